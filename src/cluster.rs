@@ -1,0 +1,124 @@
+//! The cluster, as far as the policy looks at it: one Namespace, one Node.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::Resource;
+use k8s_openapi::api::core::v1::{Namespace, Node};
+
+use crate::json::{Json, Mismatch, StringMap};
+use crate::object::Object;
+use crate::text::{first_line, quote};
+
+/// The host's words for a resource that does not exist.
+const NOT_FOUND: &str = "Cannot find v1/";
+
+/// What can be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `v1/Namespace`
+    Namespace,
+    /// `v1/Node`
+    Node,
+}
+
+impl Kind {
+    /// `v1` of all kinds here.
+    pub const API_VERSION: &'static str = Node::API_VERSION;
+
+    /// As Kubernetes spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Namespace => Namespace::KIND,
+            Self::Node => Node::KIND,
+        }
+    }
+}
+
+/// Reads objects of the cluster, which have no namespace.
+pub trait Cluster {
+    /// The object's JSON text, of which the fields named by `masks` are needed.
+    ///
+    /// # Errors
+    /// The host's words.
+    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String>;
+}
+
+/// Why an object could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookupError {
+    /// There is none. With one line that says so.
+    NotFound(String),
+    /// Something failed. With one line that says what, and names the object.
+    Failed(String),
+}
+
+impl LookupError {
+    /// One line, naming the object.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::NotFound(message) | Self::Failed(message) => message,
+        }
+    }
+}
+
+/// The text of an object that was looked up.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    kind: Kind,
+    name: String,
+    text: String,
+}
+
+/// Looks one object up.
+///
+/// # Errors
+/// There is none, or the host did not answer with one.
+pub fn look_up(
+    cluster: &impl Cluster,
+    kind: Kind,
+    name: &str,
+    masks: &BTreeSet<String>,
+) -> Result<Answer, LookupError> {
+    let answer = cluster.get(kind, name, masks).map_err(|error| {
+        let reason = first_line(&error);
+        let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));
+        if reason.contains(NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+    })?;
+    Ok(Answer { kind, name: name.to_owned(), text: answer })
+}
+
+impl Answer {
+    /// The object.
+    ///
+    /// # Errors
+    /// What the host answered is none.
+    pub fn object(&self) -> Result<Found<'_>, LookupError> {
+        let root = Json::parse(&self.text).map_err(|_| self.malformed("the host's answer is not JSON"))?;
+        let root = root.object().map_err(|mismatch| self.malformed(&mismatch.to_string()))?;
+        let read = || {
+            let metadata = root.object("metadata")?.unwrap_or_default();
+            let labels = metadata.string_map("labels");
+            let annotations = metadata.string_map("annotations");
+            labels.and_then(|labels| Ok((labels, annotations?))).map_err(|mismatch| mismatch.within("metadata"))
+        };
+        let (labels, annotations) = read().map_err(|mismatch: Mismatch| self.malformed(&mismatch.to_string()))?;
+        Ok(Found { name: &self.name, labels, annotations, root })
+    }
+
+    fn malformed(&self, problem: &str) -> LookupError {
+        LookupError::Failed(format!("{} {} can't be read: {problem}", self.kind.name(), quote(&self.name)))
+    }
+}
+
+/// An object that was looked up.
+#[derive(Clone, Debug)]
+pub struct Found<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its labels.
+    pub labels: StringMap<'a>,
+    /// Its annotations.
+    pub annotations: StringMap<'a>,
+    /// All of it.
+    pub root: Object<'a>,
+}

@@ -1,0 +1,123 @@
+//! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
+
+use serde::Serialize;
+
+use crate::json::Mismatch;
+use crate::object::Object;
+use crate::settings::Mistake;
+use crate::text;
+
+/// The answer to a request that was not rejected.
+#[derive(Debug, Default)]
+pub struct Decision<'a> {
+    /// The object, where it is to change.
+    mutated: Option<Object<'a>>,
+    warnings: Vec<String>,
+    audit_annotations: Vec<(&'static str, String)>,
+}
+
+/// The answer to a request that must not pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
+    pub code: u16,
+    /// One or two sentences; never empty.
+    pub message: String,
+}
+
+impl<'a> Decision<'a> {
+    /// Accepts the request as it is.
+    pub fn accept() -> Self {
+        Self::default()
+    }
+
+    /// Lets `object` take the place of the request's, if it was changed.
+    pub fn mutate(&mut self, object: Object<'a>) {
+        self.mutated = Some(object).filter(Object::is_changed);
+    }
+
+    /// Tells the requester about something, in one line.
+    pub fn warn(&mut self, warning: &str) {
+        self.warnings.push(text::warning(warning));
+    }
+
+    /// Tells the audit log about a change.
+    pub fn annotate(&mut self, key: &'static str, value: String) {
+        self.audit_annotations.push((key, value));
+    }
+
+    /// The answer as the host reads it.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from(r#"{"accepted":true"#);
+        if let Some(object) = &self.mutated {
+            out.push_str(r#","mutated_object":"#);
+            object.write(&mut out);
+            if !self.audit_annotations.is_empty() {
+                let mut annotations = Object::default();
+                for (key, value) in &self.audit_annotations {
+                    annotations.set_string(key, value);
+                }
+                out.push_str(r#","audit_annotations":"#);
+                annotations.write(&mut out);
+            }
+        }
+        if !self.warnings.is_empty() {
+            push_member(&mut out, "warnings", &self.warnings);
+        }
+        out.push('}');
+        out
+    }
+}
+
+impl Rejection {
+    /// The rules forbid it.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self { code: 403, message: message.into() }
+    }
+
+    /// The request can't be read.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self { code: 400, message: message.into() }
+    }
+
+    /// Something that the policy needs failed.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self { code: 500, message: message.into() }
+    }
+
+    /// Whether it is the request that can't be read.
+    pub const fn is_bad_request(&self) -> bool {
+        self.code == 400
+    }
+
+    /// The answer as the host reads it.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from(r#"{"accepted":false"#);
+        push_member(&mut out, "code", &self.code);
+        push_member(&mut out, "message", &self.message);
+        out.push('}');
+        out
+    }
+}
+
+impl From<Mismatch> for Rejection {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::bad_request(format!("the request can't be read: {mismatch}"))
+    }
+}
+
+impl From<Mistake> for Rejection {
+    fn from(mistake: Mistake) -> Self {
+        Self::internal(format!("the policy's settings have a mistake: {mistake}"))
+    }
+}
+
+fn push_member(out: &mut String, name: &str, value: &impl Serialize) {
+    // Strings, numbers and lists of strings always serialize.
+    if let Ok(json) = serde_json::to_string(value) {
+        out.push_str(",\"");
+        out.push_str(name);
+        out.push_str("\":");
+        out.push_str(&json);
+    }
+}

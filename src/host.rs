@@ -1,0 +1,78 @@
+//! Kubewarden's host: what it calls of the policy, and what the policy calls of it.
+
+use std::collections::BTreeSet;
+
+use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
+use kubewarden_policy_sdk::protocol_version_guest;
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
+use wapc_guest::{CallResult, host_call, register_function};
+
+use crate::cluster::{Cluster, Kind};
+use crate::object::Object;
+
+/// Registers what the host can call.
+#[unsafe(no_mangle)]
+pub extern "C" fn wapc_init() {
+    register_function("validate", validate);
+    register_function("validate_settings", validate_settings);
+    register_function("protocol_version", protocol_version_guest);
+}
+
+fn validate(payload: &[u8]) -> CallResult {
+    let (answer, rejection) = crate::validate(payload, &Host);
+    if let Some(rejection) = rejection {
+        log("info", &rejection.message);
+    }
+    Ok(answer.into_bytes())
+}
+
+fn validate_settings(payload: &[u8]) -> CallResult {
+    let message = crate::validate_settings(payload);
+    let answer = SettingsValidationResponse { valid: message.is_none(), message };
+    Ok(serde_json::to_vec(&answer)?)
+}
+
+/// The cluster that the host is connected to.
+struct Host;
+
+impl Cluster for Host {
+    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
+        let answer = get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned());
+        if let Err(error) = &answer {
+            log("warning", &format!("{} {name:?}: {error}", kind.name()));
+        }
+        answer
+    }
+}
+
+/// An error of the host without what waPC and the host put before it.
+fn plain(error: &str) -> &str {
+    let error = error.strip_prefix("Host error: ").unwrap_or(error);
+    error.strip_prefix("Callback evaluation failure: ").unwrap_or(error)
+}
+
+/// The host's answer as text: the SDK's function would parse all of it into a type.
+fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> anyhow::Result<String> {
+    let request = GetResourceRequest {
+        api_version: Kind::API_VERSION.to_owned(),
+        kind: kind.name().to_owned(),
+        name: name.to_owned(),
+        namespace: None,
+        disable_cache: false,
+        field_masks: Some(masks.clone()),
+    };
+    let request = serde_json::to_vec(&request).map_err(anyhow::Error::new)?;
+    let answer = host_call("kubewarden", "kubernetes", "get_resource", &request).map_err(anyhow::Error::from_boxed)?;
+    String::from_utf8(answer).map_err(anyhow::Error::new)
+}
+
+/// Logs `message` as an event of the SDK's logging.
+///
+/// Not by the SDK's own drain: with `slog` and floating-point numbers behind it, that would be a tenth of the module.
+fn log(level: &str, message: &str) {
+    let mut event = Object::default();
+    event.set_string("level", level);
+    event.set_string("message", message);
+    // A host that refuses to log changes nothing.
+    let _ = host_call("kubewarden", "tracing", "log", event.to_string().as_bytes());
+}

@@ -1,0 +1,356 @@
+//! JSON texts, cut into pieces but not converted.
+//!
+//! `serde_json` says whether a text is JSON; after that, cutting it at its commas and colons is easy, and all that the
+//! policy needs of most of it. Each byte is looked at once for either, whatever is made of it later: levels that are
+//! surely read are cut on the way.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::IgnoredAny;
+
+use crate::object::{Member, Object};
+
+/// The text of one well-formed JSON value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Json<'a>(&'a str);
+
+/// Strings by key, in the order of the keys.
+pub type StringMap<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
+
+/// A value is not of the type that is needed there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// Where, as in `spec.nodeSelector`; empty for the value itself.
+    path: String,
+    expected: &'static str,
+    found: &'static str,
+}
+
+impl Mismatch {
+    /// What is wrong with the value itself; the caller says [`within`](Self::within) what it stands.
+    pub const fn new(expected: &'static str, found: &'static str) -> Self {
+        Self { path: String::new(), expected, found }
+    }
+
+    /// The same mismatch, seen from the value that holds it under `parent`.
+    #[cold]
+    #[inline(never)]
+    pub fn within(mut self, parent: &str) -> Self {
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            self.path.insert(0, '.');
+        }
+        self.path.insert_str(0, parent);
+        self
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}expected {}, found {}", self.path, self.expected, self.found)
+    }
+}
+
+impl<'a> Json<'a> {
+    /// Reads `text` as one JSON value.
+    ///
+    /// # Errors
+    /// The parser's own words, when `text` is not JSON.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        // Not as a `RawValue`: that brings the printing of floating-point numbers, a tenth of the module.
+        serde_json::from_str::<IgnoredAny>(text)?;
+        Ok(Self(text.trim_ascii()))
+    }
+
+    /// The value as it was written.
+    pub const fn text(self) -> &'a str {
+        self.0
+    }
+
+    /// Whether this is `null`, which Kubernetes takes for absent.
+    pub fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// What kind of value this is, for a message. JSON tells by the first character.
+    pub fn kind(self) -> &'static str {
+        match self.0.as_bytes().first() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a string",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+
+    /// The members, if this is an object.
+    pub fn object(self) -> Result<Object<'a>, Mismatch> {
+        self.object_with(1)
+    }
+
+    /// The members, if this is an object; and in the same pass the members of the objects in it, `levels` in all.
+    pub fn object_with(self, levels: usize) -> Result<Object<'a>, Mismatch> {
+        self.expect("an object", '{').map(|()| Cutter::new(self.0).object(levels))
+    }
+
+    /// The elements, if this is a list.
+    pub fn list(self) -> Result<Vec<Self>, Mismatch> {
+        let mut elements = Vec::new();
+        for element in self.elements()? {
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+
+    /// The elements, if this is a list, cut one by one.
+    pub fn elements(self) -> Result<impl Iterator<Item = Self>, Mismatch> {
+        self.expect("a list", '[')?;
+        let mut cutter = Cutter::new(self.0);
+        cutter.at = 1;
+        Ok(std::iter::from_fn(move || cutter.element()))
+    }
+
+    /// The elements of a list, each of which is an object.
+    pub fn objects(self) -> Result<Vec<Object<'a>>, Mismatch> {
+        let mut objects = Vec::new();
+        for (at, element) in self.elements()?.enumerate() {
+            objects.push(element.object().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
+        }
+        Ok(objects)
+    }
+
+    /// The characters, if this is a string; copied only if some were escaped.
+    pub fn string(self) -> Result<Cow<'a, str>, Mismatch> {
+        self.expect("a string", '"')?;
+        let inner = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
+        if inner.contains('\\') {
+            unescape(inner).map(Cow::Owned).ok_or(Mismatch::new("a string", "half of a surrogate pair"))
+        } else {
+            Ok(Cow::Borrowed(inner))
+        }
+    }
+
+    /// The value of a boolean.
+    pub fn boolean(self) -> Result<bool, Mismatch> {
+        match self.0 {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Mismatch::new("true or false", self.kind())),
+        }
+    }
+
+    /// The values of an object of strings, by key: labels, annotations, a nodeSelector.
+    pub fn string_map(self) -> Result<StringMap<'a>, Mismatch> {
+        self.expect("an object of strings", '{')?;
+        self.object()?.to_string_map()
+    }
+
+    pub(crate) const fn of(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    fn expect(self, expected: &'static str, first: char) -> Result<(), Mismatch> {
+        if self.0.starts_with(first) { Ok(()) } else { Err(Mismatch::new(expected, self.kind())) }
+    }
+}
+
+/// `text` as a JSON string.
+pub fn encode(text: &str) -> String {
+    // Writing a string into memory can't fail.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// A position in a well-formed JSON text. On any other text it comes to its end too, with pieces of no meaning.
+struct Cutter<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cutter<'a> {
+    const fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The object that begins here.
+    fn object(&mut self, levels: usize) -> Object<'a> {
+        let mut members = Vec::new();
+        self.step();
+        loop {
+            // Between members there is nothing but spaces and commas.
+            while matches!(self.byte(), Some(b',' | b' ' | b'\n' | b'\r' | b'\t')) {
+                self.step();
+            }
+            if self.byte() != Some(b'"') {
+                self.step();
+                return Object::of(members);
+            }
+            let key = self.value();
+            while matches!(self.byte(), Some(b':' | b' ' | b'\n' | b'\r' | b'\t')) {
+                self.step();
+            }
+            let start = self.at;
+            let cut = (levels > 1 && self.byte() == Some(b'{')).then(|| self.object(levels.saturating_sub(1)));
+            if cut.is_none() {
+                self.value();
+            }
+            members.push(Member::kept(key, self.since(start), cut));
+        }
+    }
+
+    /// The next element of the list that is being cut.
+    fn element(&mut self) -> Option<Json<'a>> {
+        while matches!(self.byte(), Some(b',' | b' ' | b'\n' | b'\r' | b'\t')) {
+            self.step();
+        }
+        match self.byte() {
+            None | Some(b']') => None,
+            Some(_) => Some(Json(self.value())),
+        }
+    }
+
+    /// The text of the value that begins here.
+    fn value(&mut self) -> &'a str {
+        let start = self.at;
+        match self.byte() {
+            Some(b'"') => self.skip_string(),
+            Some(b'{' | b'[') => self.skip_nested(),
+            _ => {
+                while !matches!(self.byte(), None | Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')) {
+                    self.step();
+                }
+            }
+        }
+        self.since(start)
+    }
+
+    fn skip_nested(&mut self) {
+        let mut depth: usize = 0;
+        while let Some(byte) = self.byte() {
+            match byte {
+                b'"' => {
+                    self.skip_string();
+                    continue;
+                }
+                b'{' | b'[' => depth = depth.saturating_add(1),
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.step();
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    fn skip_string(&mut self) {
+        self.step();
+        while let Some(byte) = self.byte() {
+            self.step();
+            match byte {
+                b'"' => return,
+                b'\\' => self.step(),
+                _ => {}
+            }
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    const fn step(&mut self) {
+        self.at = self.at.saturating_add(1);
+    }
+
+    fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+}
+
+/// The characters of a JSON string, given what stands between its quotes; nothing, if they are no text.
+fn unescape(inner: &str) -> Option<String> {
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner.chars();
+    while let Some(character) = rest.next() {
+        if character != '\\' {
+            text.push(character);
+            continue;
+        }
+        text.push(match rest.next()? {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => {
+                let unit = hex(&mut rest)?;
+                let low = |rest: &mut std::str::Chars<'_>| {
+                    (rest.next() == Some('\\') && rest.next() == Some('u')).then(|| hex(rest))?
+                };
+                let units = if (0xD800..0xDC00).contains(&unit) { vec![unit, low(&mut rest)?] } else { vec![unit] };
+                char::decode_utf16(units).next()?.ok()?
+            }
+            itself => itself,
+        });
+    }
+    Some(text)
+}
+
+fn hex(rest: &mut std::str::Chars<'_>) -> Option<u16> {
+    let digits = rest.as_str().get(..4)?;
+    *rest = rest.as_str().get(4..)?.chars();
+    u16::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_unescaped_as_serde_json_does() {
+        for text in [
+            r#""plain""#,
+            r#""\"\\\/\b\f\n\r\t""#,
+            r#""\u00e9\ud83d\ude00x""#,
+            r#""\ud83d""#,
+            r#""\ud83dx""#,
+            r#""\ud83d\u0041""#,
+            r#""\ude00""#,
+            r#""ü\u0000""#,
+        ] {
+            let expected = serde_json::from_str::<String>(text).ok();
+            assert_eq!(Json::of(text).string().ok().map(Cow::into_owned), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_are_cut_at_their_own_commas() {
+        let list = Json::parse(r#" [ 1 , "a,]" ,[2,[3]],{"b":[4]} , null,true ] "#).unwrap();
+        let texts: Vec<&str> = list.list().unwrap().into_iter().map(Json::text).collect();
+        assert_eq!(texts, ["1", r#""a,]""#, "[2,[3]]", r#"{"b":[4]}"#, "null", "true"]);
+        assert_eq!(Json::of("[ ]").list().unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_not_json_is_cut_without_harm() {
+        for text in
+            ["{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":{\"b\":", "{]}", "{\"a\\", "{\"a\":\"\\"]
+        {
+            let _ = Json::of(text).object_with(3).map(|object| object.to_string());
+            let _ = Json::of(text).list();
+        }
+    }
+
+    #[test]
+    fn a_mismatch_says_where_and_what() {
+        let whole = Json::of(r#"{"spec":{"nodeSelector":{"a":1}}}"#).object().unwrap();
+        let spec = whole.object("spec").unwrap().unwrap();
+        let mismatch = spec.string_map("nodeSelector").unwrap_err().within("spec");
+        assert_eq!(mismatch.to_string(), r#"spec.nodeSelector["a"]: expected a string, found a number"#);
+        let mismatch = whole.string("spec").unwrap_err();
+        assert_eq!(mismatch.to_string(), "spec: expected a string, found an object");
+    }
+}

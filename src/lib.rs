@@ -1,0 +1,57 @@
+//! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
+//!
+//! This file is the door: what the host calls, and what is called of the host. The policy itself is pure functions
+//! over a request, settings and a [`cluster::Cluster`], and begins in [`policy`].
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`selector`] | node selectors as text, and nothing of Kubernetes' objects |
+//! | [`json`], [`object`] | JSON, of which all is kept that nobody touches |
+//! | [`request`], [`settings`], [`cluster`], [`decision`], [`metadata`] | what comes in and goes out, as types |
+//! | [`placement`] | job 1: which nodes a namespace's Pods may use |
+//! | [`node_metadata`] | job 2: what a Pod learns about its node |
+//! | [`policy`] | the routing table that joins the two |
+
+pub mod cluster;
+pub mod decision;
+#[cfg(target_arch = "wasm32")]
+mod host;
+pub mod json;
+pub mod metadata;
+pub mod node_metadata;
+pub mod object;
+pub mod placement;
+pub mod policy;
+pub mod request;
+pub mod selector;
+pub mod settings;
+mod text;
+
+use cluster::Cluster;
+use decision::Rejection;
+
+/// Answers `validate`: decides about the request in `payload`.
+///
+/// Returns the answer as the host reads it, and the rejection if it is one.
+pub fn validate(payload: &[u8], cluster: &impl Cluster) -> (String, Option<Rejection>) {
+    let decided = request::read(payload).and_then(|(request, settings)| {
+        let decision = policy::decide(&request, &settings, cluster)?;
+        Ok(decision.to_json())
+    });
+    match decided {
+        Ok(answer) => (answer, None),
+        Err(rejection) => (rejection.to_json(), Some(rejection)),
+    }
+}
+
+/// Answers `validate_settings`: finds every mistake in the settings in `payload`.
+///
+/// Returns the mistakes, in words; none, if the settings are valid.
+pub fn validate_settings(payload: &[u8]) -> Option<String> {
+    let text = match std::str::from_utf8(payload) {
+        Ok(text) => text,
+        Err(error) => return Some(format!("the settings are not text: {error}")),
+    };
+    let mistakes: Vec<String> = settings::mistakes(text).iter().map(ToString::to_string).collect();
+    (!mistakes.is_empty()).then(|| mistakes.join("; "))
+}

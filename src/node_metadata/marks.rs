@@ -1,0 +1,127 @@
+//! The labels and annotations of an object, and how a plan changes them.
+
+use std::borrow::Cow;
+
+use super::Plan;
+use crate::json::{Mismatch, StringMap};
+use crate::metadata::Metadata;
+use crate::settings::{Fallback, KeyPattern, NodeMetadata, TargetKind};
+
+/// The members of `metadata` that hold the keys of each kind.
+const MEMBERS: [(TargetKind, &str); 2] = [(TargetKind::Annotation, "annotations"), (TargetKind::Label, "labels")];
+
+/// An object's annotations and labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marks<'a> {
+    annotations: StringMap<'a>,
+    labels: StringMap<'a>,
+}
+
+impl<'a> Marks<'a> {
+    /// Reads those of `metadata`.
+    pub fn read(metadata: &Metadata<'a>) -> Result<Self, Mismatch> {
+        let map =
+            |member| metadata.0.string_map(member).map_err(|mismatch: Mismatch| mismatch.within("object.metadata"));
+        let [(_, annotations), (_, labels)] = MEMBERS;
+        Ok(Self { annotations: map(annotations)?, labels: map(labels)? })
+    }
+
+    /// Writes `plan` over what stands here, and takes managed keys away that are not in it: only the policy tells a Pod
+    /// about its node.
+    pub fn overwrite(&mut self, settings: &NodeMetadata, plan: &Plan) {
+        if plan.removes_others {
+            self.restore(settings, &Marks::default());
+        }
+        for (kind, key, value) in plan.marks.iter() {
+            self.set(kind, key.to_owned(), value.to_owned());
+        }
+    }
+
+    /// Writes what `plan` has and is missing here.
+    pub fn fill_in(&mut self, plan: &Plan) {
+        for (kind, key, value) in plan.marks.iter() {
+            if self.get(kind, key).is_none() {
+                self.set(kind, key.to_owned(), value.to_owned());
+            }
+        }
+    }
+
+    /// Whether a managed key is missing that must be there, or has a default.
+    pub fn lack(&self, settings: &NodeMetadata) -> bool {
+        let sure = settings.propagate.iter().filter(|entry| entry.fallback != Fallback::Skip);
+        sure.flat_map(|entry| &entry.targets).any(|(kind, pattern)| match pattern {
+            KeyPattern::Key(key) => !self.of(*kind).contains_key(key.as_str()),
+            KeyPattern::Prefix(_) => !self.of(*kind).keys().any(|key| pattern.rest(key).is_some()),
+        })
+    }
+
+    /// Gives the managed keys the values that `old` has for them.
+    pub fn restore(&mut self, settings: &NodeMetadata, old: &Marks<'a>) {
+        for (kind, _) in MEMBERS {
+            let managed = |key: &str| is_managed(settings, kind, key);
+            let restored = old.of(kind).iter().filter(|(key, _)| managed(key));
+            let map = self.of_mut(kind);
+            map.retain(|key, _| !managed(key));
+            map.extend(restored.map(|(key, value)| (key.clone(), value.clone())));
+        }
+    }
+
+    /// The keys of a kind whose value in `self` is not that in `other`, or that only one of them has.
+    pub fn differing<'m>(&'m self, other: &'m Self, kind: TargetKind) -> impl Iterator<Item = &'m str> {
+        let (own, theirs) = (self.of(kind), other.of(kind));
+        let changed = own.iter().filter(|(key, value)| theirs.get(key.as_ref()) != Some(*value)).map(|(key, _)| key);
+        let gone = theirs.keys().filter(|key| !own.contains_key(key.as_ref()));
+        changed.chain(gone).map(AsRef::as_ref)
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, kind: TargetKind, key: &str) -> Option<&str> {
+        self.of(kind).get(key).map(AsRef::as_ref)
+    }
+
+    /// Gives `key` this value.
+    pub fn set(&mut self, kind: TargetKind, key: String, value: String) {
+        self.of_mut(kind).insert(Cow::Owned(key), Cow::Owned(value));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (TargetKind, &str, &str)> {
+        MEMBERS
+            .into_iter()
+            .flat_map(|(kind, _)| self.of(kind).iter().map(move |(key, value)| (kind, key.as_ref(), value.as_ref())))
+    }
+
+    /// Puts these marks into `metadata`, where `before` stood.
+    pub fn store(&self, before: &Self, metadata: &mut Metadata<'a>) -> Result<(), Mismatch> {
+        for (kind, member) in MEMBERS {
+            let mut object = metadata.0.object(member)?.unwrap_or_default();
+            for key in self.differing(before, kind) {
+                match self.of(kind).get(key) {
+                    Some(value) => object.set_string(key, value),
+                    None => object.remove(key),
+                }
+            }
+            metadata.0.set_object(member, object);
+        }
+        Ok(())
+    }
+
+    const fn of(&self, kind: TargetKind) -> &StringMap<'a> {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
+    }
+
+    const fn of_mut(&mut self, kind: TargetKind) -> &mut StringMap<'a> {
+        match kind {
+            TargetKind::Annotation => &mut self.annotations,
+            TargetKind::Label => &mut self.labels,
+        }
+    }
+}
+
+/// Whether `key` is one that the settings have the policy write: a *managed key*.
+fn is_managed(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
+    let mut targets = settings.propagate.iter().flat_map(|entry| &entry.targets);
+    targets.any(|(own, pattern)| *own == kind && pattern.rest(key).is_some())
+}

@@ -1,0 +1,17 @@
+//! Job 2, node metadata: a Pod learns about the node it landed on.
+//!
+//! - [`source`]: reads what the settings name from a Node.
+//! - [`plan`]: what is to be written, and its bounds.
+//! - [`marks`]: labels and annotations, and how a plan changes them.
+//! - [`protect`]: keeps others from writing the same keys.
+//!
+//! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
+//! validates none of them.
+
+pub mod marks;
+pub mod plan;
+pub mod protect;
+pub mod source;
+
+pub use marks::Marks;
+pub use plan::{Plan, plan};

@@ -1,0 +1,73 @@
+//! Reads what the settings name from a Node.
+
+use std::borrow::Cow;
+
+use crate::cluster::Found;
+use crate::json::{Json, StringMap};
+use crate::settings::{FieldPath, KeyPattern, Source, Step};
+
+/// A value of a Node, and what follows the prefix of the source in its key.
+pub type Value<'n> = (Cow<'n, str>, Cow<'n, str>);
+
+/// What `node` has under `source`; several values only for a prefix.
+pub fn values<'n>(source: &Source, node: &Found<'n>) -> Vec<Value<'n>> {
+    match source {
+        Source::Label(pattern) => by_key(pattern, &node.labels),
+        Source::Annotation(pattern) => by_key(pattern, &node.annotations),
+        Source::Field(path) => field(path, node).map(|value| (Cow::Borrowed(""), value)).into_iter().collect(),
+    }
+}
+
+/// What messages call `source`: `label topology.kubernetes.io/zone`.
+pub fn describe(source: &Source) -> String {
+    let pattern = |pattern: &KeyPattern| match pattern {
+        KeyPattern::Key(key) => key.clone(),
+        KeyPattern::Prefix(prefix) => format!("{prefix}*"),
+    };
+    match source {
+        Source::Label(key) => format!("label {}", pattern(key)),
+        Source::Annotation(key) => format!("annotation {}", pattern(key)),
+        Source::Field(path) => format!("field {}", path.text()),
+    }
+}
+
+fn by_key<'n>(pattern: &KeyPattern, map: &StringMap<'n>) -> Vec<Value<'n>> {
+    let named = map.iter().filter_map(|(key, value)| {
+        let rest = pattern.rest(key)?.to_owned();
+        Some((Cow::Owned(rest), value.clone()))
+    });
+    named.collect()
+}
+
+/// The string, number or boolean at the end of `path`.
+fn field<'n>(path: &FieldPath, node: &Found<'n>) -> Option<Cow<'n, str>> {
+    let mut steps = path.steps().iter();
+    let mut value = match steps.next()? {
+        Step::Member(name) => node.root.get(name)?,
+        Step::Element { .. } => return None,
+    };
+    for step in steps {
+        value = match step {
+            Step::Member(name) => value.object().ok()?.get(name)?,
+            Step::Element { key, value: wanted } => element(value, key, wanted)?,
+        };
+    }
+    scalar(value)
+}
+
+fn element<'n>(list: Json<'n>, key: &str, wanted: &str) -> Option<Json<'n>> {
+    let has = |element: &Json<'n>| {
+        let member = element.object().ok().and_then(|object| object.get(key));
+        member.and_then(scalar).is_some_and(|value| value == wanted)
+    };
+    list.list().ok()?.into_iter().find(has)
+}
+
+/// The value as text, unless it is an object, a list or null.
+fn scalar(value: Json<'_>) -> Option<Cow<'_, str>> {
+    match value.kind() {
+        "a string" => value.string().ok(),
+        "a number" | "a boolean" => Some(Cow::Borrowed(value.text())),
+        _ => None,
+    }
+}

@@ -1,0 +1,138 @@
+//! What of a Pod decides where it may run: `nodeSelector`, required node affinity, `nodeName`.
+
+use std::borrow::Cow;
+
+use super::node_affinity::Term;
+use crate::json::{Json, Mismatch, StringMap, encode};
+use crate::object::Object;
+use crate::selector::Requirement;
+
+const NODE_SELECTOR: &str = "nodeSelector";
+const AFFINITY: &str = "affinity";
+const NODE_AFFINITY: &str = "nodeAffinity";
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+const TERMS: &str = "nodeSelectorTerms";
+
+/// The part of a PodSpec that decides where the Pod may run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodSpec<'a> {
+    /// `nodeSelector`
+    pub node_selector: StringMap<'a>,
+    /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity.
+    pub terms: Option<Vec<Term<'a>>>,
+    /// `nodeName`, or empty.
+    pub node_name: Cow<'a, str>,
+}
+
+impl<'a> PodSpec<'a> {
+    /// Reads `spec`.
+    pub fn read(spec: &Object<'a>) -> Result<Self, Mismatch> {
+        let terms =
+            required_affinity(spec)?.map(|required| read_terms(&required).map_err(within_required)).transpose()?;
+        Ok(Self {
+            node_selector: spec.string_map(NODE_SELECTOR)?,
+            terms: terms.map(|terms| terms.into_iter().map(|written| written.term).collect()),
+            node_name: spec.string("nodeName")?,
+        })
+    }
+
+    /// Whether `other` may run on the same nodes, as far as the same words tell.
+    pub fn selects_as(&self, other: &Self) -> bool {
+        self.node_selector == other.node_selector && self.terms == other.terms
+    }
+
+    /// Whether a node with this name and these labels is one that the Pod may run on.
+    ///
+    /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
+    pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
+        let has = |(key, value): (&Cow<'_, str>, &Cow<'_, str>)| labels.get(key.as_ref()) == Some(value);
+        self.node_selector.iter().all(has)
+            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
+    }
+
+    /// Adds `pairs` to the nodeSelector, and to `spec`, from which this was read.
+    pub fn add_pairs<'s>(
+        &mut self,
+        spec: &mut Object<'a>,
+        pairs: impl Iterator<Item = (&'s str, &'s str)>,
+    ) -> Result<(), Mismatch> {
+        let mut node_selector = spec.object(NODE_SELECTOR)?.unwrap_or_default();
+        for (key, value) in pairs {
+            node_selector.set_string(key, value);
+            self.node_selector.insert(Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned()));
+        }
+        spec.set_object(NODE_SELECTOR, node_selector);
+        Ok(())
+    }
+
+    /// Adds `requirements` to every term of required node affinity that can match, skipping what a term already
+    /// states; without such affinity, a term of them. The same to `spec`, from which this was read.
+    ///
+    /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
+    pub fn add_expressions(&mut self, spec: &mut Object<'a>, requirements: &[&Requirement]) -> Result<(), Mismatch> {
+        let mut affinity = spec.object(AFFINITY)?.unwrap_or_default();
+        let mut node_affinity = affinity.object(NODE_AFFINITY)?.unwrap_or_default();
+        match node_affinity.object(REQUIRED)? {
+            None => {
+                let (term, text) = Term::of(requirements);
+                node_affinity.set(REQUIRED, format!("{{{}:[{text}]}}", encode(TERMS)));
+                self.terms = Some(vec![term]);
+            }
+            Some(mut required) => {
+                let mut terms = read_terms(&required).map_err(within_required)?;
+                for WrittenTerm { object, term, .. } in &mut terms {
+                    let missing: Vec<&Requirement> =
+                        requirements.iter().copied().filter(|requirement| !term.states(requirement)).collect();
+                    if !term.is_empty() && !missing.is_empty() {
+                        term.add(object, &missing);
+                    }
+                }
+                if terms.iter().any(|term| term.object.is_changed()) {
+                    let texts: Vec<String> = terms.iter().map(WrittenTerm::text).collect();
+                    required.set(TERMS, format!("[{}]", texts.join(",")));
+                }
+                node_affinity.set_object(REQUIRED, required);
+                self.terms = Some(terms.into_iter().map(|written| written.term).collect());
+            }
+        }
+        affinity.set_object(NODE_AFFINITY, node_affinity);
+        spec.set_object(AFFINITY, affinity);
+        Ok(())
+    }
+}
+
+fn required_affinity<'a>(spec: &Object<'a>) -> Result<Option<Object<'a>>, Mismatch> {
+    let Some(affinity) = spec.object(AFFINITY)? else { return Ok(None) };
+    let Some(node_affinity) = affinity.object(NODE_AFFINITY).map_err(|mismatch| mismatch.within(AFFINITY))? else {
+        return Ok(None);
+    };
+    node_affinity.object(REQUIRED).map_err(|mismatch| mismatch.within(NODE_AFFINITY).within(AFFINITY))
+}
+
+/// A term, and the text it was read from.
+struct WrittenTerm<'a> {
+    written: Json<'a>,
+    object: Object<'a>,
+    term: Term<'a>,
+}
+
+impl WrittenTerm<'_> {
+    fn text(&self) -> String {
+        if self.object.is_changed() { self.object.to_string() } else { self.written.text().to_owned() }
+    }
+}
+
+fn read_terms<'a>(required: &Object<'a>) -> Result<Vec<WrittenTerm<'a>>, Mismatch> {
+    let list = required.read(TERMS, Json::list)?.unwrap_or_default();
+    let read = |(at, written): (usize, Json<'a>)| {
+        let object = if written.is_null() { Ok(Object::default()) } else { written.object() };
+        object
+            .and_then(|object| Term::read(&object).map(|term| WrittenTerm { written, object, term }))
+            .map_err(|mismatch| mismatch.within(&format!("{TERMS}[{at}]")))
+    };
+    list.into_iter().enumerate().map(read).collect()
+}
+
+fn within_required(mismatch: Mismatch) -> Mismatch {
+    mismatch.within(REQUIRED).within(NODE_AFFINITY).within(AFFINITY)
+}

@@ -1,0 +1,149 @@
+//! One requirement on one label.
+
+use std::collections::BTreeSet;
+
+use super::syntax;
+
+/// How a [`Requirement`] relates the label to its values (`selection.Operator`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operator {
+    /// `k`: the label is there.
+    Exists,
+    /// `!k`: the label is not there.
+    DoesNotExist,
+    /// `k=v`
+    Equals,
+    /// `k==v`
+    DoubleEquals,
+    /// `k!=v`: the label has another value, or is not there.
+    NotEquals,
+    /// `k in (v,w)`
+    In,
+    /// `k notin (v,w)`: the label has another value, or is not there.
+    NotIn,
+    /// `k>5`: the label is an integer, and greater.
+    GreaterThan,
+    /// `k<5`: the label is an integer, and less.
+    LessThan,
+}
+
+/// A requirement on one label. One that exists is valid (`labels.NewRequirement`).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requirement {
+    key: String,
+    operator: Operator,
+    /// Sorted, each once.
+    values: Vec<String>,
+}
+
+/// Why something is not a requirement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// The key; and what is expected of it.
+    Key(&'static str),
+    /// One of the values; and what is expected of it.
+    Value(String, &'static str),
+    /// The number of values; and what is expected.
+    Count(&'static str),
+}
+
+impl Requirement {
+    /// A requirement of these parts, as `labels.NewRequirement` checks them.
+    ///
+    /// # Errors
+    /// The first part that is invalid.
+    pub fn new(key: String, operator: Operator, values: Vec<String>) -> Result<Self, Invalid> {
+        use Operator::{DoesNotExist, DoubleEquals, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
+        syntax::label_key(&key).map_err(Invalid::Key)?;
+        let expected = match (operator, values.len()) {
+            (In | NotIn, 1..)
+            | (Equals | DoubleEquals | NotEquals | GreaterThan | LessThan, 1)
+            | (Exists | DoesNotExist, 0) => None,
+            (In | NotIn, _) => Some("at least one value"),
+            (Exists | DoesNotExist, _) => Some("no value"),
+            _ => Some("one value"),
+        };
+        if let Some(expected) = expected {
+            return Err(Invalid::Count(expected));
+        }
+        for value in &values {
+            let integer = !matches!(operator, GreaterThan | LessThan) || value.parse::<i64>().is_ok();
+            let check = if integer { syntax::label_value(value) } else { Err("an integer of 64 bits") };
+            if let Err(expected) = check {
+                return Err(Invalid::Value(value.clone(), expected));
+            }
+        }
+        let mut sorted = BTreeSet::new();
+        for value in values {
+            sorted.insert(value);
+        }
+        let values = sorted.into_iter().collect();
+        Ok(Self { key, operator, values })
+    }
+
+    /// `key=value`, both already checked.
+    pub(super) fn pair(key: &str, value: &str) -> Self {
+        Self { key: key.to_owned(), operator: Operator::Equals, values: vec![value.to_owned()] }
+    }
+
+    /// The label.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How the label and the values relate.
+    pub const fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The values, sorted, each once.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Whether a label with this value, or none, meets the requirement (`Requirement.Matches`).
+    pub fn accepts(&self, value: Option<&str>) -> bool {
+        match self.operator {
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Equals | Operator::DoubleEquals | Operator::In => value.is_some_and(|value| self.has(value)),
+            Operator::NotEquals | Operator::NotIn => !value.is_some_and(|value| self.has(value)),
+            Operator::GreaterThan => self.compares(value, |label, bound| label > bound),
+            Operator::LessThan => self.compares(value, |label, bound| label < bound),
+        }
+    }
+
+    /// The value that the label must have, if the requirement is *simple*: `k=v`, `k==v`, `k in (v)`.
+    pub fn only_value(&self) -> Option<&str> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::Equals | Operator::DoubleEquals | Operator::In, [value]) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
+    }
+
+    fn has(&self, value: &str) -> bool {
+        self.values.binary_search_by(|own| own.as_str().cmp(value)).is_ok()
+    }
+
+    fn compares(&self, value: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
+        let bound = self.values.first().and_then(|bound| bound.parse().ok());
+        let label = value.and_then(|value| value.parse().ok());
+        matches!((label, bound), (Some(label), Some(bound)) if holds(label, bound))
+    }
+}
+
+impl Operator {
+    /// The operator that says the same of a set of values; the others are themselves.
+    pub const fn as_set(self) -> Self {
+        match self {
+            Self::Equals | Self::DoubleEquals => Self::In,
+            Self::NotEquals => Self::NotIn,
+            other => other,
+        }
+    }
+}

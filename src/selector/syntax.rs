@@ -1,0 +1,68 @@
+//! What label keys, annotation keys and label values look like, as `k8s.io/apimachinery/pkg/util/validation` has it.
+
+/// The longest name part of a key, and the longest label value, in bytes.
+const LONGEST_NAME: usize = 63;
+
+/// The longest prefix of a key, in bytes.
+const LONGEST_PREFIX: usize = 253;
+
+const NAME: &str = "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
+
+/// Checks a label key: an optional DNS prefix and a slash, then a name (`IsQualifiedName`).
+///
+/// # Errors
+/// What is expected instead.
+pub fn label_key(key: &str) -> Result<(), &'static str> {
+    match key.split_once('/') {
+        None => name(key),
+        Some((_, rest)) if rest.contains('/') => Err("a key with at most one '/'"),
+        Some((prefix, rest)) => key_prefix(prefix).and_then(|()| name(rest)),
+    }
+}
+
+/// Checks an annotation key, which is a label key whose case does not matter (`ValidateAnnotations`).
+///
+/// # Errors
+/// What is expected instead.
+pub fn annotation_key(key: &str) -> Result<(), &'static str> {
+    label_key(&key.to_ascii_lowercase())
+}
+
+/// Checks what stands before the slash of a key (`IsDNS1123Subdomain`).
+///
+/// # Errors
+/// What is expected instead.
+pub fn key_prefix(prefix: &str) -> Result<(), &'static str> {
+    let lowercase = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let part = |part: &str| is_framed(part, lowercase, |byte| lowercase(byte) || byte == b'-');
+    if prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(part) {
+        Ok(())
+    } else {
+        Err("a lowercase DNS name of at most 253 bytes before the '/'")
+    }
+}
+
+/// Checks a label value, which may be empty (`IsValidLabelValue`).
+///
+/// # Errors
+/// What is expected instead.
+pub fn label_value(value: &str) -> Result<(), &'static str> {
+    if value.is_empty() { Ok(()) } else { name(value) }
+}
+
+fn name(name: &str) -> Result<(), &'static str> {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.len() <= LONGEST_NAME && is_framed(name, |byte| byte.is_ascii_alphanumeric(), inner) {
+        Ok(())
+    } else {
+        Err(NAME)
+    }
+}
+
+/// Whether `text` begins and ends with `edge` bytes and has only `inner` ones between; never if it is empty.
+fn is_framed(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().copied().is_some_and(&edge)
+        && bytes.last().copied().is_some_and(&edge)
+        && bytes.iter().copied().all(inner)
+}

@@ -1,0 +1,121 @@
+//! The settings that choose one of a few behaviours.
+
+use super::Mistake;
+use crate::object::Object;
+use crate::text::quote;
+
+/// A setting with a handful of values.
+pub(super) trait Choice: Copy + Default + 'static {
+    /// Its name in the settings.
+    const FIELD: &'static str;
+    /// Its values, as they are written.
+    const VALUES: &'static [(&'static str, Self)];
+
+    /// Reads the setting from `block`, which stands at `path`.
+    fn read(block: &Object<'_>, path: &str) -> Result<Self, Mistake> {
+        let Some(value) = block.get(Self::FIELD) else {
+            return Ok(Self::default());
+        };
+        let mistake = |problem: String| Mistake::new(format!("{path}.{}", Self::FIELD), problem);
+        let text = value.string().map_err(|mismatch| mistake(mismatch.to_string()))?;
+        let chosen = Self::VALUES.iter().find(|(name, _)| *name == text);
+        chosen.map(|(_, value)| *value).ok_or_else(|| {
+            let names: Vec<&str> = Self::VALUES.iter().map(|(name, _)| *name).collect();
+            mistake(format!("found {}, expected one of {}", quote(&text), names.join(", ")))
+        })
+    }
+}
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident as $field:literal { $($(#[$value_doc:meta])* $value:ident),+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum $name { $($(#[$value_doc])* $value),+ }
+
+        impl Choice for $name {
+            const FIELD: &'static str = $field;
+            const VALUES: &'static [(&'static str, Self)] = &[$((stringify!($value), Self::$value)),+];
+        }
+    };
+}
+
+choice! {
+    /// What happens with node affinity that asks for more than the whitelist allows.
+    OnNodeAffinity as "onNodeAffinity" {
+        /// It is rejected, like such a nodeSelector.
+        #[default]
+        Check,
+        /// It is free.
+        Ignore
+    }
+}
+choice! {
+    /// What happens with a Pod that names its node, and so passes no scheduler.
+    OnNodeName as "onNodeName" {
+        /// The node is looked up, and must be one that the Pod may use.
+        #[default]
+        Verify,
+        /// Rejected.
+        Reject,
+        /// Accepted.
+        Ignore
+    }
+}
+choice! {
+    /// What happens with a workload whose Pods would be rejected.
+    OnWorkloads as "onWorkloads" {
+        /// Rejected.
+        #[default]
+        Reject,
+        /// Accepted with a warning.
+        Warn,
+        /// Accepted; only its Pods are judged.
+        Ignore
+    }
+}
+choice! {
+    /// What happens with the template of a DaemonSet.
+    OnDaemonSets as "onDaemonSets" {
+        /// The namespace selector is added to it; what would be rejected is rejected.
+        #[default]
+        Inject,
+        /// Rejected unless it needs no injection.
+        Reject,
+        /// Accepted with a warning.
+        Warn,
+        /// Accepted.
+        Ignore
+    }
+}
+choice! {
+    /// What happens with a Namespace whose annotations are malformed or not allowed.
+    OnNamespaces as "onNamespaces" {
+        /// Rejected.
+        #[default]
+        Reject,
+        /// Accepted with a warning.
+        Warn,
+        /// Accepted.
+        Ignore
+    }
+}
+choice! {
+    /// What happens with a Binding to a node that the namespace may not use.
+    OnBindings as "onBindings" {
+        /// The node is looked up, and must match the namespace selector.
+        Verify,
+        /// Accepted.
+        #[default]
+        Ignore
+    }
+}
+choice! {
+    /// What happens when the Node that metadata comes from can't be read.
+    OnLookupFailure as "onLookupFailure" {
+        /// Rejected; the scheduler tries again.
+        #[default]
+        Reject,
+        /// Accepted with a warning; only defaults are written.
+        Ignore
+    }
+}

@@ -1,0 +1,108 @@
+//! Keys of labels and annotations, and the patterns that name many of them.
+
+use crate::selector::syntax;
+use crate::text::quote;
+
+/// A label or annotation key, or every key with one prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPattern {
+    /// This key.
+    Key(String),
+    /// Every key that begins so; the prefix ends with its slash. Written with a trailing `*`.
+    Prefix(String),
+}
+
+/// Where on a Pod a value goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TargetKind {
+    /// `metadata.annotations`
+    Annotation,
+    /// `metadata.labels`
+    Label,
+}
+
+/// Prefixes of labels that workload controllers and charts select Pods by. A Pod whose selected label changes
+/// is orphaned, and its controller creates another.
+const SELECTED_BY_WORKLOADS: [&str; 5] = [
+    "app.kubernetes.io/",
+    "apps.kubernetes.io/",
+    "batch.kubernetes.io/",
+    "statefulset.kubernetes.io/",
+    "controller.kubernetes.io/",
+];
+
+/// Annotations that the kubelet trusts: what a Pod is, and where it came from (`ConfigMirrorAnnotationKey` and kin).
+const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
+
+impl KeyPattern {
+    /// Reads `text` as a key, or as a prefix and `*`.
+    pub(super) fn parse(text: &str, kind: TargetKind) -> Result<Self, String> {
+        let Some(before) = text.strip_suffix('*') else {
+            return kind.check(text).map(|()| Self::Key(text.to_owned()));
+        };
+        let prefix = before.strip_suffix('/').filter(|prefix| !prefix.is_empty() && !prefix.contains('*'));
+        let prefix = prefix.ok_or_else(|| {
+            format!(
+                "{} is invalid: a '*' stands directly after a prefix and its slash, as in example.com/*",
+                quote(text)
+            )
+        })?;
+        // A prefix is valid if it is one of some valid key.
+        kind.check(&format!("{prefix}/x")).map(|()| Self::Prefix(before.to_owned()))
+    }
+
+    /// Whether this names many keys.
+    pub const fn is_prefix(&self) -> bool {
+        matches!(self, Self::Prefix(_))
+    }
+
+    /// What follows the prefix in `key`, if this pattern names it; nothing, for a single key.
+    pub fn rest<'k>(&self, key: &'k str) -> Option<&'k str> {
+        match self {
+            Self::Key(own) => (own == key).then_some(""),
+            Self::Prefix(prefix) => key.strip_prefix(prefix.as_str()),
+        }
+    }
+
+    /// The key that this pattern names, given what follows its prefix.
+    pub fn with_rest(&self, rest: &str) -> String {
+        match self {
+            Self::Key(key) => key.clone(),
+            Self::Prefix(prefix) => format!("{prefix}{rest}"),
+        }
+    }
+
+    /// The pattern's text, less the `*`.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Key(text) | Self::Prefix(text) => text,
+        }
+    }
+}
+
+impl TargetKind {
+    /// Checks that `key` is one that Kubernetes takes.
+    pub fn check(self, key: &str) -> Result<(), String> {
+        let (checked, name) = match self {
+            Self::Annotation => (syntax::annotation_key(key), "an annotation key"),
+            Self::Label => (syntax::label_key(key), "a label key"),
+        };
+        checked.map_err(|expected| format!("{} is not {name}, expected {expected}", quote(key)))
+    }
+
+    /// Why the policy must never write `key`, or keys that begin with it, to a Pod; nothing, if it may.
+    pub fn refuses(self, key: &str) -> Option<&'static str> {
+        match self {
+            Self::Annotation if key.starts_with(KUBELET_ANNOTATIONS) => {
+                Some("annotations kubernetes.io/config.* tell the kubelet where a Pod came from, and are never written")
+            }
+            Self::Label if !key.contains('/') => Some(
+                "a label without a prefix may be one that a workload selects its Pods by; give it a prefix, as in example.com/zone",
+            ),
+            Self::Label if SELECTED_BY_WORKLOADS.iter().any(|prefix| key.starts_with(prefix)) => Some(
+                "workloads select their Pods by labels with this prefix, and a Pod whose label changes is orphaned; use a prefix of your own",
+            ),
+            _ => None,
+        }
+    }
+}

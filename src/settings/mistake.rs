@@ -1,0 +1,61 @@
+//! A mistake in the settings, and where it is.
+
+use std::fmt;
+
+use crate::json::{Json, Mismatch};
+use crate::object::Object;
+use crate::text::quote;
+
+/// What is wrong with one setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// As in `podNodeSelector.namespaces[1].allowedNodeSelector`; empty for the settings as a whole.
+    path: String,
+    problem: String,
+}
+
+impl Mistake {
+    /// `problem` at `path`.
+    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { path: path.into(), problem: problem.into() }
+    }
+
+    /// A value of the wrong type, at `path`.
+    pub fn of(path: &str, mismatch: &Mismatch) -> Self {
+        Self::new(path, mismatch.to_string())
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.problem) } else { write!(f, "{}: {}", self.path, self.problem) }
+    }
+}
+
+/// The member `key` of `object`, which stands at `path`, as `read` reads it; a value of the wrong type is a mistake.
+pub(super) fn field<'a, T>(
+    object: &Object<'a>,
+    path: &str,
+    key: &str,
+    read: impl FnOnce(Json<'a>) -> Result<T, Mismatch>,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<T> {
+    let value = object.get(key)?;
+    match read(value) {
+        Ok(value) => Some(value),
+        Err(mismatch) => {
+            mistakes.push(Mistake::of(&format!("{path}.{key}"), &mismatch));
+            None
+        }
+    }
+}
+
+/// Members of `object`, which stands at `path`, that are none of `known`.
+pub(super) fn unknown_fields(object: &Object<'_>, path: &str, known: &[&str], mistakes: &mut Vec<Mistake>) {
+    for (key, _) in object.members() {
+        if !known.contains(&key.as_ref()) {
+            let problem = format!("unknown field {}, expected one of {}", quote(&key), known.join(", "));
+            mistakes.push(Mistake::new(path, problem));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Words for people: what stands in messages and warnings.
+
+/// The longest piece of somebody else's text that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 100;
+
+/// The longest warning, in characters: what `kubectl` and the API server show without cutting it themselves.
+const LONGEST_WARNING: usize = 120;
+
+/// `text`, cut with `…` so that it has at most `limit` characters.
+fn shorten(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept = text.chars().take(limit.saturating_sub(1));
+            kept.chain(std::iter::once('…')).collect()
+        }
+    }
+}
+
+/// `text` in double quotes, escaped and cut, fit for one line of a message.
+pub fn quote(text: &str) -> String {
+    format!("{:?}", shorten(text, LONGEST_QUOTE))
+}
+
+/// `text` as a single line of at most 120 characters.
+pub fn warning(text: &str) -> String {
+    shorten(&one_line(text), LONGEST_WARNING)
+}
+
+/// The first line of `text`: host errors can carry a stack trace, which is not for people.
+pub fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given")
+}
+
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_one_short_line() {
+        let long = warning(&"ä\n".repeat(200));
+        assert_eq!(long.chars().count(), 120);
+        assert!(long.ends_with('…') && !long.contains('\n'));
+        assert_eq!(warning("as it is"), "as it is");
+    }
+
+    #[test]
+    fn a_quote_is_escaped_and_cut() {
+        assert_eq!(quote("a\"b\n"), r#""a\"b\n""#);
+        assert_eq!(quote(&"x".repeat(200)).chars().count(), 102);
+        assert_eq!(quote(&"x".repeat(100)).chars().count(), 102);
+    }
+
+    #[test]
+    fn only_the_first_line_counts() {
+        assert_eq!(first_line("\n  broken\nstack\ntrace"), "broken");
+        assert_eq!(first_line(" \n"), "no reason given");
+    }
+}

@@ -1,0 +1,40 @@
+//! Whether a Pod may run on a Node, against what the scheduler's code answers.
+
+mod common;
+
+use node_placement_policy::json::{Json, StringMap};
+use node_placement_policy::placement::pod_spec::PodSpec;
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Vector {
+    id: u32,
+    pod: Value,
+    node: Value,
+    api_valid: bool,
+    #[serde(rename = "match")]
+    matches: bool,
+}
+
+#[test]
+fn pods_match_nodes_as_the_scheduler_has_it() {
+    let (mut valid, mut agreed) = (0, 0);
+    for Vector { id, pod, node, api_valid, matches } in common::vectors::<Vector>("nodeaffinity.jsonl") {
+        let (pod_text, node_text) = (pod.to_string(), node.to_string());
+        let spec = Json::parse(&pod_text).unwrap().object().unwrap();
+        let read = PodSpec::read(&spec);
+        let node_object = Json::parse(&node_text).unwrap().object().unwrap();
+        let name = node_object.string("name").unwrap();
+        let labels: StringMap<'_> = node_object.string_map("labels").unwrap();
+        let found = read.map(|spec| spec.matches(&name, &labels));
+        if api_valid {
+            valid += 1;
+            assert_eq!(found, Ok(matches), "line {id}: {pod} on {node}");
+        }
+        agreed += usize::from(found == Ok(matches));
+    }
+    assert_eq!((valid, agreed), (valid, 1500), "objects that no API server stores match as upstream too");
+    assert!(valid > 1000);
+}
