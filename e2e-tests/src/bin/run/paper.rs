@@ -1,0 +1,154 @@
+use std::{
+    env,
+    io::{ErrorKind, IsTerminal, Write, stdout},
+};
+
+use anyhow::{Context, Result};
+use e2e_tests::Evaluation;
+use serde_json::Value;
+
+/// No line is longer, unless a single word is.
+const WIDTH: usize = 100;
+/// Where the text beside a verdict begins.
+const INDENT: usize = 12;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "1;31";
+const GREEN: &str = "32";
+
+/// What people read: plain text, with colours where there is a terminal that wants them.
+pub struct Paper {
+    colors: bool,
+    text: String,
+}
+
+impl Paper {
+    pub fn new() -> Self {
+        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { colors: stdout().is_terminal() && !unwanted, text: String::new() }
+    }
+
+    /// Prints it all. Readers that leave early, such as `head`, are free to.
+    pub fn print(&self) -> Result<()> {
+        match stdout().write_all(self.text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            printed => printed.context("cannot print"),
+        }
+    }
+
+    pub fn gap(&mut self) {
+        self.write("");
+    }
+
+    pub fn chapter(&mut self, title: &str, prose: &str, settings: &Value) {
+        self.write(&self.ink(BOLD, title));
+        wrap(prose, WIDTH).iter().for_each(|line| self.write(line));
+        self.gap();
+        let settings = yaml_serde::to_string(settings).unwrap_or_default();
+        settings.lines().for_each(|line| self.write(&format!("    {}", self.ink(DIM, line))));
+        self.gap();
+    }
+
+    /// The verdict and what was asked in one line, all that is to be said about it below.
+    pub fn evaluation(&mut self, asked: &str, evaluation: &Evaluation) {
+        let answer = &evaluation.answer;
+        let verdict = match answer.accepted {
+            true => self.ink(GREEN, "  accepted  "),
+            false => self.ink(RED, "  REJECTED  "),
+        };
+        self.write(&format!("{verdict}{}", self.ink(BOLD, asked)));
+        if !answer.accepted || answer.message.is_some() {
+            let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
+            self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
+        }
+        evaluation.patch.iter().flat_map(|patch| patch.iter()).for_each(|change| {
+            let change = serde_json::to_value(change).unwrap_or_default();
+            self.change(&change);
+        });
+        for warning in answer.warnings.iter().flatten() {
+            self.below(&format!("warning: {warning}"));
+        }
+        for refused in &evaluation.refused {
+            self.below(&format!("refused: {refused}"));
+        }
+        let lookups: Vec<_> = evaluation.lookups.iter().map(ToString::to_string).collect();
+        if !lookups.is_empty() {
+            self.aside(&format!("looked up: {}", lookups.join(", ")));
+        }
+    }
+
+    /// What goes to other readers: into the audit log, and into the log of the host.
+    pub fn records(&mut self, evaluation: &Evaluation) {
+        for (key, value) in evaluation.answer.audit_annotations.iter().flatten() {
+            self.aside(&format!("audit: {key}: {value}"));
+        }
+        for log in &evaluation.logs {
+            match (log["level"].as_str(), log["message"].as_str()) {
+                (Some(level), Some(message)) => self.aside(&format!("logged: {level}: {message}")),
+                _ => self.aside(&format!("logged: {log}")),
+            }
+        }
+    }
+
+    /// One operation of a JSON patch, its value spread over lines where it is long.
+    fn change(&mut self, change: &Value) {
+        let text = |field| change[field].as_str().unwrap_or_default();
+        let place = [text("op"), text("path")].join(" ");
+        let Some(value) = change.get("value") else {
+            return self.below(&place);
+        };
+        let line = format!("{place} {value}");
+        if INDENT + line.chars().count() <= WIDTH {
+            return self.line(&line);
+        }
+        self.line(&place);
+        format!("{value:#}").lines().for_each(|line| self.line(&format!("  {line}")));
+    }
+
+    fn below(&mut self, text: &str) {
+        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(line));
+    }
+
+    fn aside(&mut self, text: &str) {
+        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(&self.ink(DIM, line)));
+    }
+
+    fn line(&mut self, text: &str) {
+        self.write(&format!("{:INDENT$}{text}", ""));
+    }
+
+    pub fn write(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn ink(&self, ink: &str, text: &str) -> String {
+        match self.colors {
+            true => format!("\x1b[{ink}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        }
+    }
+}
+
+/// Breaks a text at spaces; its own line breaks stay.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    text.lines().flat_map(|line| wrap_line(line, width)).collect()
+}
+
+fn wrap_line(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

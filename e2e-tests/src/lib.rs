@@ -1,0 +1,28 @@
+//! A small waPC host that runs a Kubewarden policy as policy-server and `kwctl` do.
+//!
+//! [`Policy`] is a compiled module. Every evaluation gets a fresh instance of it, and a [`Cluster`]
+//! to ask: a folder of [`Manifests`], a recorded [`Session`], a closure that plays a cluster in
+//! trouble, or [`NoCluster`]. The outcome is an [`Evaluation`]: the policy's answer, the JSON patch
+//! that the API server would get, and everything the policy said to its host on the way.
+//!
+//! [`Policy::call`] is the raw door beneath: bytes in, bytes out.
+
+mod cluster;
+mod document;
+mod evaluation;
+mod host;
+mod manifests;
+mod metadata;
+mod session;
+mod story;
+mod workspace;
+
+pub use cluster::{Cluster, Lookup, NoCluster};
+pub use document::{read_document, read_documents};
+pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload};
+pub use host::{Call, Policy};
+pub use manifests::Manifests;
+pub use metadata::Metadata;
+pub use session::Session;
+pub use story::{Chapter, Expect, Step, Story};
+pub use workspace::{floor_module, policy_metadata, policy_module, story_file};

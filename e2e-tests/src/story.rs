@@ -1,0 +1,175 @@
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{Evaluation, Lookup, Manifests, Policy, admission_request, document::read_document};
+
+/// What the policy does, told in requests. `story/story.yml` is one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Story {
+    pub chapters: Vec<Chapter>,
+}
+
+/// Some requests to one cluster, under much the same settings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chapter {
+    pub title: String,
+    pub prose: String,
+    pub settings: Value,
+    /// What there is to be looked up.
+    cluster: Manifested,
+    /// The request, bare or within an AdmissionReview, that the steps start from; relative to the story.
+    request: PathBuf,
+    /// What is different in all steps: a JSON merge patch onto the request.
+    #[serde(default)]
+    with: Option<Value>,
+    pub steps: Vec<Step>,
+    #[serde(skip)]
+    folder: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Manifested {
+    /// A folder or a file, relative to the story.
+    There(PathBuf),
+    Here(Vec<Value>),
+}
+
+/// One request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub title: String,
+    /// What is different in the settings: a JSON merge patch onto the chapter's.
+    #[serde(default)]
+    settings: Option<Value>,
+    /// Another request than the chapter's.
+    request: Option<PathBuf>,
+    /// What is different in this step, applied after the chapter's.
+    #[serde(default)]
+    with: Option<Value>,
+    pub expect: Expect,
+}
+
+/// How a step must end.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    pub accepted: bool,
+    pub code: Option<u16>,
+    /// How the message begins.
+    pub message: Option<String>,
+    /// What else it says.
+    #[serde(default)]
+    pub mentions: Vec<String>,
+    /// How the warnings begin, all of them.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The look-ups, in order, as in `Node worker-1 (metadata.labels)`.
+    pub lookups: Option<Vec<String>>,
+    /// The audit annotations.
+    pub audit: Option<BTreeMap<String, String>>,
+    /// The whole JSON patch; empty if nothing may change.
+    #[serde(default)]
+    pub patch: Vec<Value>,
+}
+
+impl Story {
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut story: Self = serde_json::from_value(read_document(path)?)
+            .with_context(|| format!("{} is not a story", path.display()))?;
+        for chapter in &mut story.chapters {
+            chapter.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        }
+        Ok(story)
+    }
+}
+
+impl Chapter {
+    /// Evaluates the chapter's steps, each with its request.
+    pub fn evaluate(&self, policy: &Policy) -> Result<Vec<(&Step, Evaluation)>> {
+        let cluster = self.cluster()?;
+        self.steps
+            .iter()
+            .map(|step| {
+                let settings = self.settings(step);
+                let answer = policy.validate_settings(&settings)?;
+                let place = || format!("{}: {}", self.title, step.title);
+                ensure!(answer.valid, "{}: invalid settings: {}", place(), answer.message.unwrap_or_default());
+                let evaluation = policy.validate(&self.request(step)?, &settings, cluster.clone());
+                Ok((step, evaluation.with_context(place)?))
+            })
+            .collect()
+    }
+
+    pub fn cluster(&self) -> Result<Manifests> {
+        match &self.cluster {
+            Manifested::There(path) => Manifests::load(&self.folder.join(path)),
+            Manifested::Here(manifests) => Ok(manifests.iter().cloned().collect()),
+        }
+    }
+
+    pub fn settings(&self, step: &Step) -> Value {
+        let mut settings = self.settings.clone();
+        if let Some(difference) = &step.settings {
+            json_patch::merge(&mut settings, difference);
+        }
+        settings
+    }
+
+    pub fn request(&self, step: &Step) -> Result<Value> {
+        let file = step.request.as_ref().unwrap_or(&self.request);
+        let mut request = admission_request(&read_document(&self.folder.join(file))?).clone();
+        for difference in [&self.with, &step.with].into_iter().flatten() {
+            json_patch::merge(&mut request, difference);
+        }
+        Ok(request)
+    }
+}
+
+impl Expect {
+    /// Fails, and says how, if the step ended otherwise.
+    pub fn check(&self, evaluation: &Evaluation) -> Result<()> {
+        let answer = &evaluation.answer;
+        let message = answer.message.as_deref().unwrap_or_default();
+        ensure!(
+            answer.accepted == self.accepted,
+            "expected accepted: {}, got {} ({message:?})",
+            self.accepted,
+            answer.accepted
+        );
+        if let Some(start) = &self.message {
+            ensure!(message.starts_with(start), "expected {start:?}, got {message:?}");
+        }
+        for mention in &self.mentions {
+            ensure!(message.contains(mention), "expected the mention of {mention:?}, got {message:?}");
+        }
+        if self.code.is_some() {
+            ensure!(answer.code == self.code, "expected code {:?}, got {:?}: {message:?}", self.code, answer.code);
+        }
+        let warnings = answer.warnings.clone().unwrap_or_default();
+        let warned = warnings.len() == self.warnings.len()
+            && warnings.iter().zip(&self.warnings).all(|(warning, start)| warning.starts_with(start));
+        ensure!(warned, "expected the warnings {:?}, got {warnings:?}", self.warnings);
+        if let Some(lookups) = &self.lookups {
+            let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
+            ensure!(&made == lookups, "expected the look-ups {lookups:?}, got {made:?}");
+        }
+        if let Some(audit) = &self.audit {
+            let annotations = answer.audit_annotations.clone().unwrap_or_default();
+            ensure!(&annotations == audit, "expected the audit annotations {audit:?}, got {annotations:?}");
+        }
+        let patch = serde_json::to_value(evaluation.patch.clone().unwrap_or_default())?;
+        let expected = Value::from(self.patch.clone());
+        ensure!(patch == expected, "expected the patch {expected}, got {patch}");
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! Where the things of this workspace are.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail};
+
+/// The policy under test: `$POLICY_WASM`, else `policy.wasm` at the root of the workspace.
+pub fn policy_module() -> Result<PathBuf> {
+    module("POLICY_WASM", "policy.wasm", "make policy.wasm")
+}
+
+/// The policy that accepts everything: `$FLOOR_WASM`, else `floor.wasm` at the root of the workspace.
+pub fn floor_module() -> Result<PathBuf> {
+    module("FLOOR_WASM", "floor.wasm", "make floor.wasm")
+}
+
+pub fn policy_metadata() -> PathBuf {
+    root().join("policy-metadata.yml")
+}
+
+pub fn story_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("story/story.yml")
+}
+
+fn module(variable: &str, default: &str, command: &str) -> Result<PathBuf> {
+    let path = root().join(env::var_os(variable).unwrap_or_else(|| default.into()));
+    match path.exists() {
+        true => Ok(path),
+        false => bail!("{} is missing: run `{command}` first", path.display()),
+    }
+}
+
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    root.expect("this crate is a folder of the workspace").to_owned()
+}
