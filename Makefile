@@ -1,0 +1,54 @@
+# Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
+# elsewhere than on the desk, needs more: kwctl, bats.
+
+TARGET := wasm32-wasip1
+MODULES := target/$(TARGET)/release
+SOURCES := $(shell find src -name '*.rs') Cargo.toml Cargo.lock rust-toolchain.toml
+
+REQUEST ?=
+SETTINGS ?=
+CLUSTER ?=
+
+policy.wasm: $(SOURCES)
+	cargo build --release --locked --target $(TARGET) -p node-placement-policy
+	cp $(MODULES)/node_placement_policy.wasm $@
+
+floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock
+	cargo build --release --locked --target $(TARGET) -p floor
+	cp $(MODULES)/floor.wasm $@
+
+annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
+	kwctl annotate -m policy-metadata.yml -u README.md -o $@ $<
+
+.PHONY: run
+run: policy.wasm
+	@cargo run --quiet --locked -p e2e-tests --bin run -- \
+		$(if $(REQUEST),--request "$(REQUEST)") $(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")
+
+.PHONY: test
+test: fmt lint policy.wasm floor.wasm
+	cargo test --workspace --locked
+
+.PHONY: fmt
+fmt:
+	cargo fmt --all -- --check
+
+.PHONY: lint
+lint:
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: e2e-tests
+e2e-tests: annotated-policy.wasm | bats
+	bats e2e-tests
+
+.PHONY: clean
+clean:
+	cargo clean
+	rm -f policy.wasm floor.wasm annotated-policy.wasm
+
+.PHONY: kwctl bats
+kwctl bats:
+	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
+
+HOME_OF_kwctl := https://github.com/kubewarden/kwctl
+HOME_OF_bats := https://github.com/bats-core/bats-core
