@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node};
 
 use crate::json::{Json, Mismatch, StringMap};
 use crate::object::Object;
-use crate::text::{first_line, quote};
+use crate::text::{first_line, mentions, quote};
 
 /// The host's words for a resource that does not exist.
 const NOT_FOUND: &str = "Cannot find v1/";
@@ -82,7 +82,7 @@ pub fn look_up(
     let answer = cluster.get(kind, name, masks).map_err(|error| {
         let reason = first_line(&error);
         let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));
-        if reason.contains(NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+        if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
     })?;
     Ok(Answer { kind, name: name.to_owned(), text: answer })
 }

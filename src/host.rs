@@ -1,6 +1,7 @@
 //! Kubewarden's host: what it calls of the policy, and what the policy calls of it.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 
 use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
 use kubewarden_policy_sdk::protocol_version_guest;
@@ -9,6 +10,7 @@ use wapc_guest::{CallResult, host_call, register_function};
 
 use crate::cluster::{Cluster, Kind};
 use crate::object::Object;
+use crate::text::quote;
 
 /// Registers what the host can call.
 #[unsafe(no_mangle)]
@@ -39,7 +41,7 @@ impl Cluster for Host {
     fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
         let answer = get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned());
         if let Err(error) = &answer {
-            log("warning", &format!("{} {name:?}: {error}", kind.name()));
+            log("warning", &format!("{} {} can't be read: {error}", kind.name(), quote(name)));
         }
         answer
     }
@@ -52,7 +54,7 @@ fn plain(error: &str) -> &str {
 }
 
 /// The host's answer as text: the SDK's function would parse all of it into a type.
-fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> anyhow::Result<String> {
+fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, Box<dyn Error + Send + Sync>> {
     let request = GetResourceRequest {
         api_version: Kind::API_VERSION.to_owned(),
         kind: kind.name().to_owned(),
@@ -61,9 +63,9 @@ fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> anyhow::Res
         disable_cache: false,
         field_masks: Some(masks.clone()),
     };
-    let request = serde_json::to_vec(&request).map_err(anyhow::Error::new)?;
-    let answer = host_call("kubewarden", "kubernetes", "get_resource", &request).map_err(anyhow::Error::from_boxed)?;
-    String::from_utf8(answer).map_err(anyhow::Error::new)
+    let request = serde_json::to_vec(&request)?;
+    let answer = host_call("kubewarden", "kubernetes", "get_resource", &request)?;
+    Ok(String::from_utf8(answer)?)
 }
 
 /// Logs `message` as an event of the SDK's logging.

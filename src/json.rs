@@ -38,7 +38,7 @@ impl Mismatch {
     #[cold]
     #[inline(never)]
     pub fn within(mut self, parent: &str) -> Self {
-        if !self.path.is_empty() && !self.path.starts_with('[') {
+        if !self.path.is_empty() && !parent.is_empty() && !self.path.starts_with('[') {
             self.path.insert(0, '.');
         }
         self.path.insert_str(0, parent);

@@ -1,5 +1,7 @@
 //! Words for people: what stands in messages and warnings.
 
+use crate::json::encode;
+
 /// The longest piece of somebody else's text that a message repeats, in characters.
 const LONGEST_QUOTE: usize = 100;
 
@@ -19,12 +21,17 @@ fn shorten(text: &str, limit: usize) -> String {
 
 /// `text` in double quotes, escaped and cut, fit for one line of a message.
 pub fn quote(text: &str) -> String {
-    format!("{:?}", shorten(text, LONGEST_QUOTE))
+    encode(&shorten(text, LONGEST_QUOTE))
 }
 
 /// `text` as a single line of at most 120 characters.
 pub fn warning(text: &str) -> String {
     shorten(&one_line(text), LONGEST_WARNING)
+}
+
+/// Whether `text` has `words` in it. (The standard library's search is made for long texts, and is long itself.)
+pub fn mentions(text: &str, words: &str) -> bool {
+    text.as_bytes().windows(words.len()).any(|part| part == words.as_bytes())
 }
 
 /// The first line of `text`: host errors can carry a stack trace, which is not for people.

@@ -1,6 +1,7 @@
 //! The settings that choose one of a few behaviours.
 
 use super::Mistake;
+use crate::json::Json;
 use crate::object::Object;
 use crate::text::quote;
 
@@ -8,22 +9,26 @@ use crate::text::quote;
 pub(super) trait Choice: Copy + Default + 'static {
     /// Its name in the settings.
     const FIELD: &'static str;
-    /// Its values, as they are written.
-    const VALUES: &'static [(&'static str, Self)];
+    /// How its values are written.
+    const NAMES: &'static [&'static str];
+    /// Its values, in the same order.
+    const VALUES: &'static [Self];
 
     /// Reads the setting from `block`, which stands at `path`.
     fn read(block: &Object<'_>, path: &str) -> Result<Self, Mistake> {
-        let Some(value) = block.get(Self::FIELD) else {
-            return Ok(Self::default());
-        };
-        let mistake = |problem: String| Mistake::new(format!("{path}.{}", Self::FIELD), problem);
-        let text = value.string().map_err(|mismatch| mistake(mismatch.to_string()))?;
-        let chosen = Self::VALUES.iter().find(|(name, _)| *name == text);
-        chosen.map(|(_, value)| *value).ok_or_else(|| {
-            let names: Vec<&str> = Self::VALUES.iter().map(|(name, _)| *name).collect();
-            mistake(format!("found {}, expected one of {}", quote(&text), names.join(", ")))
-        })
+        let chosen = read(block, path, Self::FIELD, Self::NAMES)?;
+        Ok(chosen.and_then(|at| Self::VALUES.get(at)).copied().unwrap_or_default())
     }
+}
+
+/// Which of `names` stands under `field`; nothing, if nothing does.
+fn read(block: &Object<'_>, path: &str, field: &str, names: &[&str]) -> Result<Option<usize>, Mistake> {
+    let text = block.read(field, Json::string).map_err(|mismatch| Mistake::of(path, mismatch))?;
+    let Some(text) = text else { return Ok(None) };
+    names.iter().position(|name| *name == text).map(Some).ok_or_else(|| {
+        let problem = format!("found {}, expected one of {}", quote(&text), names.join(", "));
+        Mistake::new(format!("{path}.{field}"), problem)
+    })
 }
 
 macro_rules! choice {
@@ -34,7 +39,8 @@ macro_rules! choice {
 
         impl Choice for $name {
             const FIELD: &'static str = $field;
-            const VALUES: &'static [(&'static str, Self)] = &[$((stringify!($value), Self::$value)),+];
+            const NAMES: &'static [&'static str] = &[$(stringify!($value)),+];
+            const VALUES: &'static [Self] = &[$(Self::$value),+];
         }
     };
 }

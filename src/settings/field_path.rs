@@ -91,9 +91,10 @@ fn plain(name: &str) -> Option<Step> {
 fn bracketed(text: &str) -> (Option<Step>, &str) {
     let inner = text.strip_prefix('[').unwrap_or_default();
     if let Some(quoted) = inner.strip_prefix('\'') {
-        return match quoted.split_once("']") {
-            Some((name, rest)) if !name.is_empty() => (Some(Step::Member(name.to_owned())), rest),
-            _ => (None, ""),
+        let step = quoted.split_once('\'').and_then(|(name, rest)| Some((name, rest.strip_prefix(']')?)));
+        return match step.filter(|(name, _)| !name.is_empty()) {
+            Some((name, rest)) => (Some(Step::Member(name.to_owned())), rest),
+            None => (None, ""),
         };
     }
     let Some((selector, rest)) = inner.split_once(']') else {

@@ -6,29 +6,27 @@ use crate::json::{Json, Mismatch};
 use crate::object::Object;
 use crate::text::quote;
 
-/// What is wrong with one setting.
+/// What is wrong with one setting: its path, as in `podNodeSelector.namespaces[1].allowedNodeSelector`, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// As in `podNodeSelector.namespaces[1].allowedNodeSelector`; empty for the settings as a whole.
-    path: String,
-    problem: String,
-}
+pub struct Mistake(String);
 
 impl Mistake {
-    /// `problem` at `path`.
-    pub fn new(path: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { path: path.into(), problem: problem.into() }
+    /// `problem` at `path`; an empty path stands for the settings as a whole.
+    pub fn new(path: impl AsRef<str>, problem: impl AsRef<str>) -> Self {
+        let (path, problem) = (path.as_ref(), problem.as_ref());
+        let colon = if path.is_empty() { "" } else { ": " };
+        Self(format!("{path}{colon}{problem}"))
     }
 
-    /// A value of the wrong type, at `path`.
-    pub fn of(path: &str, mismatch: &Mismatch) -> Self {
-        Self::new(path, mismatch.to_string())
+    /// A value of the wrong type, at `path` or within it.
+    pub fn of(path: &str, mismatch: Mismatch) -> Self {
+        Self(mismatch.within(path).to_string())
     }
 }
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.problem) } else { write!(f, "{}: {}", self.path, self.problem) }
+        f.write_str(&self.0)
     }
 }
 
@@ -44,7 +42,7 @@ pub(super) fn field<'a, T>(
     match read(value) {
         Ok(value) => Some(value),
         Err(mismatch) => {
-            mistakes.push(Mistake::of(&format!("{path}.{key}"), &mismatch));
+            mistakes.push(Mistake::of(&format!("{path}.{key}"), mismatch));
             None
         }
     }

@@ -71,6 +71,6 @@ impl<'a> Settings<'a> {
     }
 
     fn block(&self, name: &str) -> Result<Option<Object<'a>>, Mistake> {
-        self.0.object(name).map_err(|mismatch| Mistake::of("", &mismatch))
+        self.0.object(name).map_err(|mismatch| Mistake::of("", mismatch))
     }
 }

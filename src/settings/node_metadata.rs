@@ -99,7 +99,7 @@ impl NodeMetadata {
 
     /// Whether managed keys belong to the policy alone.
     pub(super) fn protects(block: &Object<'_>) -> Result<bool, Mistake> {
-        let protect = block.read(PROTECT, Json::boolean).map_err(|mismatch| Mistake::new(BLOCK, mismatch.to_string()));
+        let protect = block.read(PROTECT, Json::boolean).map_err(|mismatch| Mistake::of(BLOCK, mismatch));
         protect.map(Option::unwrap_or_default)
     }
 

@@ -121,7 +121,7 @@ impl<'a> PodNodeSelector<'a> {
         let list = self.block.get(ANNOTATIONS).filter(|_| self.dialect == Dialect::Full);
         list.map_or_else(
             || Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]),
-            |list| annotation_keys(list).map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{ANNOTATIONS}"), &mismatch)),
+            |list| annotation_keys(list).map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{ANNOTATIONS}"), mismatch)),
         )
     }
 
@@ -180,7 +180,7 @@ impl<'a> PodNodeSelector<'a> {
 
 /// The selector `text`, which stands at `path`.
 pub(super) fn demand(dialect: Dialect, text: Json<'_>, path: String) -> Result<Demand, Mistake> {
-    let text = text.string().map_err(|mismatch| Mistake::of(&path, &mismatch))?;
+    let text = text.string().map_err(|mismatch| Mistake::of(&path, mismatch))?;
     match dialect.parse(&text) {
         Ok(selector) => Ok(Demand { selector, source: path }),
         Err(error) => Err(Mistake::new(path, error.to_string())),
@@ -198,7 +198,7 @@ pub(super) fn annotation_keys(list: Json<'_>) -> Result<Vec<Cow<'_, str>>, Misma
 
 /// The first entry whose name matches `namespace`. Entries that are none can't match.
 fn find_entry<'a>(list: Json<'a>, namespace: &str) -> Result<Option<Entry<'a>>, Mistake> {
-    let elements = list.elements().map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{NAMESPACES}"), &mismatch))?;
+    let elements = list.elements().map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{NAMESPACES}"), mismatch))?;
     for (at, element) in elements.enumerate() {
         if let Ok(fields) = element.object()
             && names(&fields, namespace)

@@ -23,7 +23,7 @@ pub fn mistakes(text: &str) -> Vec<Mistake> {
         Err(error) => return vec![Mistake::new("", format!("the settings are not JSON: {error}"))],
         Ok(settings) if settings.is_null() => Object::default(),
         Ok(settings) => match settings.object() {
-            Err(mismatch) => return vec![Mistake::of("", &mismatch)],
+            Err(mismatch) => return vec![Mistake::of("", mismatch)],
             Ok(settings) => settings,
         },
     };
@@ -52,7 +52,7 @@ pub fn mistakes(text: &str) -> Vec<Mistake> {
 
 fn block<'a>(settings: &Object<'a>, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Object<'a>> {
     settings.object(name).unwrap_or_else(|mismatch| {
-        mistakes.push(Mistake::of("", &mismatch));
+        mistakes.push(Mistake::of("", mismatch));
         None
     })
 }
@@ -108,7 +108,7 @@ fn check_name(entry: &Object<'_>, entry_path: &str, names: &mut BTreeSet<String>
     let path = format!("{entry_path}.{NAME}");
     let name = match entry.string(NAME) {
         Ok(name) => name,
-        Err(mismatch) => return mistakes.push(Mistake::of(entry_path, &mismatch)),
+        Err(mismatch) => return mistakes.push(Mistake::of(entry_path, mismatch)),
     };
     if name.is_empty() {
         mistakes.push(Mistake::new(path, "expected the name of a namespace, or the beginning of names and '*'"));

@@ -1,0 +1,190 @@
+//! What must hold for every Pod, selector and node: the law of injection, idempotence, and that nothing is lost.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{TestCluster, request, validate, validate_text};
+use node_placement_policy::json::{Json, StringMap};
+use node_placement_policy::placement::pod_spec::PodSpec;
+use node_placement_policy::selector::parse;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const KEYS: [&str; 4] = ["a", "b", "example.com/c", "n"];
+const VALUES: [&str; 5] = ["x", "y", "", "5", "7"];
+
+fn key() -> impl Strategy<Value = String> {
+    prop::sample::select(&KEYS[..]).prop_map(str::to_owned)
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop::sample::select(&VALUES[..]).prop_map(str::to_owned)
+}
+
+fn requirement() -> impl Strategy<Value = String> {
+    let values = || prop::collection::vec(value(), 1..3).prop_map(|values| values.join(","));
+    prop_oneof![
+        (key(), value()).prop_map(|(key, value)| format!("{key}={value}")),
+        (key(), value()).prop_map(|(key, value)| format!("{key}!={value}")),
+        (key(), values()).prop_map(|(key, values)| format!("{key} in ({values})")),
+        (key(), values()).prop_map(|(key, values)| format!("{key} notin ({values})")),
+        key(),
+        key().prop_map(|key| format!("!{key}")),
+        (key(), 4..8).prop_map(|(key, bound)| format!("{key}>{bound}")),
+        (key(), 4..8).prop_map(|(key, bound)| format!("{key}<{bound}")),
+    ]
+}
+
+fn selector() -> impl Strategy<Value = String> {
+    prop::collection::vec(requirement(), 0..4).prop_map(|requirements| requirements.join(","))
+}
+
+fn labels() -> impl Strategy<Value = BTreeMap<String, String>> {
+    prop::collection::btree_map(key(), value(), 0..4)
+}
+
+fn expression() -> impl Strategy<Value = Value> {
+    let operator = prop::sample::select(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"][..]);
+    (key(), operator, prop::collection::vec(value(), 0..3)).prop_map(|(key, operator, values)| match operator {
+        "Exists" | "DoesNotExist" => json!({"key": key, "operator": operator}),
+        "Gt" | "Lt" => json!({"key": key, "operator": operator, "values": [values.first().map_or("6", |v| v)]}),
+        _ => json!({"key": key, "operator": operator, "values": if values.is_empty() { vec!["x".to_owned()] } else { values }}),
+    })
+}
+
+fn term() -> impl Strategy<Value = Value> {
+    let field = prop::sample::select(&["node-a", "node-b"][..])
+        .prop_map(|name| json!({"key": "metadata.name", "operator": "In", "values": [name]}));
+    (prop::option::of(prop::collection::vec(expression(), 0..3)), prop::option::of(prop::collection::vec(field, 0..2)))
+        .prop_map(|(expressions, fields)| json!({"matchExpressions": expressions, "matchFields": fields}))
+}
+
+fn pod() -> impl Strategy<Value = Value> {
+    let terms = prop::option::of(prop::collection::vec(term(), 0..3));
+    let affinity = prop::option::of(terms).prop_map(|terms| match terms {
+        None => Value::Null,
+        Some(None) => json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": null}}),
+        Some(Some(terms)) => {
+            json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
+        }
+    });
+    (prop::option::of(labels()), affinity).prop_map(|(node_selector, affinity)| {
+        json!({
+            "metadata": {"name": "p"},
+            "spec": {"nodeSelector": node_selector, "affinity": affinity},
+        })
+    })
+}
+
+fn string_map(labels: &BTreeMap<String, String>) -> StringMap<'_> {
+    labels.iter().map(|(key, value)| (key.into(), value.into())).collect()
+}
+
+/// Whether the Pod may run on the node, as the scheduler sees it.
+fn matches(pod: &Value, node: &str, labels: &BTreeMap<String, String>) -> bool {
+    let spec = pod["spec"].to_string();
+    let spec = Json::parse(&spec).unwrap().object().unwrap();
+    PodSpec::read(&spec).unwrap().matches(node, &string_map(labels))
+}
+
+/// Settings in which `selector` comes in two parts, one of them from the namespace's annotation.
+fn judge(pod: &Value, required: &str, annotation: &str) -> common::Answer {
+    let settings = json!({"podNodeSelector": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
+    let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": annotation}));
+    validate(&request("pods", "CREATE", pod.clone()), &settings, &cluster)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, rng_seed: prop::test_runner::RngSeed::Fixed(1), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// `match(inject(pod, selector), node) = match(pod, node) AND matches(selector, node.labels)`; a Pod that is rejected
+    /// matches no node that the selector selects.
+    #[test]
+    fn injection_narrows_to_the_selector_and_to_nothing_less(
+        pod in pod(),
+        required in selector(),
+        annotation in selector(),
+        nodes in prop::collection::vec((prop::sample::select(&["node-a", "node-b"][..]), labels()), 1..8),
+    ) {
+        let answer = judge(&pod, &required, &annotation);
+        let selectors = [parse(&required).unwrap(), parse(&annotation).unwrap()];
+        for (node, labels) in &nodes {
+            let selected = selectors.iter().all(|selector| selector.matches(|key| labels.get(key).map(String::as_str)));
+            let expected = matches(&pod, node, labels) && selected;
+            if answer.accepted() {
+                let result = answer.mutated().unwrap_or(&pod);
+                prop_assert_eq!(matches(result, node, labels), expected, "{} on {:?}", result, labels);
+            } else {
+                prop_assert_eq!(answer.code(), 403);
+                prop_assert!(!expected, "rejected, and yet {node} with {labels:?} is right: {}", answer.message());
+            }
+        }
+    }
+
+    /// A second run over the policy's own result changes and rejects nothing.
+    #[test]
+    fn its_own_result_satisfies_it(pod in pod(), required in selector(), annotation in selector()) {
+        let answer = judge(&pod, &required, &annotation);
+        if let Some(result) = answer.mutated() {
+            let again = judge(result, &required, &annotation);
+            prop_assert!(again.accepted(), "{}", again.message());
+            prop_assert_eq!(again.mutated(), None);
+        }
+    }
+
+    /// Outside of the named paths, the answer is the input, letter for letter.
+    #[test]
+    fn nothing_is_lost(before in odd_members(), within in odd_members(), affinity in odd_members(), selector in selector()) {
+        let pod = |spec: &str| format!(r#"{{"kind":"Pod"{before},"metadata":{{"name":"p"{within}}},"spec":{{{spec}"containers":[]{within}}}}}"#);
+        let affinity_of = |required: &str| format!(r#""affinity":{{"nodeAffinity":{{{required}"preferred":null{affinity}}}{affinity}}},"#);
+        let bare = pod(&affinity_of(""));
+        let payload = format!(
+            r#"{{"request":{{"resource":{{"group":"","resource":"pods"}},"operation":"CREATE","namespace":"n","object":{bare}}},"settings":{{"podNodeSelector":{{"namespaceAnnotations":[],"clusterDefaultNodeSelector":"{selector}"}}}}}}"#
+        );
+        let (answer, _) = node_placement_policy::validate(payload.as_bytes(), &TestCluster::default());
+        let accepted = validate_text(&payload, &TestCluster::default()).accepted();
+        if let Some(object) = Json::parse(&answer).unwrap().object().unwrap().get("mutated_object").filter(|_| accepted) {
+            let spec = object.object().unwrap().object("spec").unwrap().unwrap();
+            // Taking away what was added, in the places where things are added, leaves the input's letters.
+            let mut left = object.text().to_owned();
+            let required = "requiredDuringSchedulingIgnoredDuringExecution";
+            let node_affinity = spec.descend(&["affinity", "nodeAffinity"]).unwrap().unwrap();
+            for (key, added) in [("nodeSelector", spec.get("nodeSelector")), (required, node_affinity.get(required))] {
+                let added = added.map(|added| format!(r#","{key}":{}"#, added.text()));
+                left = added.map_or(left.clone(), |added| left.replacen(&added, "", 1));
+            }
+            prop_assert_eq!(left, bare);
+        }
+    }
+
+    /// Whatever is cut out of a request, the answer is an answer.
+    #[test]
+    fn a_truncated_request_is_answered(pod in pod(), at in any::<prop::sample::Index>()) {
+        let settings = json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=x"}});
+        let payload = json!({"request": request("pods", "CREATE", pod), "settings": settings}).to_string();
+        let cut = &payload[..at.index(payload.len())];
+        let answer = validate_text(cut, &TestCluster::default());
+        prop_assert_eq!(answer.code(), 400);
+        prop_assert!(answer.message().starts_with("the request can't be read: "));
+    }
+}
+
+/// Members that no struct knows, each with a comma before it.
+fn odd_members() -> impl Strategy<Value = String> {
+    let odd = prop::sample::select(
+        &[
+            r#""f":1.0e+02"#,
+            r#""big":123456789012345678901234567890"#,
+            r#""zero":-0.0"#,
+            r#""none":null"#,
+            r#""empty":[]"#,
+            r#""hollow":{}"#,
+            r#""spaced":[ 1 , {"a" : null} ]"#,
+            r#""escaped\u00e9\"":"\ud83d\ude00\/""#,
+            r#""nested":[[[[{"a":{"b":[]}}]]]]"#,
+            r#""text":"}],{\"spec\":1""#,
+        ][..],
+    );
+    prop::collection::vec(odd, 0..4).prop_map(|odd| odd.iter().map(|member| format!(",{member}")).collect())
+}

@@ -1,0 +1,221 @@
+//! `validate_settings`: every mistake is found, at once, and with its path.
+
+mod common;
+
+use common::{TestCluster, request, validate};
+use node_placement_policy::validate_settings;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn mistakes(settings: &Value) -> String {
+    validate_settings(settings.to_string().as_bytes()).unwrap_or_default()
+}
+
+fn entry(entry: &Value) -> String {
+    mistakes(&json!({"podNodeSelector": {"namespaces": [entry]}}))
+}
+
+fn propagate(entry: &Value) -> String {
+    mistakes(&json!({"nodeMetadata": {"propagate": [entry]}}))
+}
+
+#[rstest]
+#[case::everything(json!({
+    "podNodeSelector": {
+        "clusterDefaultNodeSelector": "env=development",
+        "namespaceAnnotations": ["scheduler.alpha.kubernetes.io/node-selector"],
+        "namespaces": [
+            {"name": "production", "requiredNodeSelector": "env=production", "defaultNodeSelector": "disktype=ssd", "allowedNodeSelector": "env=production, disktype in (ssd, hdd)"},
+            {"name": "team-*", "allowedNodeSelector": "pool in (shared, batch), disktype"},
+            {"name": "*"},
+        ],
+        "onNodeAffinity": "Check", "onNodeName": "Verify", "onWorkloads": "Reject", "onDaemonSets": "Inject", "onNamespaces": "Reject", "onBindings": "Ignore",
+    },
+    "nodeMetadata": {
+        "propagate": [
+            {"nodeLabel": "topology.kubernetes.io/zone", "podAnnotation": "topology.kubernetes.io/zone", "default": "unknown"},
+            {"nodeLabel": "node.example.com/*", "podLabel": "node.example.com/*"},
+            {"nodeAnnotation": "example.com/rack", "podAnnotation": "example.com/rack", "required": true},
+            {"nodeField": "spec.providerID", "podAnnotation": "example.com/provider-id"},
+        ],
+        "onLookupFailure": "Reject",
+        "protect": false,
+    },
+}))]
+#[case::an_empty_placement_block(json!({"podNodeSelector": {}}))]
+#[case::an_empty_plugin_block(json!({"podNodeSelectorPluginConfig": {}}))]
+#[case::an_empty_metadata_block(json!({"nodeMetadata": {}}))]
+#[case::the_plugin_and_metadata(json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "a=b", "ns": ""}, "nodeMetadata": {}}))]
+#[case::empty_selectors(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "requiredNodeSelector": "", "defaultNodeSelector": "", "allowedNodeSelector": ""}]}}))]
+#[case::no_annotations(json!({"podNodeSelector": {"namespaceAnnotations": []}}))]
+#[case::a_required_set_that_is_ignored_by_the_whitelist(json!({"podNodeSelector": {"onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "e"}]}}))]
+#[case::a_cluster_default_that_a_whitelist_forbids(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=b", "namespaces": [{"name": "a", "allowedNodeSelector": "c=d"}]}}))]
+#[case::one_target_for_each_kind(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "podAnnotation": "x.io/a"}, {"nodeLabel": "b", "podLabel": "x.io/a"}]}}))]
+#[case::an_annotation_with_capitals_in_its_prefix(json!({"nodeMetadata": {"propagate": [{"nodeAnnotation": "Example.com/a"}]}}))]
+fn valid(#[case] settings: Value) {
+    assert_eq!(mistakes(&settings), "");
+}
+
+#[rstest]
+#[case::not_json("{", "the settings are not JSON: ")]
+#[case::not_text("\u{0}", "the settings are not JSON: ")]
+#[case::null("null", "expected at least one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata")]
+#[case::empty("{}", "expected at least one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata")]
+#[case::a_list("[]", "expected an object, found a list")]
+#[case::a_number("5", "expected an object, found a number")]
+#[case::a_string("\"x\"", "expected an object, found a string")]
+#[case::unknown_block(
+    r#"{"nodeMetadata":{},"podNodeSelectr":{}}"#,
+    r#"unknown field "podNodeSelectr", expected one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata"#
+)]
+#[case::a_block_that_is_a_list(r#"{"podNodeSelector":[]}"#, "podNodeSelector: expected an object, found a list")]
+#[case::both_placement_blocks(
+    r#"{"podNodeSelector":{},"podNodeSelectorPluginConfig":{}}"#,
+    "podNodeSelector and podNodeSelectorPluginConfig exclude each other; keep one of them"
+)]
+fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
+    let found = validate_settings(settings.as_bytes()).unwrap();
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::unknown_field(json!({"clusterDefault": ""}), r#"podNodeSelector: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onWorkloads, onDaemonSets, onNamespaces, onBindings"#)]
+#[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"podNodeSelector.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
+#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "podNodeSelector.clusterDefaultNodeSelector: expected a string, found a number")]
+#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"podNodeSelector.clusterDefaultNodeSelector: contradicts itself: "a" can't be both "b" and "c""#)]
+#[case::annotations_of_a_wrong_type(json!({"namespaceAnnotations": "a"}), "podNodeSelector.namespaceAnnotations: expected a list, found a string")]
+#[case::annotation_of_a_wrong_type(json!({"namespaceAnnotations": ["a", 5]}), "podNodeSelector.namespaceAnnotations[1]: expected a string, found a number")]
+#[case::annotation_that_is_no_key(json!({"namespaceAnnotations": ["a b"]}), r#"podNodeSelector.namespaceAnnotations[0]: "a b" is not an annotation key"#)]
+#[case::namespaces_of_a_wrong_type(json!({"namespaces": {}}), "podNodeSelector.namespaces: expected a list, found an object")]
+#[case::entry_of_a_wrong_type(json!({"namespaces": [{"name": "a"}, 5]}), "podNodeSelector.namespaces[1]: expected an object, found a number")]
+#[case::repeated_name(json!({"namespaces": [{"name": "a"}, {"name": "a"}]}), r#"podNodeSelector.namespaces[1].name: "a" is the name of an earlier entry"#)]
+#[case::unknown_choice(json!({"onNodeName": "verify"}), r#"podNodeSelector.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#)]
+#[case::choice_of_another_setting(json!({"onNodeAffinity": "Reject"}), r#"podNodeSelector.onNodeAffinity: found "Reject", expected one of Check, Ignore"#)]
+#[case::on_workloads(json!({"onWorkloads": "Inject"}), "podNodeSelector.onWorkloads: found")]
+#[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "podNodeSelector.onDaemonSets: found")]
+#[case::on_namespaces(json!({"onNamespaces": "Verify"}), "podNodeSelector.onNamespaces: found")]
+#[case::on_bindings(json!({"onBindings": true}), "podNodeSelector.onBindings: expected a string, found a boolean")]
+fn invalid_placement(#[case] block: Value, #[case] message: &str) {
+    let found = mistakes(&json!({"podNodeSelector": block}));
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::unknown_field(json!({"name": "a", "allowed": ""}), r#"podNodeSelector.namespaces[0]: unknown field "allowed""#)]
+#[case::no_name(json!({}), "podNodeSelector.namespaces[0].name: expected the name of a namespace")]
+#[case::empty_name(json!({"name": ""}), "podNodeSelector.namespaces[0].name: expected the name of a namespace")]
+#[case::name_of_a_wrong_type(json!({"name": 5}), "podNodeSelector.namespaces[0].name: expected a string, found a number")]
+#[case::star_in_the_middle(json!({"name": "a*b"}), r#"podNodeSelector.namespaces[0].name: "a*b" has a '*' elsewhere than at its end"#)]
+#[case::two_stars(json!({"name": "a**"}), r#"podNodeSelector.namespaces[0].name: "a**" has a '*' elsewhere than at its end"#)]
+#[case::malformed_required(json!({"name": "a", "requiredNodeSelector": "("}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: found "(" at position 1, expected a key or '!'"#)]
+#[case::malformed_default(json!({"name": "a", "defaultNodeSelector": "("}), "podNodeSelector.namespaces[0].defaultNodeSelector: found")]
+#[case::malformed_allowed(json!({"name": "a", "allowedNodeSelector": "("}), "podNodeSelector.namespaces[0].allowedNodeSelector: found")]
+#[case::allowed_that_contradicts_itself(json!({"name": "a", "allowedNodeSelector": "b=c,b=d"}), "podNodeSelector.namespaces[0].allowedNodeSelector: contradicts itself")]
+#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"podNodeSelector.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: "b" can't be both "d" and "c""#)]
+#[case::required_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b=c", "allowedNodeSelector": "b=d"}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: "b=c" is not allowed by allowedNodeSelector "b=d""#)]
+#[case::default_that_is_not_allowed(json!({"name": "a", "defaultNodeSelector": "b=c", "allowedNodeSelector": "e"}), r#"podNodeSelector.namespaces[0].defaultNodeSelector: "b=c" is not allowed"#)]
+#[case::required_set_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c)"}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: "b in (c,d)" is not allowed"#)]
+fn invalid_entry(#[case] fields: Value, #[case] message: &str) {
+    let found = entry(&fields);
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::malformed(json!({"production": "env"}), r#"podNodeSelectorPluginConfig.production: found "env" at position 1, expected key=value"#)]
+#[case::a_set(json!({"clusterDefaultNodeSelector": "env in (a)"}), r#"podNodeSelectorPluginConfig.clusterDefaultNodeSelector: found "env in (a)" at position 1, expected key=value"#)]
+#[case::a_wrong_type(json!({"production": {}}), "podNodeSelectorPluginConfig.production: expected a string, found an object")]
+fn invalid_plugin_config(#[case] block: Value, #[case] message: &str) {
+    let found = mistakes(&json!({"podNodeSelectorPluginConfig": block}));
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::unknown_field(json!({"nodeLabel": "a", "podAnotation": "a"}), r#"nodeMetadata.propagate[0]: unknown field "podAnotation""#)]
+#[case::no_source(json!({"podAnnotation": "a"}), "nodeMetadata.propagate[0]: expected exactly one of nodeLabel, nodeAnnotation and nodeField, found none")]
+#[case::two_sources(json!({"nodeLabel": "a", "nodeField": "b", "podAnnotation": "a"}), "nodeMetadata.propagate[0]: expected exactly one of nodeLabel, nodeAnnotation and nodeField, found nodeLabel and nodeField")]
+#[case::field_without_target(json!({"nodeField": "spec.providerID"}), "nodeMetadata.propagate[0]: a nodeField needs a podAnnotation or a podLabel")]
+#[case::malformed_field(json!({"nodeField": "spec.", "podAnnotation": "a"}), r#"nodeMetadata.propagate[0].nodeField: "spec." is not a field path"#)]
+#[case::default_and_required(json!({"nodeLabel": "a", "default": "x", "required": true}), "nodeMetadata.propagate[0].default: a default is never used where required is true")]
+#[case::default_of_many_keys(json!({"nodeLabel": "a.io/*", "default": "x"}), "nodeMetadata.propagate[0].default: a default needs a single key")]
+#[case::default_of_a_wrong_type(json!({"nodeLabel": "a", "default": 5}), "nodeMetadata.propagate[0].default: expected a string, found a number")]
+#[case::required_of_a_wrong_type(json!({"nodeLabel": "a", "required": "yes"}), "nodeMetadata.propagate[0].required: expected true or false, found a string")]
+#[case::star_only_in_the_source(json!({"nodeLabel": "a.io/*", "podLabel": "a.io/x"}), "nodeMetadata.propagate[0].podLabel: source and target must both end with '*', or neither")]
+#[case::star_only_in_the_target(json!({"nodeLabel": "a", "podLabel": "a.io/*"}), "nodeMetadata.propagate[0].podLabel: source and target must both end with '*', or neither")]
+#[case::star_of_a_field(json!({"nodeField": "spec.a", "podAnnotation": "a.io/*"}), "nodeMetadata.propagate[0].podAnnotation: source and target must both end with '*', or neither")]
+#[case::star_alone(json!({"nodeLabel": "*"}), r#"nodeMetadata.propagate[0].nodeLabel: "*" is invalid: a '*' stands directly after a prefix and its slash"#)]
+#[case::star_without_slash(json!({"nodeLabel": "a.io*"}), "nodeMetadata.propagate[0].nodeLabel: ")]
+#[case::star_within_the_name(json!({"nodeLabel": "a.io/x*"}), "nodeMetadata.propagate[0].nodeLabel: ")]
+#[case::star_without_prefix(json!({"nodeLabel": "/*"}), "nodeMetadata.propagate[0].nodeLabel: ")]
+#[case::star_after_a_bad_prefix(json!({"nodeLabel": "A_/*"}), "nodeMetadata.propagate[0].nodeLabel: ")]
+#[case::source_that_is_no_key(json!({"nodeLabel": "a b"}), r#"nodeMetadata.propagate[0].nodeLabel: "a b" is not a label key"#)]
+#[case::annotation_that_is_no_key(json!({"nodeAnnotation": "-"}), r#"nodeMetadata.propagate[0].nodeAnnotation: "-" is not an annotation key"#)]
+#[case::target_that_is_no_key(json!({"nodeLabel": "a", "podAnnotation": "a//b"}), r#"nodeMetadata.propagate[0].podAnnotation: "a//b" is not an annotation key"#)]
+#[case::label_without_prefix(json!({"nodeLabel": "a", "podLabel": "zone"}), r#"nodeMetadata.propagate[0].podLabel: "zone" can't be a target: a label without a prefix"#)]
+#[case::label_of_charts(json!({"nodeLabel": "a", "podLabel": "app.kubernetes.io/name"}), r#"nodeMetadata.propagate[0].podLabel: "app.kubernetes.io/name" can't be a target"#)]
+#[case::label_of_deployments(json!({"nodeLabel": "a", "podLabel": "apps.kubernetes.io/pod-index"}), "nodeMetadata.propagate[0].podLabel: ")]
+#[case::label_of_jobs(json!({"nodeLabel": "a", "podLabel": "batch.kubernetes.io/job-name"}), "nodeMetadata.propagate[0].podLabel: ")]
+#[case::label_of_stateful_sets(json!({"nodeLabel": "a", "podLabel": "statefulset.kubernetes.io/pod-name"}), "nodeMetadata.propagate[0].podLabel: ")]
+#[case::labels_of_controllers(json!({"nodeLabel": "a.io/*", "podLabel": "controller.kubernetes.io/*"}), "nodeMetadata.propagate[0].podLabel: ")]
+#[case::annotation_of_kubelets(json!({"nodeAnnotation": "kubernetes.io/config.mirror"}), r#"nodeMetadata.propagate[0]: "kubernetes.io/config.mirror" can't be a target"#)]
+#[case::default_that_is_no_label_value(json!({"nodeLabel": "a", "podLabel": "a.io/a", "default": "a b"}), r#"nodeMetadata.propagate[0].default: "a b" can't be the value of a podLabel"#)]
+fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
+    let found = propagate(&fields);
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::empty_propagate(json!({"propagate": []}), "nodeMetadata.propagate: expected at least one entry")]
+#[case::propagate_of_a_wrong_type(json!({"propagate": {}}), "nodeMetadata.propagate: expected a list, found an object")]
+#[case::unknown_field(json!({"protekt": true}), r#"nodeMetadata: unknown field "protekt""#)]
+#[case::protect(json!({"protect": "yes"}), "nodeMetadata.protect: expected true or false, found a string")]
+#[case::on_lookup_failure(json!({"onLookupFailure": "Fail"}), r#"nodeMetadata.onLookupFailure: found "Fail", expected one of Reject, Ignore"#)]
+#[case::the_same_target_twice(json!({"propagate": [{"nodeLabel": "a", "podAnnotation": "x"}, {"nodeLabel": "x"}]}), r#"nodeMetadata.propagate[1]: "x" is the target of an earlier entry"#)]
+#[case::the_same_prefix_twice(json!({"propagate": [{"nodeLabel": "a.io/*"}, {"nodeLabel": "b.io/*", "podAnnotation": "a.io/*"}]}), r#"nodeMetadata.propagate[1]: "a.io/" is the target of an earlier entry"#)]
+fn invalid_metadata(#[case] block: Value, #[case] message: &str) {
+    let found = mistakes(&json!({"nodeMetadata": block}));
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let settings = json!({
+        "x": 1,
+        "podNodeSelector": {"clusterDefaultNodeSelector": "=", "onNodeName": 5, "namespaces": [{"name": "*a"}]},
+        "nodeMetadata": {"protect": 0, "propagate": [{}, {"nodeLabel": "a", "podLabel": "b"}]},
+    });
+    let found = mistakes(&settings);
+    let paths = [
+        "unknown field \"x\"",
+        "podNodeSelector.clusterDefaultNodeSelector: ",
+        "podNodeSelector.onNodeName: ",
+        "podNodeSelector.namespaces[0].name: ",
+        "nodeMetadata.protect: ",
+        "nodeMetadata.propagate[0]: ",
+        "nodeMetadata.propagate[1].podLabel: ",
+    ];
+    for path in paths {
+        assert!(found.contains(path), "{path} is missing in {found}");
+    }
+    assert_eq!(found.split("; ").filter(|mistake| !mistake.is_empty()).count(), paths.len() + 1, "{found}");
+}
+
+/// A request reads only the part of the settings that it needs.
+#[rstest]
+#[case::the_other_job(json!({"podNodeSelector": {}, "nodeMetadata": {"propagate": 5}}), true)]
+#[case::another_namespace(json!({"podNodeSelector": {"namespaces": [5, {"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": 7}]}}), true)]
+#[case::a_default_that_an_annotation_replaces(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "(("}}), true)]
+#[case::a_choice_for_other_requests(json!({"podNodeSelector": {"onBindings": "?", "onWorkloads": 3}}), true)]
+#[case::what_it_needs(json!({"podNodeSelector": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}}), false)]
+fn a_mistake_elsewhere_does_not_matter(#[case] settings: Value, #[case] accepted: bool) {
+    let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
+    let answer = validate(&request("pods", "CREATE", json!({"spec": {}})), &settings, &cluster);
+    assert_eq!(answer.accepted(), accepted, "{answer:?}");
+    if !accepted {
+        assert_eq!(answer.code(), 500);
+        assert!(
+            answer.message().starts_with(
+                "the policy's settings have a mistake: podNodeSelector.namespaces[0].requiredNodeSelector: "
+            )
+        );
+    }
+}
