@@ -14,6 +14,7 @@ mod host;
 mod manifests;
 mod metadata;
 mod session;
+pub mod stored;
 mod story;
 mod workspace;
 

@@ -5,9 +5,9 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{Evaluation, Lookup, Manifests, Policy, admission_request, document::read_document};
+use crate::{Evaluation, Lookup, Manifests, Policy, admission_request, document::read_document, stored};
 
 /// What the policy does, told in requests. `story/story.yml` is one.
 #[derive(Debug, Deserialize)]
@@ -56,6 +56,8 @@ pub struct Step {
     /// What is different in this step, applied after the chapter's.
     #[serde(default)]
     with: Option<Value>,
+    /// The Pod that a Binding is about.
+    pub pod: Option<Value>,
     pub expect: Expect,
 }
 
@@ -77,6 +79,9 @@ pub struct Expect {
     pub lookups: Option<Vec<String>>,
     /// The audit annotations.
     pub audit: Option<BTreeMap<String, String>>,
+    /// The environment of the containers of the bound Pod.
+    #[serde(default)]
+    pub environment: Map<String, Value>,
     /// The whole JSON patch; empty if nothing may change.
     #[serde(default)]
     pub patch: Vec<Value>,
@@ -135,9 +140,26 @@ impl Chapter {
     }
 }
 
-impl Expect {
-    /// Fails, and says how, if the step ended otherwise.
+impl Step {
+    /// The Pod as it is stored once the Binding that was evaluated is carried out.
+    pub fn bound_pod(&self, evaluation: &Evaluation) -> Option<Value> {
+        let binding = evaluation.answer.mutated_object.as_ref()?;
+        self.pod.as_ref().map(|pod| stored::bound(pod, binding))
+    }
+
+    /// Fails, and says how, if the step ended otherwise than expected.
     pub fn check(&self, evaluation: &Evaluation) -> Result<()> {
+        self.expect.check(evaluation)?;
+        let pod = self.bound_pod(evaluation).unwrap_or_default();
+        let environment = stored::environment(&pod);
+        let expected = &self.expect.environment;
+        ensure!(&environment == expected, "expected the environment {expected:?}, got {environment:?}");
+        Ok(())
+    }
+}
+
+impl Expect {
+    fn check(&self, evaluation: &Evaluation) -> Result<()> {
         let answer = &evaluation.answer;
         let message = answer.message.as_deref().unwrap_or_default();
         ensure!(

@@ -8,7 +8,7 @@ fn the_story_is_true() -> Result<()> {
     let policy = Policy::load(&policy_module()?, &policy_metadata())?;
     for chapter in Story::load(&story_file())?.chapters {
         for (step, evaluation) in chapter.evaluate(&policy)? {
-            step.expect.check(&evaluation).with_context(|| format!("{}: {}", chapter.title, step.title))?;
+            step.check(&evaluation).with_context(|| format!("{}: {}", chapter.title, step.title))?;
         }
     }
     Ok(())

@@ -68,6 +68,9 @@ impl Arguments {
             paper.chapter(&chapter.title, &chapter.prose, &chapter.settings);
             for (step, evaluation) in chapter.evaluate(&policy)? {
                 paper.evaluation(&step.title, &evaluation);
+                if let Some(pod) = step.bound_pod(&evaluation) {
+                    paper.bound_pod(&pod);
+                }
                 paper.gap();
             }
         }

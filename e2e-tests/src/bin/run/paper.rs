@@ -4,7 +4,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use e2e_tests::Evaluation;
+use e2e_tests::{Evaluation, stored::environment};
 use serde_json::Value;
 
 /// No line is longer, unless a single word is.
@@ -78,6 +78,22 @@ impl Paper {
         }
     }
 
+    /// The Pod as it is stored after its binding, and what its containers see of it.
+    pub fn bound_pod(&mut self, pod: &Value) {
+        self.line(&format!("the Pod, as it is stored on {}:", pod["spec"]["nodeName"].as_str().unwrap_or_default()));
+        for (kind, plural) in [("label", "labels"), ("annotation", "annotations")] {
+            for (key, value) in pod["metadata"][plural].as_object().into_iter().flatten() {
+                self.line(&format!("  {kind} {key}: {}", value.as_str().unwrap_or_default()));
+            }
+        }
+        for (name, value) in environment(pod) {
+            self.line(&format!(
+                "  container sees {}",
+                self.ink(BOLD, &format!("{name}={}", value.as_str().unwrap_or_default()))
+            ));
+        }
+    }
+
     /// What goes to other readers: into the audit log, and into the log of the host.
     pub fn records(&mut self, evaluation: &Evaluation) {
         for (key, value) in evaluation.answer.audit_annotations.iter().flatten() {
@@ -103,7 +119,8 @@ impl Paper {
             return self.line(&line);
         }
         self.line(&place);
-        format!("{value:#}").lines().for_each(|line| self.line(&format!("  {line}")));
+        let value = yaml_serde::to_string(value).unwrap_or_default();
+        value.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
     fn below(&mut self, text: &str) {
