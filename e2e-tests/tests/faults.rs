@@ -1,0 +1,195 @@
+//! Hostile input and a cluster in trouble: the answer is always an answer.
+
+use std::{fs, str::from_utf8};
+
+use anyhow::{Context, Result, ensure};
+use e2e_tests::{
+    Answer, Call, Lookup, NoCluster, Policy, SettingsAnswer, admission_request, payload, policy_metadata,
+    policy_module, read_document,
+};
+use rstest::{fixture, rstest};
+use serde_json::{Value, json};
+
+#[fixture]
+#[once]
+fn policy() -> Policy {
+    Policy::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy")
+}
+
+fn request(name: &str) -> Value {
+    let file = format!("{}/fixtures/requests/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    admission_request(&read_document(file.as_ref()).expect("a fixture")).clone()
+}
+
+fn answer(call: &Call) -> Result<Answer> {
+    let bytes = call.result.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
+    serde_json::from_slice(bytes).with_context(|| format!("{:?}", String::from_utf8_lossy(bytes)))
+}
+
+#[rstest]
+#[case::nothing(b"")]
+#[case::no_json(b"{\"request\":")]
+#[case::no_text(b"{\"request\":\"\xff\"}")]
+#[case::a_list(b"[]")]
+#[case::a_number(b"5")]
+#[case::no_request(b"{\"settings\":{}}")]
+#[case::null(b"{\"request\":null,\"settings\":{}}")]
+#[case::a_request_of_a_wrong_type(b"{\"request\":5,\"settings\":{}}")]
+#[case::settings_of_a_wrong_type(
+    b"{\"request\":{\"resource\":{\"group\":\"\",\"resource\":\"pods\"},\"operation\":\"CREATE\"},\"settings\":5}"
+)]
+fn what_is_no_request_is_a_bad_request(policy: &Policy, #[case] bytes: &[u8]) -> Result<()> {
+    let answer = answer(&policy.call("validate", bytes, NoCluster))?;
+    ensure!(!answer.accepted && answer.code == Some(400), "{answer:?}");
+    let message = answer.message.unwrap_or_default();
+    ensure!(message.starts_with("the request can't be read: ") && message.len() > 30, "{message}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing(b"")]
+#[case::no_json(b"{")]
+#[case::no_text(b"\xff\xfe")]
+#[case::a_list(b"[]")]
+#[case::a_string(b"\"podNodeSelector\"")]
+#[case::null(b"null")]
+#[case::a_block_of_a_wrong_type(b"{\"nodeMetadata\":[]}")]
+fn what_is_no_settings_is_invalid_settings(policy: &Policy, #[case] bytes: &[u8]) -> Result<()> {
+    let call = policy.call("validate_settings", bytes, NoCluster);
+    let answer: SettingsAnswer =
+        serde_json::from_slice(call.result.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?)?;
+    ensure!(!answer.valid && answer.message.as_ref().is_some_and(|message| !message.is_empty()), "{answer:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::error("API server\nis on fire\n  at stack.rs:1", "API server")]
+#[case::empty_error("", "no reason given")]
+#[case::not_found("Cannot find v1/Namespace named 'team-a' inside of namespace 'None'", "Cannot find v1/Namespace")]
+fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[case] reason: &str) -> Result<()> {
+    let settings = json!({"podNodeSelector": {}});
+    let error = error.to_owned();
+    let failing = move |_: &Lookup| Err::<String, String>(error.clone());
+    let call = policy.call("validate", &payload(&request("pod-create"), &settings), failing);
+    let answer = answer(&call)?;
+    let message = answer.message.unwrap_or_default();
+    ensure!(answer.code == Some(500) && !message.contains('\n'), "{message}");
+    ensure!(message.starts_with(&format!("Namespace \"team-a\" can't be read: {reason}")), "{message}");
+    let levels: Vec<&Value> = call.logs.iter().map(|event| &event["level"]).collect();
+    ensure!(levels == ["warning", "info"], "{:?}", call.logs);
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing("")]
+#[case::no_json("{")]
+#[case::a_number("5")]
+#[case::metadata_of_a_wrong_type(r#"{"metadata":5}"#)]
+#[case::labels_of_a_wrong_type(r#"{"metadata":{"labels":[]}}"#)]
+#[case::a_label_of_a_wrong_type(r#"{"metadata":{"labels":{"a":{}}}}"#)]
+#[case::annotations_of_a_wrong_type(r#"{"metadata":{"annotations":true}}"#)]
+fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'static str) -> Result<()> {
+    let broken = move |_: &Lookup| Ok::<String, String>(object.to_owned());
+    let placement = json!({"podNodeSelector": {}});
+    let metadata = json!({"nodeMetadata": {"propagate": [{"nodeLabel": "zone"}]}});
+    for (name, settings, what) in
+        [("pod-create", placement, "Namespace \"team-a\""), ("binding", metadata, "Node \"node-a\"")]
+    {
+        let answer = answer(&policy.call("validate", &payload(&request(name), &settings), broken))?;
+        let message = answer.message.unwrap_or_default();
+        ensure!(answer.code == Some(500), "{name}: {message}");
+        ensure!(message.starts_with(&format!("{what} can't be read: ")), "{name}: {message}");
+    }
+    Ok(())
+}
+
+#[rstest]
+fn what_is_accepted_is_not_logged(policy: &Policy) -> Result<()> {
+    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b"}});
+    let call = policy.call("validate", &payload(&request("pod-create"), &settings), NoCluster);
+    ensure!(answer(&call)?.accepted && call.logs.is_empty(), "{call:?}");
+    Ok(())
+}
+
+/// Every request that was ever captured, with pieces missing: no trap, and a reason for every rejection.
+#[rstest]
+fn truncated_requests_are_answered(policy: &Policy) -> Result<()> {
+    let settings = json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=b", "onBindings": "Verify"}, "nodeMetadata": {"protect": true, "propagate": [{"nodeLabel": "a.io/*"}]}});
+    let object = |_: &Lookup| Ok::<String, String>(r#"{"metadata":{"labels":{"a":"b"}}}"#.to_owned());
+    for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/requests"))? {
+        let whole = payload(admission_request(&read_document(&entry?.path())?), &settings);
+        for at in (0..whole.len()).step_by(whole.len() / 12 + 1) {
+            let call = policy.call("validate", &whole[..at], object);
+            let answer = answer(&call)?;
+            ensure!(answer.code == Some(400) && answer.message.is_some(), "{answer:?}: {:?}", from_utf8(&whole[..at]));
+        }
+        answer(&policy.call("validate", &whole, object))?;
+    }
+    Ok(())
+}
+
+/// One piece of every captured request at a time is replaced by a value of every other type.
+#[rstest]
+fn requests_with_swapped_types_are_answered(policy: &Policy) -> Result<()> {
+    let settings = json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=b,c in (d,e)", "onBindings": "Verify"}, "nodeMetadata": {"protect": true, "propagate": [{"nodeLabel": "a.io/*"}]}});
+    let object = |_: &Lookup| Ok::<String, String>(r#"{"metadata":{"labels":{"a":"b","c":"d"}}}"#.to_owned());
+    let pieces = [
+        "/resource",
+        "/resource/group",
+        "/subResource",
+        "/operation",
+        "/namespace",
+        "/name",
+        "/userInfo",
+        "/userInfo/groups",
+        "/userInfo/username",
+        "/object",
+        "/oldObject",
+        "/object/metadata",
+        "/object/metadata/name",
+        "/object/metadata/labels",
+        "/object/metadata/annotations",
+        "/object/metadata/ownerReferences",
+        "/object/spec",
+        "/object/spec/nodeSelector",
+        "/object/spec/nodeName",
+        "/object/spec/affinity",
+        "/object/spec/template",
+        "/object/spec/template/spec",
+        "/object/target",
+        "/object/target/name",
+        "/object/target/kind",
+        "/object/status",
+        "/object/status/phase",
+    ];
+    for name in [
+        "pod-create-nodename",
+        "binding",
+        "daemonset-create",
+        "namespace-update-annotation",
+        "pod-status-update-by-admin",
+    ] {
+        for piece in pieces {
+            for swapped in [json!(null), json!(true), json!(1e300), json!("text"), json!([[]]), json!({"a": 5})] {
+                let mut request = request(name);
+                let (parent, member) = piece.rsplit_once('/').unwrap_or_default();
+                let Some(Value::Object(parent)) = request.pointer_mut(parent) else { continue };
+                parent.insert(member.to_owned(), swapped.clone());
+                let answer = answer(&policy.call("validate", &payload(&request, &settings), object))
+                    .with_context(|| format!("{name}: {piece} is {swapped}"))?;
+                ensure!(
+                    answer.accepted || answer.message.is_some_and(|message| !message.is_empty()),
+                    "{name}: {piece}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_module_is_small() -> Result<()> {
+    let size = fs::metadata(policy_module()?)?.len();
+    ensure!(size <= 300 * 1024, "policy.wasm has {size} bytes");
+    Ok(())
+}
