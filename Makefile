@@ -36,6 +36,7 @@ fmt:
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
 
 .PHONY: e2e-tests
 e2e-tests: annotated-policy.wasm | bats

@@ -69,16 +69,31 @@ pub struct Answer {
     text: String,
 }
 
-/// Looks one object up.
+/// The field mask for labels.
+pub const LABELS: &str = "metadata.labels";
+
+/// The field mask for annotations.
+pub const ANNOTATIONS: &str = "metadata.annotations";
+
+/// Looks a Namespace up, for its annotations.
 ///
 /// # Errors
-/// There is none, or the host did not answer with one.
-pub fn look_up(
-    cluster: &impl Cluster,
-    kind: Kind,
-    name: &str,
-    masks: &BTreeSet<String>,
-) -> Result<Answer, LookupError> {
+/// There is none, or it can't be read.
+pub fn look_up_namespace(cluster: &impl Cluster, name: &str) -> Result<Answer, LookupError> {
+    let mut masks = BTreeSet::new();
+    masks.insert(ANNOTATIONS.to_owned());
+    look_up(cluster, Kind::Namespace, name, &masks)
+}
+
+/// Looks a Node up, for the fields that `masks` name.
+///
+/// # Errors
+/// There is none, or it can't be read.
+pub fn look_up_node(cluster: &impl Cluster, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
+    look_up(cluster, Kind::Node, name, masks)
+}
+
+fn look_up(cluster: &impl Cluster, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
     let answer = cluster.get(kind, name, masks).map_err(|error| {
         let reason = first_line(&error);
         let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));

@@ -13,6 +13,7 @@ use crate::object::Object;
 use crate::text::quote;
 
 /// Registers what the host can call.
+#[expect(unsafe_code, reason = "the host finds it by this name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
     register_function("validate", validate);
@@ -20,6 +21,7 @@ pub extern "C" fn wapc_init() {
     register_function("protocol_version", protocol_version_guest);
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is registered by this type")]
 fn validate(payload: &[u8]) -> CallResult {
     let (answer, rejection) = crate::validate(payload, &Host);
     if let Some(rejection) = rejection {

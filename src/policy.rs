@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use crate::cluster::{self, Answer, Cluster, Found, Kind, LookupError};
+use crate::cluster::{self, Answer, Cluster, Found, Kind, LABELS, LookupError};
 use crate::decision::{Decision, Rejection};
 use crate::json::Mismatch;
 use crate::metadata::{Metadata, Subject};
-use crate::node_metadata::protect::Protected;
-use crate::node_metadata::{Marks, plan};
+use crate::node_metadata;
 use crate::object::Object;
 use crate::placement::namespace_selector::NamespaceSelector;
 use crate::placement::workload::{self, Workload};
@@ -69,49 +68,20 @@ fn create_pod<'a>(
     }
     object.set_object("spec", spec);
 
-    let informs = !is_mirror && !name.is_empty() && settings.propagates()?;
-    let protects = !is_mirror && settings.protects()?;
-    let node_metadata = if informs || protects { settings.node_metadata()? } else { None };
-    let informed = node_metadata.as_ref().filter(|_| informs);
-    let answer = look_up_node(cluster, &name, unverified.is_some(), informed);
+    let is_informed = !is_mirror && !name.is_empty();
+    let is_protected = !is_mirror && settings.protects()?;
+    let node_metadata = if is_informed || is_protected { settings.node_metadata()? } else { None };
+    let answer = look_up_node(cluster, &name, unverified.is_some(), node_metadata.as_ref().filter(|_| is_informed));
     let node = answer.as_ref().map(found);
     if let (Some((pod, selector, rules)), Some(node)) = (unverified, &node) {
         node_name::verify(&pod, selector, rules, &subject, node.as_ref())?;
     }
-    if let Some(settings) = &node_metadata {
-        let node = node.as_ref().filter(|_| informs);
-        mark_created(settings, &mut object, node, &subject, &mut decision)?;
+    if let Some(settings) = node_metadata {
+        let node = node.as_ref().filter(|_| is_informed).map(Result::as_ref);
+        node_metadata::pod::create(&settings, &mut object, node, &subject, &mut decision)?;
     }
     decision.mutate(object);
     Ok(decision)
-}
-
-/// Takes forged keys away and, where the Pod already names its node, writes what there is to tell about it.
-fn mark_created(
-    settings: &NodeMetadata,
-    object: &mut Object<'_>,
-    node: Option<&Result<Found<'_>, LookupError>>,
-    subject: &Subject<'_>,
-    decision: &mut Decision<'_>,
-) -> Result<(), Rejection> {
-    let mut metadata = Metadata::of(object)?;
-    let submitted = Marks::read(&metadata)?;
-    let mut restored = submitted.clone();
-    if settings.protect {
-        restored.restore(settings, &Marks::default());
-    }
-    let mut stored = restored.clone();
-    if let Some(node) = node {
-        stored.overwrite(settings, &planned(settings, node, false, decision)?);
-    }
-    let marks = Protected { submitted, restored, stored };
-    if settings.protect && metadata.has_controller()? {
-        marks.reject_owned(subject)?;
-    }
-    marks.warn(decision);
-    marks.stored.store(&marks.submitted, &mut metadata)?;
-    object.set_object("metadata", metadata.0);
-    Ok(())
 }
 
 fn update_pod<'a>(
@@ -124,48 +94,29 @@ fn update_pod<'a>(
     if is_mirror(request, &object)? {
         return Ok(decision);
     }
-    let rules = settings.placement(&request.namespace)?;
-    if let Some(rules) = rules.filter(|rules| rules.dialect() == Dialect::Full) {
+    // The in-tree plugin looks at Pods only when they are created.
+    let rules = settings.placement(&request.namespace)?.filter(|rules| rules.dialect() == Dialect::Full);
+    if let Some(rules) = rules {
         let old_spec = || spec_of(&request.old_object()?);
         pod::update(&spec_of(&object)?, old_spec, &rules, &Subject::Pod(object.clone()), cluster)?;
     }
-    let Some(settings) = settings.node_metadata()? else { return Ok(decision) };
-    let mut metadata = Metadata::of(&object)?;
-    let (submitted, restored) = protected(&settings, request, &metadata)?;
-    let mut stored = restored.clone();
-    let node_name = node_to_learn_from(request, &object, &metadata)?;
-    if let Some(name) = node_name.filter(|_| stored.lack(&settings)) {
-        let answer = look_up_node(cluster, &name, false, Some(&settings));
-        if let Some(node) = answer.as_ref().map(found) {
-            stored.fill_in(&planned(&settings, &node, true, &mut decision)?);
-        }
+    if let Some(settings) = settings.node_metadata()? {
+        node_metadata::pod::update(&settings, request, &mut object, cluster, &mut decision)?;
+        decision.mutate(object);
     }
-    let marks = Protected { submitted, restored, stored };
-    marks.warn(&mut decision);
-    marks.stored.store(&marks.submitted, &mut metadata)?;
-    object.set_object("metadata", metadata.0);
-    decision.mutate(object);
     Ok(decision)
 }
 
-/// Never a label is written here: a kubelet's update fails where a webhook adds one.
 fn update_pod_status<'a>(request: &Request<'a>, settings: &Settings<'a>) -> Result<Decision<'a>, Rejection> {
     let mut decision = Decision::accept();
     if !settings.protects()? {
         return Ok(decision);
     }
     let mut object = request.object()?;
-    let Some(settings) = settings.node_metadata()? else { return Ok(decision) };
-    if is_mirror(request, &object)? {
-        return Ok(decision);
+    if let (Some(settings), false) = (settings.node_metadata()?, is_mirror(request, &object)?) {
+        node_metadata::pod::update_status(&settings, request, &mut object, &mut decision)?;
+        decision.mutate(object);
     }
-    let mut metadata = Metadata::of(&object)?;
-    let (submitted, restored) = protected(&settings, request, &metadata)?;
-    let marks = Protected { submitted, stored: restored.clone(), restored };
-    marks.warn(&mut decision);
-    marks.stored.store(&marks.submitted, &mut metadata)?;
-    object.set_object("metadata", metadata.0);
-    decision.mutate(object);
     Ok(decision)
 }
 
@@ -176,6 +127,7 @@ fn bind_pod<'a>(
 ) -> Result<Decision<'a>, Rejection> {
     let mut decision = Decision::accept();
     let mut object = request.object()?;
+    // Whatever else may be bound to, it is no node.
     let Some(target) = target_node(&object).map_err(|mismatch| mismatch.within("object"))? else {
         return Ok(decision);
     };
@@ -188,18 +140,13 @@ fn bind_pod<'a>(
     let node_metadata = settings.node_metadata()?;
     let answer = look_up_node(cluster, &target, selector.is_some(), node_metadata.as_ref());
     let Some(node) = answer.as_ref().map(found) else { return Ok(decision) };
-    let mut metadata = Metadata::of(&object)?;
     if let Some(selector) = selector {
-        binding::verify(&metadata.name()?, &target, &selector, node.as_ref())?;
+        binding::verify(&Metadata::of(&object)?.name()?, &target, &selector, node.as_ref())?;
     }
     if let Some(settings) = node_metadata {
-        let before = Marks::read(&metadata)?;
-        let mut after = before.clone();
-        after.overwrite(&settings, &planned(&settings, &node, false, &mut decision)?);
-        after.store(&before, &mut metadata)?;
-        object.set_object("metadata", metadata.0);
+        node_metadata::binding::write(&settings, &mut object, node.as_ref(), &mut decision)?;
+        decision.mutate(object);
     }
-    decision.mutate(object);
     Ok(decision)
 }
 
@@ -245,37 +192,6 @@ fn target_node<'a>(binding: &Object<'a>) -> Result<Option<Cow<'a, str>>, Mismatc
     Ok(Some(name).filter(|name| !name.is_empty() && (kind.is_empty() || kind == Kind::Node.name())))
 }
 
-/// The labels and annotations of an updated Pod: as submitted, and with managed keys as they were, if they are protected.
-fn protected<'a>(
-    settings: &NodeMetadata,
-    request: &Request<'a>,
-    metadata: &Metadata<'a>,
-) -> Result<(Marks<'a>, Marks<'a>), Rejection> {
-    let submitted = Marks::read(metadata)?;
-    let mut restored = submitted.clone();
-    if settings.protect {
-        let old = Metadata::of(&request.old_object()?)?;
-        restored.restore(settings, &Marks::read(&old)?);
-    }
-    Ok((submitted, restored))
-}
-
-/// The node of an updated Pod, while there is use in telling the Pod about it. A kubelet tells what runs, and must not
-/// be held up.
-fn node_to_learn_from<'a>(
-    request: &Request<'_>,
-    object: &Object<'a>,
-    metadata: &Metadata<'_>,
-) -> Result<Option<Cow<'a, str>>, Rejection> {
-    let status = object.object("status").map_err(|mismatch| mismatch.within("object"))?.unwrap_or_default();
-    let phase = status.string("phase").map_err(|mismatch| mismatch.within("object.status"))?;
-    if metadata.is_terminating() || !matches!(phase.as_ref(), "" | "Pending" | "Running") || request.is_from_node()? {
-        return Ok(None);
-    }
-    let name = spec_of(object)?.string("nodeName").map_err(|mismatch| mismatch.within(pod::SPEC))?;
-    Ok(Some(name).filter(|name| !name.is_empty()))
-}
-
 /// Reads a Node once for both jobs; not at all, if neither needs it.
 fn look_up_node(
     cluster: &impl Cluster,
@@ -283,30 +199,13 @@ fn look_up_node(
     labels: bool,
     node_metadata: Option<&NodeMetadata>,
 ) -> Option<Result<Answer, LookupError>> {
-    let mut masks = node_metadata.map(NodeMetadata::masks).unwrap_or_default();
+    let mut masks = node_metadata.map(node_metadata::source::masks).unwrap_or_default();
     if labels {
-        masks.insert("metadata.labels".to_owned());
+        masks.insert(LABELS.to_owned());
     }
-    (!masks.is_empty()).then(|| cluster::look_up(cluster, Kind::Node, name, &masks))
+    (!masks.is_empty()).then(|| cluster::look_up_node(cluster, name, &masks))
 }
 
 fn found(answer: &Result<Answer, LookupError>) -> Result<Found<'_>, LookupError> {
     answer.as_ref().map_err(Clone::clone).and_then(Answer::object)
-}
-
-/// What is to be written, with its warnings and its audit annotation.
-fn planned(
-    settings: &NodeMetadata,
-    node: &Result<Found<'_>, LookupError>,
-    lenient: bool,
-    decision: &mut Decision<'_>,
-) -> Result<crate::node_metadata::Plan, Rejection> {
-    let plan = plan(settings, node.as_ref(), lenient)?;
-    for warning in &plan.warnings {
-        decision.warn(warning);
-    }
-    if let Ok(node) = node {
-        decision.annotate("node", node.name.to_owned());
-    }
-    Ok(plan)
 }

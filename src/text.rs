@@ -10,13 +10,11 @@ const LONGEST_WARNING: usize = 120;
 
 /// `text`, cut with `…` so that it has at most `limit` characters.
 fn shorten(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        None => text.to_owned(),
-        Some(_) => {
-            let kept = text.chars().take(limit.saturating_sub(1));
-            kept.chain(std::iter::once('…')).collect()
-        }
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
     }
+    let kept = text.chars().take(limit.saturating_sub(1));
+    kept.chain(std::iter::once('…')).collect()
 }
 
 /// `text` in double quotes, escaped and cut, fit for one line of a message.

@@ -1,4 +1,12 @@
 //! What must hold for every Pod, selector and node: the law of injection, idempotence, and that nothing is lost.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "these are tests"
+)]
+#![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
 mod common;
 

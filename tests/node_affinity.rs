@@ -1,4 +1,12 @@
 //! Whether a Pod may run on a Node, against what the scheduler's code answers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "these are tests"
+)]
+#![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
 mod common;
 

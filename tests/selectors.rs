@@ -1,4 +1,12 @@
 //! The selector language, against what `labels.Parse` and `labels.ConvertSelectorToLabelsMap` answer.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "these are tests"
+)]
+#![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
 mod common;
 

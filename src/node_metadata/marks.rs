@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Plan;
+use super::plan::Plan;
 use crate::json::{Mismatch, StringMap};
 use crate::metadata::Metadata;
 use crate::settings::{Fallback, KeyPattern, NodeMetadata, TargetKind};

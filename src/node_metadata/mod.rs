@@ -3,15 +3,17 @@
 //! - [`source`]: reads what the settings name from a Node.
 //! - [`plan`]: what is to be written, and its bounds.
 //! - [`marks`]: labels and annotations, and how a plan changes them.
-//! - [`protect`]: keeps others from writing the same keys.
+//! - [`protect`]: undoes what others write to the same keys.
+//! - [`binding`], [`pod`]: what is done when, one file per kind of request.
 //!
 //! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
 //! validates none of them.
 
+pub mod binding;
 pub mod marks;
 pub mod plan;
+pub mod pod;
 pub mod protect;
 pub mod source;
 
 pub use marks::Marks;
-pub use plan::{Plan, plan};

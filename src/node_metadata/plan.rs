@@ -2,7 +2,7 @@
 
 use super::{Marks, source};
 use crate::cluster::{Found, LookupError};
-use crate::decision::Rejection;
+use crate::decision::{Decision, Rejection};
 use crate::selector::syntax;
 use crate::settings::{Fallback, KeyPattern, NodeMetadata, OnLookupFailure, Propagate, TargetKind};
 use crate::text::quote;
@@ -16,8 +16,6 @@ const MOST: usize = 16 * 1024;
 pub struct Plan {
     /// What is written.
     pub marks: Marks<'static>,
-    /// What the requester should know.
-    pub warnings: Vec<String>,
     /// Whether managed keys that are not in the plan go away. Not if the Node could not be read: what stands there may
     /// be right.
     pub removes_others: bool,
@@ -27,56 +25,90 @@ pub struct Plan {
 /// What the settings want written for `node`.
 ///
 /// # Errors
-/// The Node could not be read, or lacks something required; unless the settings, or `lenient`, forgive that.
-pub fn plan(settings: &NodeMetadata, node: Result<&Found<'_>, &LookupError>, lenient: bool) -> Result<Plan, Rejection> {
-    let mut plan = Plan { removes_others: node.is_ok(), ..Plan::default() };
-    if let Err(error) = node {
-        if settings.on_lookup_failure == OnLookupFailure::Reject && !lenient {
-            return Err(Rejection::internal(error.message()));
+/// The Node could not be read, or lacks something required.
+pub fn of(
+    settings: &NodeMetadata,
+    node: Result<&Found<'_>, &LookupError>,
+    decision: &mut Decision<'_>,
+) -> Result<Plan, Rejection> {
+    match node {
+        Err(error) if settings.on_lookup_failure == OnLookupFailure::Reject => {
+            Err(Rejection::internal(error.message()))
         }
-        plan.warnings.push(error.message().to_owned());
-        // Defaults would stay for good where the next update can still learn the truth.
-        if settings.on_lookup_failure == OnLookupFailure::Reject {
-            return Ok(plan);
-        }
-    }
-    for entry in &settings.propagate {
-        for target in &entry.targets {
-            let written = node.is_ok_and(|node| plan.add_values(entry, target, node));
-            match &entry.fallback {
-                _ if written => {}
-                Fallback::Default(default) => {
-                    plan.add(target.0, &target.1.with_rest(""), default);
-                }
-                Fallback::Required if !lenient && let Ok(node) = node => return Err(lacks(entry, target, node)),
-                Fallback::Required | Fallback::Skip => {}
-            }
+        _ => {
+            let (plan, lacking) = Plan::make(settings, node, decision);
+            lacking.map_or(Ok(plan), Err)
         }
     }
-    Ok(plan)
+}
+
+/// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
+pub fn lenient(settings: &NodeMetadata, node: Result<&Found<'_>, &LookupError>, decision: &mut Decision<'_>) -> Plan {
+    match node {
+        // Defaults would stay for good.
+        Err(error) if settings.on_lookup_failure == OnLookupFailure::Reject => {
+            decision.warn(error.message());
+            Plan::default()
+        }
+        _ => Plan::make(settings, node, decision).0,
+    }
 }
 
 impl Plan {
+    /// The plan, and what is required and lacking. Without a Node, it has only defaults.
+    fn make(
+        settings: &NodeMetadata,
+        node: Result<&Found<'_>, &LookupError>,
+        decision: &mut Decision<'_>,
+    ) -> (Self, Option<Rejection>) {
+        let mut plan = Self { removes_others: node.is_ok(), ..Self::default() };
+        let mut lacking = None;
+        match node {
+            Ok(node) => decision.annotate("node", node.name.to_owned()),
+            Err(error) => decision.warn(error.message()),
+        }
+        for entry in &settings.propagate {
+            for target in &entry.targets {
+                let written = node.is_ok_and(|node| plan.add_values(entry, target, node, decision));
+                match (&entry.fallback, node) {
+                    _ if written => {}
+                    (Fallback::Default(default), _) => {
+                        plan.add(target.0, &target.1.with_rest(""), default, decision);
+                    }
+                    (Fallback::Required, Ok(node)) => lacking = lacking.or_else(|| Some(lacks(entry, target, node))),
+                    (Fallback::Required | Fallback::Skip, _) => {}
+                }
+            }
+        }
+        (plan, lacking)
+    }
+
     /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
-    fn add_values(&mut self, entry: &Propagate, (kind, pattern): &(TargetKind, KeyPattern), node: &Found<'_>) -> bool {
+    fn add_values(
+        &mut self,
+        entry: &Propagate,
+        (kind, pattern): &(TargetKind, KeyPattern),
+        node: &Found<'_>,
+        decision: &mut Decision<'_>,
+    ) -> bool {
         let mut written = false;
         for (rest, value) in source::values(&entry.source, node) {
             let key = pattern.with_rest(&rest);
             if let Some(problem) = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned)) {
-                self.warnings.push(format!("{} of Node {} is not copied: {problem}", quote(&key), quote(node.name)));
+                decision.warn(&format!("{} of Node {} is not copied: {problem}", quote(&key), quote(node.name)));
             } else if *kind == TargetKind::Annotation || syntax::label_value(&value).is_ok() {
-                written |= self.add(*kind, &key, &value);
+                written |= self.add(*kind, &key, &value, decision);
             }
         }
         written
     }
 
     /// Adds a value, unless there would be too much. Returns whether it was added.
-    fn add(&mut self, kind: TargetKind, key: &str, value: &str) -> bool {
+    fn add(&mut self, kind: TargetKind, key: &str, value: &str, decision: &mut Decision<'_>) -> bool {
         let replaced = self.marks.get(kind, key).map_or(0, |old| key.len().saturating_add(old.len()));
         let size = self.size.saturating_sub(replaced).saturating_add(key.len()).saturating_add(value.len());
         if size > MOST {
-            self.warnings.push(format!(
+            decision.warn(&format!(
                 "{key} is not written: with its {} bytes it would be more than {MOST} in all",
                 value.len()
             ));

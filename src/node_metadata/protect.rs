@@ -2,25 +2,52 @@
 
 use super::Marks;
 use crate::decision::{Decision, Rejection};
-use crate::metadata::Subject;
-use crate::settings::TargetKind;
+use crate::json::Mismatch;
+use crate::metadata::{Metadata, Subject};
+use crate::object::Object;
+use crate::settings::{NodeMetadata, TargetKind};
 
-/// What becomes of an object's labels and annotations where managed keys are protected.
+/// What becomes of an object's labels and annotations.
 #[derive(Clone, Debug)]
-pub struct Protected<'a> {
+pub struct Changes<'a> {
     /// As they were submitted.
-    pub submitted: Marks<'a>,
-    /// With managed keys as they were before the request.
-    pub restored: Marks<'a>,
+    submitted: Marks<'a>,
+    /// With managed keys as they were before the request, if they are protected.
+    undone: Marks<'a>,
     /// As they will be stored.
     pub stored: Marks<'a>,
 }
 
-impl Protected<'_> {
+impl<'a> Changes<'a> {
+    /// None yet, to those of `metadata`.
+    pub fn of(metadata: &Metadata<'a>) -> Result<Self, Mismatch> {
+        let submitted = Marks::read(metadata)?;
+        Ok(Self { undone: submitted.clone(), stored: submitted.clone(), submitted })
+    }
+
+    /// Gives managed keys the values that they have in `old`.
+    pub fn undo(&mut self, settings: &NodeMetadata, old: &Marks<'a>) {
+        self.undone.restore(settings, old);
+        self.stored = self.undone.clone();
+    }
+
+    /// Puts the changes into `object`, of which `metadata` was read, and tells the requester what was undone.
+    pub fn carry_out(
+        &self,
+        mut metadata: Metadata<'a>,
+        object: &mut Object<'a>,
+        decision: &mut Decision<'_>,
+    ) -> Result<(), Rejection> {
+        self.warn(decision);
+        self.stored.store(&self.submitted, &mut metadata)?;
+        object.set_object("metadata", metadata.0);
+        Ok(())
+    }
+
     /// Tells the requester which of their changes to managed keys were undone.
-    pub fn warn(&self, decision: &mut Decision<'_>) {
+    fn warn(&self, decision: &mut Decision<'_>) {
         let kinds = [TargetKind::Annotation, TargetKind::Label];
-        let undone: Vec<&str> = kinds.into_iter().flat_map(|kind| self.undone(kind)).collect();
+        let undone: Vec<&str> = kinds.into_iter().flat_map(|kind| self.meddled(kind)).collect();
         if !undone.is_empty() {
             decision.warn(&format!("only the policy writes these keys, your change is undone: {}", undone.join(", ")));
         }
@@ -32,7 +59,7 @@ impl Protected<'_> {
     /// # Errors
     /// Such a label, unless it says what the policy says.
     pub fn reject_owned(&self, pod: &Subject<'_>) -> Result<(), Rejection> {
-        self.undone(TargetKind::Label).next().map_or(Ok(()), |key| {
+        self.meddled(TargetKind::Label).next().map_or(Ok(()), |key| {
             Err(Rejection::forbidden(format!(
                 "{pod} brings the label {key}, which only the policy writes (nodeMetadata.protect is true), and its \
                  controller may select Pods by it; remove the label from the controller's Pod template"
@@ -42,8 +69,8 @@ impl Protected<'_> {
 
     /// The managed keys that were submitted otherwise than they were before, and are not stored so. A key that the policy
     /// would write the same is nobody's forgery: this may be its own result, seen again.
-    fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let meddled = self.restored.differing(&self.submitted, kind);
-        meddled.filter(move |key| self.stored.get(kind, key) != self.submitted.get(kind, key))
+    fn meddled(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
+        let undone = self.undone.differing(&self.submitted, kind);
+        undone.filter(move |key| self.stored.get(kind, key) != self.submitted.get(kind, key))
     }
 }

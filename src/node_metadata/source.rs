@@ -1,13 +1,31 @@
 //! Reads what the settings name from a Node.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use crate::cluster::Found;
+use crate::cluster::{ANNOTATIONS, Found, LABELS};
 use crate::json::{Json, StringMap};
-use crate::settings::{FieldPath, KeyPattern, Source, Step};
+use crate::settings::{FieldPath, KeyPattern, NodeMetadata, Source, Step};
 
 /// A value of a Node, and what follows the prefix of the source in its key.
 pub type Value<'n> = (Cow<'n, str>, Cow<'n, str>);
+
+/// The host's field masks for what the settings read of a Node.
+pub fn masks(settings: &NodeMetadata) -> BTreeSet<String> {
+    let mut masks = BTreeSet::new();
+    for entry in &settings.propagate {
+        match &entry.source {
+            Source::Label(_) => masks.extend([LABELS.to_owned()]),
+            Source::Annotation(_) => masks.extend([ANNOTATIONS.to_owned()]),
+            Source::Field(path) => path.add_masks(&mut masks),
+        }
+    }
+    // The host takes a mask below another for all that is asked of it.
+    let all = masks.clone();
+    let is_above = |mask: &str, at| mask.get(..at).is_some_and(|above| all.contains(above));
+    masks.retain(|mask| !mask.match_indices('.').any(|(at, _)| is_above(mask, at)));
+    masks
+}
 
 /// What `node` has under `source`; several values only for a prefix.
 pub fn values<'n>(source: &Source, node: &Found<'n>) -> Vec<Value<'n>> {

@@ -1,8 +1,6 @@
 //! Which node selector holds for a namespace.
 
-use std::collections::BTreeSet;
-
-use crate::cluster::{self, Cluster, Kind, LookupError};
+use crate::cluster::{self, Cluster, LookupError};
 use crate::decision::Rejection;
 use crate::json::StringMap;
 use crate::selector::Requirement;
@@ -36,9 +34,8 @@ impl NamespaceSelector {
         if rules.annotations()?.is_empty() {
             return Self::resolve(rules, &StringMap::new());
         }
-        let masks = BTreeSet::from(["metadata.annotations".to_owned()]);
         let failed = |error: LookupError| Rejection::internal(error.message());
-        let answer = cluster::look_up(cluster, Kind::Namespace, rules.namespace(), &masks).map_err(failed)?;
+        let answer = cluster::look_up_namespace(cluster, rules.namespace()).map_err(failed)?;
         let namespace = answer.object().map_err(failed)?;
         Self::resolve(rules, &namespace.annotations)
     }

@@ -1,7 +1,5 @@
 //! The block `nodeMetadata`.
 
-use std::collections::BTreeSet;
-
 use super::choice::Choice;
 use super::mistake::{field, unknown_fields};
 use super::{FieldPath, KeyPattern, Mistake, OnLookupFailure, TargetKind};
@@ -101,24 +99,6 @@ impl NodeMetadata {
     pub(super) fn protects(block: &Object<'_>) -> Result<bool, Mistake> {
         let protect = block.read(PROTECT, Json::boolean).map_err(|mismatch| Mistake::of(BLOCK, mismatch));
         protect.map(Option::unwrap_or_default)
-    }
-
-    /// The host's field masks for what is read of a Node.
-    pub fn masks(&self) -> BTreeSet<String> {
-        let mut masks = BTreeSet::new();
-        for entry in &self.propagate {
-            match &entry.source {
-                Source::Label(_) => masks.extend(["metadata.labels".to_owned()]),
-                Source::Annotation(_) => masks.extend(["metadata.annotations".to_owned()]),
-                Source::Field(path) => path.add_masks(&mut masks),
-            }
-        }
-        // The host takes a mask below another for all that is asked of it.
-        let all = masks.clone();
-        masks.retain(|mask| {
-            !mask.match_indices('.').any(|(at, _)| mask.get(..at).is_some_and(|above| all.contains(above)))
-        });
-        masks
     }
 }
 
