@@ -41,6 +41,9 @@ pub trait Cluster {
     /// # Errors
     /// The host's words.
     fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String>;
+
+    /// Takes note of a look-up that failed.
+    fn note(&self, failure: &str);
 }
 
 /// Why an object could not be read.
@@ -97,6 +100,7 @@ fn look_up(cluster: &impl Cluster, kind: Kind, name: &str, masks: &BTreeSet<Stri
     let answer = cluster.get(kind, name, masks).map_err(|error| {
         let reason = first_line(&error);
         let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));
+        cluster.note(&message);
         if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
     })?;
     Ok(Answer { kind, name: name.to_owned(), text: answer })
@@ -107,21 +111,22 @@ impl Answer {
     ///
     /// # Errors
     /// What the host answered is none.
-    pub fn object(&self) -> Result<Found<'_>, LookupError> {
-        let root = Json::parse(&self.text).map_err(|_| self.malformed("the host's answer is not JSON"))?;
-        let root = root.object().map_err(|mismatch| self.malformed(&mismatch.to_string()))?;
-        let read = || {
-            let metadata = root.object("metadata")?.unwrap_or_default();
-            let labels = metadata.string_map("labels");
-            let annotations = metadata.string_map("annotations");
-            labels.and_then(|labels| Ok((labels, annotations?))).map_err(|mismatch| mismatch.within("metadata"))
-        };
-        let (labels, annotations) = read().map_err(|mismatch: Mismatch| self.malformed(&mismatch.to_string()))?;
-        Ok(Found { name: &self.name, labels, annotations, root })
+    pub fn object(&self, cluster: &impl Cluster) -> Result<Found<'_>, LookupError> {
+        let parsed = Json::parse(&self.text).map_err(|_| Mismatch::new("an object", "no JSON"));
+        parsed.and_then(|root| self.read(root)).map_err(|mismatch| {
+            let what = format!("{} {}", self.kind.name(), quote(&self.name));
+            let message = format!("{what} can't be read: the host's answer is malformed: {mismatch}");
+            cluster.note(&message);
+            LookupError::Failed(message)
+        })
     }
 
-    fn malformed(&self, problem: &str) -> LookupError {
-        LookupError::Failed(format!("{} {} can't be read: {problem}", self.kind.name(), quote(&self.name)))
+    fn read<'s>(&'s self, root: Json<'s>) -> Result<Found<'s>, Mismatch> {
+        let root = root.object()?;
+        let absent = || Mismatch::new("an object", "nothing").within("metadata");
+        let metadata = root.object("metadata")?.ok_or_else(absent)?;
+        let map = |key| metadata.string_map(key).map_err(|mismatch| mismatch.within("metadata"));
+        Ok(Found { name: &self.name, labels: map("labels")?, annotations: map("annotations")?, root })
     }
 }
 

@@ -10,7 +10,6 @@ use wapc_guest::{CallResult, host_call, register_function};
 
 use crate::cluster::{Cluster, Kind};
 use crate::object::Object;
-use crate::text::quote;
 
 /// Registers what the host can call.
 #[expect(unsafe_code, reason = "the host finds it by this name")]
@@ -41,11 +40,11 @@ struct Host;
 
 impl Cluster for Host {
     fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
-        let answer = get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned());
-        if let Err(error) = &answer {
-            log("warning", &format!("{} {} can't be read: {error}", kind.name(), quote(name)));
-        }
-        answer
+        get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned())
+    }
+
+    fn note(&self, failure: &str) {
+        log("warning", failure);
     }
 }
 

@@ -54,6 +54,9 @@ impl fmt::Display for Mismatch {
 }
 
 impl<'a> Json<'a> {
+    /// `null`
+    pub const NULL: Self = Self("null");
+
     /// Reads `text` as one JSON value.
     ///
     /// # Errors
@@ -103,6 +106,11 @@ impl<'a> Json<'a> {
             elements.push(element);
         }
         Ok(elements)
+    }
+
+    /// Whether this is a list of nothing.
+    pub fn is_empty_list(self) -> bool {
+        self.elements().is_ok_and(|mut elements| elements.next().is_none())
     }
 
     /// The elements, if this is a list, cut one by one.

@@ -131,18 +131,37 @@ impl<'a> Object<'a> {
         self.set(key, encode(text));
     }
 
+    /// Puts the string `text` under `key`, which is not there yet.
+    pub fn push_string(&mut self, key: &str, text: &str) {
+        self.changed = true;
+        self.members.push(Member { key: Cow::Owned(encode(key)), value: Value::Written(encode(text)) });
+    }
+
+    /// Gives this object of strings, which reads as `before`, the members of `after`; those that are equal stay as they
+    /// came.
+    pub fn assign(&mut self, before: &StringMap<'_>, after: &StringMap<'_>) {
+        let mut changed = false;
+        self.members.retain_mut(|member| {
+            let name = member.name();
+            let text = after.get(name.as_ref());
+            let is_kept = text.is_some() && text == before.get(name.as_ref());
+            changed |= !is_kept;
+            if let Some(text) = text.filter(|_| !is_kept) {
+                member.value = Value::Written(encode(text));
+            }
+            text.is_some()
+        });
+        self.changed |= changed;
+        for (key, text) in after.iter().filter(|(key, _)| !before.contains_key(key.as_ref())) {
+            self.push_string(key, text);
+        }
+    }
+
     /// Puts `inner` back under `key`; without effect if `inner` was not changed.
     pub fn set_object(&mut self, key: &str, inner: Object<'a>) {
         if inner.changed {
             self.put(key, Value::Inner(inner));
         }
-    }
-
-    /// Takes `key` away.
-    pub fn remove(&mut self, key: &str) {
-        let before = self.members.len();
-        self.members.retain(|member| !member.is(key));
-        self.changed |= self.members.len() != before;
     }
 
     /// Whether anything was set or removed.
@@ -201,7 +220,7 @@ impl<'a> Member<'a> {
 
     fn is(&self, name: &str) -> bool {
         let plain = self.key.get(1..self.key.len().saturating_sub(1));
-        plain == Some(name) || (self.key.contains('\\') && self.name() == name)
+        if self.key.contains('\\') { self.name() == name } else { plain == Some(name) }
     }
 
     fn name(&self) -> Cow<'a, str> {
@@ -237,8 +256,27 @@ mod tests {
         assert_eq!(whole.get("ab").map(Json::text), Some("1"));
         whole.set("ab", "3".into());
         assert_eq!(whole.to_string(), r#"{"\u0061b":3,"c":2}"#);
-        whole.remove("ab");
-        assert_eq!(whole.to_string(), r#"{"c":2}"#);
+    }
+
+    #[test]
+    fn a_name_is_not_its_spelling() {
+        let whole = object(r#"{"\\\"":"a","\"":"b"}"#);
+        assert_eq!(whole.get("\\\"").map(Json::text), Some(r#""a""#));
+        assert_eq!(whole.get("\"").map(Json::text), Some(r#""b""#));
+    }
+
+    #[test]
+    fn strings_are_assigned_in_one_pass() {
+        let mut whole = object(r#"{"a":"\u0031","b":"2","c":null,"d":"4"}"#);
+        let before = whole.to_string_map().unwrap();
+        let mut after = before.clone();
+        whole.assign(&before, &after);
+        assert!(!whole.is_changed());
+        after.remove("b");
+        after.insert("d".into(), "5".into());
+        after.insert("e".into(), "6".into());
+        whole.assign(&before, &after);
+        assert_eq!(whole.to_string(), r#"{"a":"\u0031","c":null,"d":"5","e":"6"}"#);
     }
 
     #[test]

@@ -184,6 +184,18 @@ fn invalid_metadata(#[case] block: Value, #[case] message: &str) {
     assert!(found.starts_with(message), "{found}");
 }
 
+#[rstest]
+#[case::namespaces(json!({"podNodeSelector": {"namespaces": [5, {"name": ""}, "x"]}}), &["podNodeSelector.namespaces[0]: ", "podNodeSelector.namespaces[1].name: ", "podNodeSelector.namespaces[2]: "])]
+#[case::annotations(json!({"podNodeSelector": {"namespaceAnnotations": [5, "bad key", ""]}}), &["podNodeSelector.namespaceAnnotations[0]: ", "podNodeSelector.namespaceAnnotations[1]: ", "podNodeSelector.namespaceAnnotations[2]: "])]
+#[case::propagate(json!({"nodeMetadata": {"propagate": [5, {"nodeLabel": "a/*b"}, {}]}}), &["nodeMetadata.propagate[0]: ", "nodeMetadata.propagate[1].nodeLabel: ", "nodeMetadata.propagate[2]: "])]
+#[case::a_repeated_target_beside_another_mistake(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a"}, {"nodeAnnotation": "a", "x": 1}]}}), &["unknown field", "is the target of an earlier entry"])]
+fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]) {
+    let found = mistakes(&settings);
+    for mistake in expected {
+        assert!(found.contains(mistake), "{mistake} is missing in {found}");
+    }
+}
+
 #[test]
 fn all_mistakes_are_told_at_once() {
     let settings = json!({

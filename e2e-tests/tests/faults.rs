@@ -84,6 +84,8 @@ fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[
 #[case::nothing("")]
 #[case::no_json("{")]
 #[case::a_number("5")]
+#[case::no_metadata("{}")]
+#[case::a_status(r#"{"kind":"Status","code":404}"#)]
 #[case::metadata_of_a_wrong_type(r#"{"metadata":5}"#)]
 #[case::labels_of_a_wrong_type(r#"{"metadata":{"labels":[]}}"#)]
 #[case::a_label_of_a_wrong_type(r#"{"metadata":{"labels":{"a":{}}}}"#)]
@@ -98,7 +100,10 @@ fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'sta
         let answer = answer(&policy.call("validate", &payload(&request(name), &settings), broken))?;
         let message = answer.message.unwrap_or_default();
         ensure!(answer.code == Some(500), "{name}: {message}");
-        ensure!(message.starts_with(&format!("{what} can't be read: ")), "{name}: {message}");
+        ensure!(
+            message.starts_with(&format!("{what} can't be read: the host's answer is malformed: ")),
+            "{name}: {message}"
+        );
     }
     Ok(())
 }

@@ -29,9 +29,7 @@ impl<'a> Marks<'a> {
     /// Writes `plan` over what stands here, and takes managed keys away that are not in it: only the policy tells a Pod
     /// about its node.
     pub fn overwrite(&mut self, settings: &NodeMetadata, plan: &Plan) {
-        if plan.removes_others {
-            self.restore(settings, &Marks::default());
-        }
+        self.restore(settings, &Marks::default());
         for (kind, key, value) in plan.marks.iter() {
             self.set(kind, key.to_owned(), value.to_owned());
         }
@@ -94,12 +92,7 @@ impl<'a> Marks<'a> {
     pub fn store(&self, before: &Self, metadata: &mut Metadata<'a>) -> Result<(), Mismatch> {
         for (kind, member) in MEMBERS {
             let mut object = metadata.0.object(member)?.unwrap_or_default();
-            for key in self.differing(before, kind) {
-                match self.of(kind).get(key) {
-                    Some(value) => object.set_string(key, value),
-                    None => object.remove(key),
-                }
-            }
+            object.assign(before.of(kind), self.of(kind));
             metadata.0.set_object(member, object);
         }
         Ok(())

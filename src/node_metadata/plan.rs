@@ -16,9 +16,6 @@ const MOST: usize = 16 * 1024;
 pub struct Plan {
     /// What is written.
     pub marks: Marks<'static>,
-    /// Whether managed keys that are not in the plan go away. Not if the Node could not be read: what stands there may
-    /// be right.
-    pub removes_others: bool,
     size: usize,
 }
 
@@ -61,11 +58,10 @@ impl Plan {
         node: Result<&Found<'_>, &LookupError>,
         decision: &mut Decision<'_>,
     ) -> (Self, Option<Rejection>) {
-        let mut plan = Self { removes_others: node.is_ok(), ..Self::default() };
+        let mut plan = Self::default();
         let mut lacking = None;
-        match node {
-            Ok(node) => decision.annotate("node", node.name.to_owned()),
-            Err(error) => decision.warn(error.message()),
+        if let Err(error) = node {
+            decision.warn(error.message());
         }
         for entry in &settings.propagate {
             for target in &entry.targets {

@@ -36,7 +36,7 @@ impl NamespaceSelector {
         }
         let failed = |error: LookupError| Rejection::internal(error.message());
         let answer = cluster::look_up_namespace(cluster, rules.namespace()).map_err(failed)?;
-        let namespace = answer.object().map_err(failed)?;
+        let namespace = answer.object(cluster).map_err(failed)?;
         Self::resolve(rules, &namespace.annotations)
     }
 
@@ -63,6 +63,20 @@ impl NamespaceSelector {
     pub fn demands(&self) -> impl Iterator<Item = Demanded<'_>> {
         self.demands.iter().flat_map(|Demand { selector, source }| {
             selector.requirements().iter().map(move |requirement| Demanded { requirement, source })
+        })
+    }
+
+    /// Every value that one label must have, and who demands it.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.demands.iter().flat_map(|Demand { selector, source }| {
+            selector.pairs().map(move |(key, value)| (key, value, source.as_str()))
+        })
+    }
+
+    /// Everything demanded of the label `key`.
+    pub fn on<'s>(&'s self, key: &str) -> impl Iterator<Item = Demanded<'s>> {
+        self.demands.iter().flat_map(move |Demand { selector, source }| {
+            selector.on(key).iter().map(move |requirement| Demanded { requirement, source })
         })
     }
 

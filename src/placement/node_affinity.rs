@@ -1,6 +1,7 @@
 //! Required node affinity: reading it, writing it, and matching it as the scheduler does.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::json::{Json, Mismatch, StringMap, encode};
 use crate::object::Object;
@@ -70,31 +71,35 @@ impl<'a> Term<'a> {
         !self.is_empty() && self.expressions.iter().all(on_label) && self.fields.iter().all(on_field)
     }
 
-    /// Whether some expression says what `requirement` says.
-    pub fn states(&self, requirement: &Requirement) -> bool {
-        let same =
-            |expression: &Expression<'_>| expression.requirement.as_ref().is_some_and(|own| own.same_as(requirement));
-        self.expressions.iter().any(same)
+    /// What the expressions say, each as the [identity](Requirement::identity) of its requirement.
+    pub fn stated(&self) -> BTreeSet<String> {
+        let mut stated = BTreeSet::new();
+        for requirement in self.expressions.iter().filter_map(|expression| expression.requirement.as_ref()) {
+            stated.insert(requirement.identity());
+        }
+        stated
     }
 
-    /// Adds `requirements` to the term, and to `object`, from which it was read.
-    pub fn add(&mut self, object: &mut Object<'a>, requirements: &[&Requirement]) {
-        let texts: Vec<String> = requirements.iter().map(|requirement| expression_json(requirement)).collect();
-        let added = texts.join(",");
-        let list = match object.get(EXPRESSIONS).and_then(|list| list.text().strip_suffix(']')) {
-            Some(start) if !self.expressions.is_empty() => format!("{start},{added}]"),
-            _ => format!("[{added}]"),
+    /// Adds requirements, each with its text, to the term and to `object`, from which it was read.
+    pub fn add(&mut self, object: &mut Object<'a>, added: &[(&Requirement, &str)]) {
+        let mut list = match object.get(EXPRESSIONS).and_then(|list| list.text().strip_suffix(']')) {
+            Some(start) if !self.expressions.is_empty() => format!("{start},"),
+            _ => "[".to_owned(),
         };
+        for (at, (requirement, text)) in added.iter().enumerate() {
+            if at > 0 {
+                list.push(',');
+            }
+            list.push_str(text);
+            self.expressions.push(Expression::of(requirement));
+        }
+        list.push(']');
         object.set(EXPRESSIONS, list);
-        self.expressions.extend(requirements.iter().map(|requirement| Expression::of(requirement)));
     }
 
-    /// A term of nothing but `requirements`, with its text.
-    pub fn of(requirements: &[&Requirement]) -> (Self, String) {
-        let mut term = Self { expressions: Vec::new(), fields: Vec::new() };
-        let mut object = Object::default();
-        term.add(&mut object, requirements);
-        (term, object.to_string())
+    /// A term of nothing yet.
+    pub const fn new() -> Self {
+        Self { expressions: Vec::new(), fields: Vec::new() }
     }
 }
 
@@ -159,7 +164,8 @@ fn operator_of(name: &str) -> Option<Operator> {
     }
 }
 
-fn expression_json(requirement: &Requirement) -> String {
+/// `requirement` as a node-affinity expression.
+pub fn expression_json(requirement: &Requirement) -> String {
     let key = encode(requirement.key());
     let operator = name_of(requirement.operator());
     let values: Vec<String> = requirement.values().iter().map(|value| encode(value)).collect();

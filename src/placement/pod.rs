@@ -28,7 +28,7 @@ pub fn admit<'a, 's>(
 ) -> Result<(PodSpec<'a>, Vec<Demanded<'s>>), Rejection> {
     let mut pod = PodSpec::read(spec).map_err(|mismatch| mismatch.within(path))?;
     rules::conflict(&pod, selector, subject, rules.dialect())?;
-    let injected = rules::inject(&mut pod, spec, selector).map_err(|mismatch| mismatch.within(path))?;
+    let injected = rules::inject(&mut pod, spec, path, selector, subject)?;
     rules::allow(&pod, &injected, rules, subject)?;
     Ok((pod, injected))
 }
@@ -61,8 +61,12 @@ pub fn update<'o>(
 /// Tells the audit log what was added, and who demanded it.
 pub fn record(decision: &mut Decision<'_>, injected: &[Demanded<'_>]) {
     let added: Vec<String> = injected.iter().map(|demanded| demanded.requirement.to_string()).collect();
-    let mut sources: Vec<&str> = injected.iter().map(|demanded| demanded.source).collect();
-    sources.dedup();
+    let mut sources: Vec<&str> = Vec::new();
+    for demanded in injected {
+        if !sources.contains(&demanded.source) {
+            sources.push(demanded.source);
+        }
+    }
     if !added.is_empty() {
         decision.annotate("node-selector", added.join(","));
         decision.annotate("node-selector-source", sources.join(", "));

@@ -1,9 +1,11 @@
 //! What of a Pod decides where it may run: `nodeSelector`, required node affinity, `nodeName`.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use super::namespace_selector::Demanded;
 use super::node_affinity::Term;
-use crate::json::{Json, Mismatch, StringMap, encode};
+use crate::json::{Json, Mismatch, StringMap};
 use crate::object::Object;
 use crate::selector::Requirement;
 
@@ -50,54 +52,70 @@ impl<'a> PodSpec<'a> {
             && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
     }
 
-    /// Adds `pairs` to the nodeSelector, and to `spec`, from which this was read.
-    pub fn add_pairs<'s>(
-        &mut self,
-        spec: &mut Object<'a>,
-        pairs: impl Iterator<Item = (&'s str, &'s str)>,
-    ) -> Result<(), Mismatch> {
+    /// Adds the pairs that are `missing` in the nodeSelector, to it and to `spec`, from which this was read.
+    pub fn add_pairs(&mut self, spec: &mut Object<'a>, missing: &[Demanded<'_>]) -> Result<(), Mismatch> {
         let mut node_selector = spec.object(NODE_SELECTOR)?.unwrap_or_default();
-        for (key, value) in pairs {
-            node_selector.set_string(key, value);
-            self.node_selector.insert(Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned()));
+        for demanded in missing {
+            let requirement = demanded.requirement;
+            let Some(value) = requirement.only_value() else { continue };
+            node_selector.push_string(requirement.key(), value);
+            self.node_selector.insert(Cow::Owned(requirement.key().to_owned()), Cow::Owned(value.to_owned()));
         }
         spec.set_object(NODE_SELECTOR, node_selector);
         Ok(())
     }
 
-    /// Adds `requirements` to every term of required node affinity that can match, skipping what a term already
-    /// states; without such affinity, a term of them. The same to `spec`, from which this was read.
+    /// Adds `wanted`, with their `texts`, to every term of required node affinity that can match, skipping what a term
+    /// already states; without such affinity, a term of them. The same to `spec`, from which this was read. Returns what
+    /// was missing somewhere.
     ///
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
-    pub fn add_expressions(&mut self, spec: &mut Object<'a>, requirements: &[&Requirement]) -> Result<(), Mismatch> {
+    pub fn add_expressions<'s>(
+        &mut self,
+        spec: &mut Object<'a>,
+        wanted: &[Demanded<'s>],
+        texts: &[String],
+    ) -> Result<Vec<Demanded<'s>>, Mismatch> {
         let mut affinity = spec.object(AFFINITY)?.unwrap_or_default();
         let mut node_affinity = affinity.object(NODE_AFFINITY)?.unwrap_or_default();
-        match node_affinity.object(REQUIRED)? {
-            None => {
-                let (term, text) = Term::of(requirements);
-                node_affinity.set(REQUIRED, format!("{{{}:[{text}]}}", encode(TERMS)));
-                self.terms = Some(vec![term]);
+        let mut missing = BTreeSet::new();
+        let (mut required, mut terms) = match node_affinity.object(REQUIRED)? {
+            Some(required) => {
+                let terms = read_terms(&required).map_err(within_required)?;
+                (required, terms)
             }
-            Some(mut required) => {
-                let mut terms = read_terms(&required).map_err(within_required)?;
-                for WrittenTerm { object, term, .. } in &mut terms {
-                    let missing: Vec<&Requirement> =
-                        requirements.iter().copied().filter(|requirement| !term.states(requirement)).collect();
-                    if !term.is_empty() && !missing.is_empty() {
-                        term.add(object, &missing);
-                    }
+            None => (Object::default(), Vec::new()),
+        };
+        if self.terms.is_none() {
+            terms.push(WrittenTerm { written: Json::NULL, object: Object::default(), term: Term::new() });
+        }
+        for WrittenTerm { object, term, .. } in &mut terms {
+            if term.is_empty() && self.terms.is_some() {
+                continue;
+            }
+            let stated = term.stated();
+            let mut added: Vec<(&Requirement, &str)> = Vec::new();
+            for (demanded, text) in wanted.iter().zip(texts) {
+                let identity = demanded.requirement.identity();
+                if !stated.contains(&identity) {
+                    added.push((demanded.requirement, text));
+                    missing.insert(identity);
                 }
-                if terms.iter().any(|term| term.object.is_changed()) {
-                    let texts: Vec<String> = terms.iter().map(WrittenTerm::text).collect();
-                    required.set(TERMS, format!("[{}]", texts.join(",")));
-                }
-                node_affinity.set_object(REQUIRED, required);
-                self.terms = Some(terms.into_iter().map(|written| written.term).collect());
+            }
+            if !added.is_empty() {
+                term.add(object, &added);
             }
         }
+        if terms.iter().any(|term| term.object.is_changed()) {
+            let texts: Vec<String> = terms.iter().map(WrittenTerm::text).collect();
+            required.set(TERMS, format!("[{}]", texts.join(",")));
+        }
+        node_affinity.set_object(REQUIRED, required);
         affinity.set_object(NODE_AFFINITY, node_affinity);
         spec.set_object(AFFINITY, affinity);
-        Ok(())
+        self.terms = Some(terms.into_iter().map(|written| written.term).collect());
+        let missing = wanted.iter().filter(|demanded| missing.contains(&demanded.requirement.identity()));
+        Ok(missing.copied().collect())
     }
 }
 

@@ -1,7 +1,9 @@
 //! The three rules that a Pod is held to: conflict, inject, allow.
 
+use std::collections::BTreeSet;
+
 use super::namespace_selector::{Demanded, NamespaceSelector};
-use super::node_affinity::{Expression, Term};
+use super::node_affinity::{Expression, Term, expression_json};
 use super::pod_spec::PodSpec;
 use crate::decision::Rejection;
 use crate::json::Mismatch;
@@ -10,6 +12,9 @@ use crate::object::Object;
 use crate::selector::{Allowance, Operator, Requirement};
 use crate::settings::{Dialect, OnNodeAffinity, PodNodeSelector};
 use crate::text::quote;
+
+/// The most that is added to a Pod's node affinity, in bytes: more than an API server stores.
+const MOST_ADDED: usize = 2 * 1024 * 1024;
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
 const CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";
@@ -43,15 +48,15 @@ pub fn conflict(
                 )
             }));
         }
-        if let Some(value) = requirement.only_value()
-            && let Some(other) = selector
-                .demands()
-                .find(|other| other.requirement.key() == key && !other.requirement.accepts(Some(value)))
-        {
+    }
+    for (key, value, source) in selector.pairs() {
+        if let Some(other) = selector.on(key).find(|other| !other.requirement.accepts(Some(value))) {
             return Err(sentence(dialect, CONFLICT, || {
                 format!(
-                    "no node can be right for {subject}: {source} demands {requirement}, and {} demands {}; change one of them",
-                    other.source, other.requirement
+                    "no node can be right for {subject}: {source} demands {}, and {} demands {}; change one of them",
+                    pair(key, value),
+                    other.source,
+                    other.requirement
                 )
             }));
         }
@@ -59,48 +64,41 @@ pub fn conflict(
     Ok(())
 }
 
-/// Adds the namespace selector to a Pod, and to `spec`, from which it was read. Returns what was missing.
+/// Adds the namespace selector to a Pod, and to `spec`, which was read from `path`. Returns what was missing.
 ///
 /// # Errors
-/// `spec` can't be read.
+/// `spec` can't be read, or would become too large.
 pub fn inject<'a, 's>(
     pod: &mut PodSpec<'a>,
     spec: &mut Object<'a>,
+    path: &str,
     selector: &'s NamespaceSelector,
-) -> Result<Vec<Demanded<'s>>, Mismatch> {
-    let mut missing: Vec<Demanded<'s>> = Vec::new();
-    for demanded in selector.demands() {
-        if !is_stated(pod, demanded.requirement)
-            && !missing.iter().any(|other| other.requirement.same_as(demanded.requirement))
-        {
-            missing.push(demanded);
+    subject: &Subject<'_>,
+) -> Result<Vec<Demanded<'s>>, Rejection> {
+    let mut seen = BTreeSet::new();
+    let (mut missing, mut expressions): (Vec<Demanded<'s>>, Vec<Demanded<'s>>) = (Vec::new(), Vec::new());
+    for demanded in selector.demands().filter(|demanded| seen.insert(demanded.requirement.identity())) {
+        match demanded.requirement.only_value() {
+            None => expressions.push(demanded),
+            Some(value) if pod.node_selector.get(demanded.requirement.key()).is_some_and(|own| own == value) => {}
+            Some(_) => missing.push(demanded),
         }
     }
-    let pairs: Vec<(&str, &str)> = missing
-        .iter()
-        .filter_map(|demanded| Some((demanded.requirement.key(), demanded.requirement.only_value()?)))
-        .collect();
-    if !pairs.is_empty() {
-        pod.add_pairs(spec, pairs.into_iter())?;
-    }
-    let expressions: Vec<&Requirement> = missing
-        .iter()
-        .map(|demanded| demanded.requirement)
-        .filter(|requirement| requirement.only_value().is_none())
-        .collect();
+    let within = |mismatch: Mismatch| mismatch.within(path);
+    pod.add_pairs(spec, &missing).map_err(within)?;
     if !expressions.is_empty() {
-        pod.add_expressions(spec, &expressions)?;
+        let terms = pod.terms.as_ref().map_or(1, Vec::len);
+        let added: Vec<String> = expressions.iter().map(|demanded| expression_json(demanded.requirement)).collect();
+        if added.iter().map(String::len).sum::<usize>().saturating_mul(terms) > MOST_ADDED {
+            return Err(Rejection::forbidden(format!(
+                "{subject} has {terms} terms of node affinity, to each of which {} expressions of its namespace would be added, \
+                 more than can be stored; shorten one of the two",
+                expressions.len()
+            )));
+        }
+        missing.extend(pod.add_expressions(spec, &expressions, &added).map_err(within)?);
     }
     Ok(missing)
-}
-
-/// Whether a Pod already demands what `requirement` does, in the place where it would be added.
-fn is_stated(pod: &PodSpec<'_>, requirement: &Requirement) -> bool {
-    match (requirement.only_value(), &pod.terms) {
-        (Some(value), _) => pod.node_selector.get(requirement.key()).is_some_and(|own| own == value),
-        (None, None) => false,
-        (None, Some(terms)) => terms.iter().all(|term| term.is_empty() || term.states(requirement)),
-    }
 }
 
 /// Rejects a Pod that asks for more than the whitelist of its namespace allows; `injected` is what it did not ask for.

@@ -30,7 +30,7 @@ impl Allowance {
     /// word for word, or where the key may have any value.
     pub fn allows(&self, expression: &Requirement) -> bool {
         let key = expression.key();
-        if self.0.on(key).any(|requirement| requirement.same_as(expression)) {
+        if self.0.on(key).iter().any(|requirement| requirement.same_as(expression)) {
             return true;
         }
         match expression.operator().as_set() {
@@ -46,7 +46,7 @@ impl Allowance {
     }
 
     fn names_and_all(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
-        let mut own = self.0.on(key).peekable();
-        own.peek().is_some() && own.all(holds)
+        let own = self.0.on(key);
+        !own.is_empty() && own.iter().all(holds)
     }
 }

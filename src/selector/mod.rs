@@ -59,29 +59,28 @@ impl NodeSelector {
         self.requirements.iter().all(|requirement| requirement.accepts(label(requirement.key())))
     }
 
-    /// The pairs that belong into a Pod's `spec.nodeSelector`: of every requirement that demands one value.
+    /// The pairs that belong into a Pod's `spec.nodeSelector`: of every requirement that demands one value, and each once
+    /// unless they contradict each other.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.requirements.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)))
-    }
-
-    /// The requirements that no nodeSelector can express, and node affinity must.
-    pub fn expressions(&self) -> impl Iterator<Item = &Requirement> {
-        self.requirements.iter().filter(|requirement| requirement.only_value().is_none())
+        let mut previous = None;
+        self.requirements.iter().filter_map(move |requirement| {
+            let pair = (requirement.key(), requirement.only_value()?);
+            (previous.replace(pair) != Some(pair)).then_some(pair)
+        })
     }
 
     /// The requirements on `key`.
-    pub fn on<'s>(&'s self, key: &str) -> impl Iterator<Item = &'s Requirement> {
-        self.requirements.iter().filter(move |requirement| requirement.key() == key)
+    pub fn on(&self, key: &str) -> &[Requirement] {
+        let from = self.requirements.partition_point(|requirement| requirement.key() < key);
+        let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
+        self.requirements.get(from..to).unwrap_or_default()
     }
 
     /// Where this selector contradicts `other`, or itself.
     pub fn contradiction<'s>(&'s self, other: &'s Self) -> Option<Contradiction<'s>> {
         self.pairs().find_map(|(key, one)| {
-            other.pairs().find(|(also, value)| *also == key && *value != one).map(|(_, other)| Contradiction {
-                key,
-                one,
-                other,
-            })
+            let demanded = other.on(key).iter().filter_map(Requirement::only_value);
+            demanded.into_iter().find(|value| *value != one).map(|other| Contradiction { key, one, other })
         })
     }
 }

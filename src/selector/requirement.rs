@@ -126,6 +126,12 @@ impl Requirement {
         self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
     }
 
+    /// A text that is the same for what [says the same](Self::same_as), and for nothing else.
+    pub fn identity(&self) -> String {
+        let same = Self { key: self.key.clone(), operator: self.operator.as_set(), values: self.values.clone() };
+        same.to_string()
+    }
+
     fn has(&self, value: &str) -> bool {
         self.values.binary_search_by(|own| own.as_str().cmp(value)).is_ok()
     }

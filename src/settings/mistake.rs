@@ -48,6 +48,27 @@ pub(super) fn field<'a, T>(
     }
 }
 
+/// The elements of the list `key` of `object`, which stands at `path`, as `read` reads them, each with its path; what is
+/// of the wrong type is a mistake.
+pub(super) fn elements<'a, T>(
+    object: &Object<'a>,
+    path: &str,
+    key: &str,
+    read: impl Fn(Json<'a>) -> Result<T, Mismatch>,
+    mistakes: &mut Vec<Mistake>,
+) -> Vec<(String, T)> {
+    let list = field(object, path, key, Json::list, mistakes).unwrap_or_default();
+    let mut elements = Vec::new();
+    for (at, element) in list.into_iter().enumerate() {
+        let path = format!("{path}.{key}[{at}]");
+        match read(element) {
+            Ok(element) => elements.push((path, element)),
+            Err(mismatch) => mistakes.push(Mistake::of(&path, mismatch)),
+        }
+    }
+    elements
+}
+
 /// Members of `object`, which stands at `path`, that are none of `known`.
 pub(super) fn unknown_fields(object: &Object<'_>, path: &str, known: &[&str], mistakes: &mut Vec<Mistake>) {
     for (key, _) in object.members() {

@@ -1,7 +1,9 @@
 //! The block `nodeMetadata`.
 
+use std::collections::BTreeSet;
+
 use super::choice::Choice;
-use super::mistake::{field, unknown_fields};
+use super::mistake::{elements, field, unknown_fields};
 use super::{FieldPath, KeyPattern, Mistake, OnLookupFailure, TargetKind};
 use crate::json::Json;
 use crate::object::Object;
@@ -76,21 +78,21 @@ impl NodeMetadata {
             mistakes.push(mistake);
             false
         });
-        let entries = field(block, BLOCK, PROPAGATE, Json::objects, mistakes);
-        if entries.as_ref().is_some_and(Vec::is_empty) {
+        if block.get(PROPAGATE).is_some_and(|list| list.is_empty_list()) {
             mistakes.push(Mistake::new(format!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
         }
-        let mut propagate: Vec<Propagate> = Vec::new();
-        for (at, entry) in entries.iter().flatten().enumerate() {
-            let path = format!("{BLOCK}.{PROPAGATE}[{at}]");
-            let Some(entry) = Propagate::read(entry, &path, mistakes) else { continue };
-            for target in &entry.targets {
-                if propagate.iter().any(|earlier| earlier.targets.contains(target)) {
-                    let problem = format!("{} is the target of an earlier entry", quote(target.1.text()));
+        let mut propagate = Vec::new();
+        let mut targets = BTreeSet::new();
+        for (path, entry) in elements(block, BLOCK, PROPAGATE, Json::object, mistakes) {
+            let before = mistakes.len();
+            let entry = Propagate::read(&entry, &path, mistakes);
+            for (kind, pattern) in entry.iter().flat_map(|entry| &entry.targets) {
+                if !targets.insert(format!("{kind:?} {}", pattern.text())) {
+                    let problem = format!("{} is the target of an earlier entry", quote(pattern.text()));
                     mistakes.push(Mistake::new(path.as_str(), problem));
                 }
             }
-            propagate.push(entry);
+            propagate.extend(entry.filter(|_| mistakes.len() == before));
         }
         Self { propagate, on_lookup_failure, protect }
     }
@@ -104,14 +106,12 @@ impl NodeMetadata {
 
 impl Propagate {
     fn read(entry: &Object<'_>, path: &str, mistakes: &mut Vec<Mistake>) -> Option<Self> {
-        let before = mistakes.len();
         let known = [NODE_LABEL, NODE_ANNOTATION, NODE_FIELD, POD_ANNOTATION, POD_LABEL, DEFAULT, REQUIRED];
         unknown_fields(entry, path, &known, mistakes);
         let source = read_source(entry, path, mistakes);
         let targets = read_targets(entry, path, source.as_ref(), mistakes);
         let fallback = read_fallback(entry, path, source.as_ref(), &targets, mistakes);
-        let source = source.filter(|_| mistakes.len() == before)?;
-        Some(Self { source, targets, fallback })
+        Some(Self { source: source?, targets, fallback })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::choice::Choice;
-use super::mistake::{field, unknown_fields};
+use super::mistake::{elements, unknown_fields};
 use super::placement::{
     self, ALLOWED, ANNOTATIONS, BLOCK, CLUSTER_DEFAULT, DEFAULT, NAME, NAMESPACES, PLUGIN_BLOCK, REQUIRED,
 };
@@ -86,20 +86,17 @@ fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
     });
 
     let mut names = BTreeSet::new();
-    let entries = field(block, BLOCK, NAMESPACES, Json::objects, mistakes);
-    for (at, entry) in entries.iter().flatten().enumerate() {
-        let path = placement::entry_path(at);
-        unknown_fields(entry, &path, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
-        check_name(entry, &path, &mut names, mistakes);
-        check_selectors(entry, &path, on_node_affinity, mistakes);
+    for (path, entry) in elements(block, BLOCK, NAMESPACES, Json::object, mistakes) {
+        unknown_fields(&entry, &path, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
+        check_name(&entry, &path, &mut names, mistakes);
+        check_selectors(&entry, &path, on_node_affinity, mistakes);
     }
 }
 
 fn check_annotations(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
-    let keys = field(block, BLOCK, ANNOTATIONS, placement::annotation_keys, mistakes);
-    for (at, key) in keys.iter().flatten().enumerate() {
-        if let Err(problem) = TargetKind::Annotation.check(key) {
-            mistakes.push(Mistake::new(format!("{BLOCK}.{ANNOTATIONS}[{at}]"), problem));
+    for (path, key) in elements(block, BLOCK, ANNOTATIONS, Json::string, mistakes) {
+        if let Err(problem) = TargetKind::Annotation.check(&key) {
+            mistakes.push(Mistake::new(path, problem));
         }
     }
 }

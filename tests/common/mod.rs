@@ -56,6 +56,8 @@ impl Cluster for TestCluster {
         let not_found = || format!("Cannot find v1/{} named '{name}' inside of namespace 'None'", kind.name());
         found.map(Value::to_string).ok_or_else(not_found)
     }
+
+    fn note(&self, _failure: &str) {}
 }
 
 /// The policy's answer, read back.
