@@ -2,7 +2,7 @@
 # elsewhere than on the desk, needs more: kwctl, bats.
 
 TARGET := wasm32-wasip1
-MODULES := target/$(TARGET)/release
+MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
 SOURCES := $(shell find src -name '*.rs') Cargo.toml Cargo.lock rust-toolchain.toml
 
 REQUEST ?=
@@ -42,14 +42,21 @@ lint:
 e2e-tests: annotated-policy.wasm | bats
 	bats e2e-tests
 
+# Needs KUBECONFIG, and Kubewarden in that cluster; see e2e-tests/cluster/cluster.bash.
+.PHONY: e2e-cluster
+e2e-cluster: | bats kubectl jq
+	bats e2e-tests/cluster
+
 .PHONY: clean
 clean:
 	cargo clean
 	rm -f policy.wasm floor.wasm annotated-policy.wasm
 
-.PHONY: kwctl bats
-kwctl bats:
+.PHONY: kwctl bats kubectl jq
+kwctl bats kubectl jq:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
 HOME_OF_bats := https://github.com/bats-core/bats-core
+HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
+HOME_OF_jq := https://jqlang.org

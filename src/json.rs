@@ -236,39 +236,57 @@ impl<'a> Cutter<'a> {
 
     fn skip_nested(&mut self) {
         let mut depth: usize = 0;
-        while let Some(byte) = self.byte() {
-            match byte {
-                b'"' => {
-                    self.skip_string();
-                    continue;
-                }
-                b'{' | b'[' => depth = depth.saturating_add(1),
-                b'}' | b']' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
+        let mut is_text = false;
+        let mut is_escaped = false;
+        for byte in self.rest() {
             self.step();
-            if depth == 0 {
-                return;
+            if is_text {
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'"' => is_text = false,
+                    b'\\' => is_escaped = true,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => is_text = true,
+                b'{' | b'[' => depth = depth.saturating_add(1),
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                _ => {}
             }
         }
     }
 
     fn skip_string(&mut self) {
         self.step();
-        while let Some(byte) = self.byte() {
+        let mut is_escaped = false;
+        for byte in self.rest() {
             self.step();
             match byte {
+                _ if is_escaped => is_escaped = false,
                 b'"' => return,
-                b'\\' => self.step(),
+                b'\\' => is_escaped = true,
                 _ => {}
             }
         }
     }
 
+    fn rest(&self) -> &'a [u8] {
+        self.text.as_bytes().get(self.at..).unwrap_or_default()
+    }
+
+    #[inline]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    #[inline]
     const fn step(&mut self) {
         self.at = self.at.saturating_add(1);
     }

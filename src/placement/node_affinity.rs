@@ -14,7 +14,7 @@ const FIELDS: &str = "matchFields";
 const NODE_NAME_FIELD: &str = "metadata.name";
 
 /// One of the ORed terms of required node affinity (`NodeSelectorTerm`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Term<'a> {
     /// On labels; all must hold.
     pub expressions: Vec<Expression<'a>>,
@@ -95,11 +95,6 @@ impl<'a> Term<'a> {
         }
         list.push(']');
         object.set(EXPRESSIONS, list);
-    }
-
-    /// A term of nothing yet.
-    pub const fn new() -> Self {
-        Self { expressions: Vec::new(), fields: Vec::new() }
     }
 }
 

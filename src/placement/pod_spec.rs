@@ -87,7 +87,7 @@ impl<'a> PodSpec<'a> {
             None => (Object::default(), Vec::new()),
         };
         if self.terms.is_none() {
-            terms.push(WrittenTerm { written: Json::NULL, object: Object::default(), term: Term::new() });
+            terms.push(WrittenTerm { written: Json::NULL, object: Object::default(), term: Term::default() });
         }
         for WrittenTerm { object, term, .. } in &mut terms {
             if term.is_empty() && self.terms.is_some() {

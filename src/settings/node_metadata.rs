@@ -78,7 +78,7 @@ impl NodeMetadata {
             mistakes.push(mistake);
             false
         });
-        if block.get(PROPAGATE).is_some_and(|list| list.is_empty_list()) {
+        if block.get(PROPAGATE).is_some_and(Json::is_empty_list) {
             mistakes.push(Mistake::new(format!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
         }
         let mut propagate = Vec::new();
