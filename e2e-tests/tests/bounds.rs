@@ -1,0 +1,72 @@
+//! What is written to one Pod stays within bounds, whatever a Node has.
+
+use anyhow::{Result, ensure};
+use e2e_tests::{Answer, Manifests, Policy, admission_request, policy_metadata, policy_module, read_document};
+use serde_json::{Value, json};
+
+/// What the policy answers to a Binding, for a Node with these annotations and labels.
+fn bind(propagate: Value, annotations: Value, labels: Value) -> Result<Answer> {
+    let policy = Policy::load(&policy_module()?, &policy_metadata())?;
+    let review = read_document(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/requests/binding.json").as_ref())?;
+    let metadata = json!({"name": "node-a", "annotations": annotations, "labels": labels});
+    let cluster: Manifests = [json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})].into_iter().collect();
+    let settings = json!({"nodeMetadata": {"propagate": propagate}});
+    Ok(policy.validate(admission_request(&review), &settings, cluster)?.answer)
+}
+
+fn annotations(answer: &Answer) -> Value {
+    answer.mutated_object.as_ref().map_or(Value::Null, |object| object["metadata"]["annotations"].clone())
+}
+
+#[test]
+fn as_much_as_fits_is_written() -> Result<()> {
+    let value = "x".repeat(16 * 1024 - "a".len());
+    let answer = bind(json!([{"nodeAnnotation": "a"}]), json!({"a": value}), json!({}))?;
+    ensure!(annotations(&answer) == json!({"a": value}) && answer.warnings.is_none(), "{answer:?}");
+    Ok(())
+}
+
+#[test]
+fn what_is_too_large_counts_as_lacking() -> Result<()> {
+    let value = "x".repeat(16 * 1024);
+    let entries = json!([{"nodeAnnotation": "a", "default": "too large"}, {"nodeAnnotation": "b"}]);
+    let answer = bind(entries, json!({"a": value, "b": "fits"}), json!({}))?;
+    ensure!(annotations(&answer) == json!({"a": "too large", "b": "fits"}), "{answer:?}");
+    let warnings = answer.warnings.unwrap_or_default();
+    ensure!(warnings.len() == 1 && warnings[0].starts_with("a is not written: with its 16384 bytes"), "{warnings:?}");
+
+    let answer = bind(json!([{"nodeAnnotation": "a", "required": true}]), json!({"a": value}), json!({}))?;
+    ensure!(!answer.accepted && answer.code == Some(403), "{answer:?}");
+    Ok(())
+}
+
+#[test]
+fn the_bound_is_for_all_entries_together() -> Result<()> {
+    let half = "x".repeat(9 * 1024);
+    let entries =
+        json!([{"nodeAnnotation": "a"}, {"nodeAnnotation": "b"}, {"nodeAnnotation": "a", "podAnnotation": "c"}]);
+    let answer = bind(entries, json!({"a": half, "b": half}), json!({}))?;
+    ensure!(annotations(&answer) == json!({"a": half}), "{answer:?}");
+    ensure!(answer.warnings.is_some_and(|warnings| warnings.len() == 2), "two entries are too much");
+    Ok(())
+}
+
+#[test]
+fn keys_that_a_star_expands_to_are_checked() -> Result<()> {
+    let labels = json!({"a.io/": "1", "a.io/b/c": "2", "a.io/-": "3", "a.io/fine": "4"});
+    let answer = bind(json!([{"nodeLabel": "a.io/*", "podLabel": "b.io/*"}]), json!({}), labels)?;
+    let written = answer.mutated_object.as_ref().map(|object| object["metadata"]["labels"].clone()).unwrap_or_default();
+    ensure!(written["b.io/fine"] == "4" && written.as_object().is_some_and(|labels| labels.len() == 3), "{written}");
+    ensure!(answer.warnings.is_some_and(|warnings| warnings.len() == 3), "three keys are invalid");
+    Ok(())
+}
+
+#[test]
+fn a_node_with_a_thousand_labels_is_copied_up_to_the_bound() -> Result<()> {
+    let labels: Value = (0..1000).map(|at| (format!("a.io/label-{at:04}"), json!("value"))).collect();
+    let answer = bind(json!([{"nodeLabel": "a.io/*", "podLabel": "a.io/*"}]), json!({}), labels)?;
+    let written = answer.mutated_object.map(|object| object["metadata"]["labels"].clone()).unwrap_or_default();
+    // 20 bytes each, and the two labels that stood there.
+    ensure!(written.as_object().is_some_and(|labels| labels.len() == 16 * 1024 / 20 + 2), "{written}");
+    Ok(())
+}

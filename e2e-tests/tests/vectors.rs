@@ -1,0 +1,82 @@
+//! The recorded answers of `labels.Parse` and of the scheduler come out of the module too: a selector by way of the
+//! settings and of Bindings, a Pod's own demands by way of Pods that name their node.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use e2e_tests::{Manifests, Policy, policy_metadata, policy_module};
+use serde_json::{Value, json};
+
+fn policy() -> Result<Policy> {
+    Policy::load(&policy_module()?, &policy_metadata())
+}
+
+fn lines(name: &str) -> Result<Vec<Value>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vectors").join(name);
+    let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+fn request(resource: &str, sub_resource: &str, object: Value) -> Value {
+    json!({
+        "resource": {"group": "", "version": "v1", "resource": resource},
+        "subResource": sub_resource,
+        "operation": "CREATE",
+        "namespace": "team-a",
+        "userInfo": {"username": "somebody"},
+        "object": object,
+    })
+}
+
+fn node(name: &str, labels: &Value) -> Manifests {
+    [json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})].into_iter().collect()
+}
+
+#[test]
+fn selectors_are_parsed_and_matched_as_recorded() -> Result<()> {
+    let policy = policy()?;
+    let mut matched = 0;
+    for vector in lines("selectors.jsonl")? {
+        let settings = json!({"podNodeSelector": {
+            "namespaceAnnotations": [],
+            "clusterDefaultNodeSelector": vector["selector"],
+            "onBindings": "Verify",
+        }});
+        let answer = policy.validate_settings(&settings)?;
+        let message = answer.message.unwrap_or_default();
+        // What parses and contradicts itself is a mistake in settings all the same.
+        let valid = answer.valid || message.contains("contradicts itself");
+        ensure!(vector["parse"]["ok"] == valid, "line {}: {message}", vector["id"]);
+        for case in vector["matches"].as_array().into_iter().flatten() {
+            let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+            let request = request("pods", "binding", binding);
+            let evaluation = policy.validate(&request, &settings, node("n", &case["labels"]))?;
+            let contradiction =
+                evaluation.answer.message.is_some_and(|message| message.contains("contradict each other"));
+            ensure!(contradiction || case["match"] == evaluation.answer.accepted, "line {}: {case}", vector["id"]);
+            matched += usize::from(!contradiction);
+        }
+    }
+    ensure!(matched == 1939, "{matched} matches");
+    Ok(())
+}
+
+#[test]
+fn pods_may_name_the_nodes_that_the_scheduler_would_choose() -> Result<()> {
+    let policy = policy()?;
+    // Something must be demanded for a Node to be looked up; this changes no match.
+    let settings =
+        json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "!example.com/never"}});
+    for vector in lines("nodeaffinity.jsonl")? {
+        let name = vector["node"]["name"].as_str().unwrap_or_default();
+        let mut spec = vector["pod"].clone();
+        spec["nodeName"] = json!(name);
+        let request = request("pods", "", json!({"metadata": {"name": "p"}, "spec": spec}));
+        let evaluation = policy.validate(&request, &settings, node(name, &vector["node"]["labels"]))?;
+        let answer = evaluation.answer;
+        if vector["apiValid"] == true && !name.is_empty() {
+            ensure!(vector["match"] == answer.accepted, "line {}: {answer:?}", vector["id"]);
+        }
+    }
+    Ok(())
+}
