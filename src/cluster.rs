@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 
+use crate::decision::Decision;
 use crate::json::{Json, Mismatch, StringMap};
 use crate::object::Object;
 use crate::text::{first_line, mentions, quote};
@@ -104,6 +105,20 @@ fn look_up(cluster: &impl Cluster, kind: Kind, name: &str, masks: &BTreeSet<Stri
         if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
     })?;
     Ok(Answer { kind, name: name.to_owned(), text: answer })
+}
+
+/// The Node in `answer`, of which the audit log is told.
+///
+/// # Errors
+/// It could not be read.
+pub fn found<'n>(
+    answer: &'n Result<Answer, LookupError>,
+    cluster: &impl Cluster,
+    decision: &mut Decision<'_>,
+) -> Result<Found<'n>, LookupError> {
+    let node = answer.as_ref().map_err(Clone::clone).and_then(|answer| answer.object(cluster))?;
+    decision.annotate("node", node.name.to_owned());
+    Ok(node)
 }
 
 impl Answer {

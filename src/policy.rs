@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::cluster::{self, Answer, Cluster, Found, Kind, LABELS, LookupError};
+use crate::cluster::{self, Answer, Cluster, Kind, LABELS, LookupError};
 use crate::decision::{Decision, Rejection};
 use crate::json::Mismatch;
 use crate::metadata::{Metadata, Subject};
@@ -72,7 +72,7 @@ fn create_pod<'a>(
     let is_protected = !is_mirror && settings.protects()?;
     let node_metadata = if is_informed || is_protected { settings.node_metadata()? } else { None };
     let answer = look_up_node(cluster, &name, unverified.is_some(), node_metadata.as_ref().filter(|_| is_informed));
-    let node = answer.as_ref().map(|answer| found(answer, cluster, &mut decision));
+    let node = answer.as_ref().map(|answer| cluster::found(answer, cluster, &mut decision));
     if let (Some((pod, selector, rules)), Some(node)) = (unverified, &node) {
         node_name::verify(&pod, selector, rules, &subject, node.as_ref())?;
     }
@@ -139,7 +139,9 @@ fn bind_pod<'a>(
     let selector = selector.filter(|selector| !selector.is_empty());
     let node_metadata = settings.node_metadata()?;
     let answer = look_up_node(cluster, &target, selector.is_some(), node_metadata.as_ref());
-    let Some(node) = answer.as_ref().map(|answer| found(answer, cluster, &mut decision)) else { return Ok(decision) };
+    let Some(node) = answer.as_ref().map(|answer| cluster::found(answer, cluster, &mut decision)) else {
+        return Ok(decision);
+    };
     if let Some(selector) = selector {
         binding::verify(&Metadata::of(&object)?.name()?, &target, &selector, node.as_ref())?;
     }
@@ -204,15 +206,4 @@ fn look_up_node(
         masks.insert(LABELS.to_owned());
     }
     (!masks.is_empty()).then(|| cluster::look_up_node(cluster, name, &masks))
-}
-
-/// The Node in `answer`, of which the audit log is told.
-fn found<'n>(
-    answer: &'n Result<Answer, LookupError>,
-    cluster: &impl Cluster,
-    decision: &mut Decision<'_>,
-) -> Result<Found<'n>, LookupError> {
-    let node = answer.as_ref().map_err(Clone::clone).and_then(|answer| answer.object(cluster))?;
-    decision.annotate("node", node.name.to_owned());
-    Ok(node)
 }

@@ -53,10 +53,7 @@ pub fn update<'a>(
     let node_name = node_to_learn_from(request, object, &metadata)?;
     if let Some(name) = node_name.filter(|_| changes.stored.lack(settings)) {
         let answer = cluster::look_up_node(cluster, &name, &source::masks(settings));
-        let node = answer.as_ref().map_err(Clone::clone).and_then(|answer| answer.object(cluster));
-        if let Ok(node) = &node {
-            decision.annotate("node", node.name.to_owned());
-        }
+        let node = cluster::found(&answer, cluster, decision);
         changes.stored.fill_in(&plan::lenient(settings, node.as_ref(), decision));
     }
     changes.carry_out(metadata, object, decision)

@@ -36,11 +36,6 @@ impl ParseError {
     pub(super) fn value(at: usize, value: String, expected: &'static str) -> Self {
         Self { at, problem: Problem::Value { value, expected } }
     }
-
-    /// The byte of the text at which the trouble starts, from 0.
-    pub const fn at(&self) -> usize {
-        self.at
-    }
 }
 
 impl fmt::Display for ParseError {

@@ -54,14 +54,6 @@ impl<'a> Settings<'a> {
         mistakes.into_iter().next().map_or(Ok(read), Err)
     }
 
-    /// Whether there is anything that Pods learn about their node.
-    ///
-    /// # Errors
-    /// The block is none.
-    pub fn propagates(&self) -> Result<bool, Mistake> {
-        Ok(self.block(node_metadata::BLOCK)?.is_some())
-    }
-
     /// Whether managed keys belong to the policy alone.
     ///
     /// # Errors
