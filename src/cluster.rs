@@ -6,7 +6,7 @@ use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 
 use crate::decision::Decision;
-use crate::json::{Json, Mismatch, StringMap};
+use crate::json::{Mismatch, StringMap};
 use crate::object::Object;
 use crate::text::{first_line, mentions, quote};
 
@@ -73,6 +73,9 @@ pub struct Answer {
     text: String,
 }
 
+/// How deep an answer is cut in one pass: the object, its `metadata`, labels and annotations.
+const LEVELS: usize = 3;
+
 /// The field mask for labels.
 pub const LABELS: &str = "metadata.labels";
 
@@ -127,8 +130,7 @@ impl Answer {
     /// # Errors
     /// What the host answered is none.
     pub fn object(&self, cluster: &impl Cluster) -> Result<Found<'_>, LookupError> {
-        let parsed = Json::parse(&self.text).map_err(|_| Mismatch::new("an object", "no JSON"));
-        parsed.and_then(|root| self.read(root)).map_err(|mismatch| {
+        self.read().map_err(|mismatch| {
             let what = format!("{} {}", self.kind.name(), quote(&self.name));
             let message = format!("{what} can't be read: the host's answer is malformed: {mismatch}");
             cluster.note(&message);
@@ -136,8 +138,8 @@ impl Answer {
         })
     }
 
-    fn read<'s>(&'s self, root: Json<'s>) -> Result<Found<'s>, Mismatch> {
-        let root = root.object()?;
+    fn read(&self) -> Result<Found<'_>, Mismatch> {
+        let root = Object::parse(&self.text, LEVELS)?;
         let absent = || Mismatch::new("an object", "nothing").within("metadata");
         let metadata = root.object("metadata")?.ok_or_else(absent)?;
         let map = |key| metadata.string_map(key).map_err(|mismatch| mismatch.within("metadata"));

@@ -1,16 +1,14 @@
 //! JSON texts, cut into pieces but not converted.
 //!
-//! `serde_json` says whether a text is JSON; after that, cutting it at its commas and colons is easy, and all that the
-//! policy needs of most of it. Each byte is looked at once for either, whatever is made of it later: levels that are
-//! surely read are cut on the way.
+//! A [`Scanner`] says whether a text is JSON and where its values begin and end, which is all that the policy needs of
+//! most of it. Levels that are surely read are cut on the way, so that most bytes are looked at once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::IgnoredAny;
-
-use crate::object::{Member, Object};
+use crate::object::Object;
+use crate::scan::Scanner;
 
 /// The text of one well-formed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,11 +58,9 @@ impl<'a> Json<'a> {
     /// Reads `text` as one JSON value.
     ///
     /// # Errors
-    /// The parser's own words, when `text` is not JSON.
-    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        // Not as a `RawValue`: that brings the printing of floating-point numbers, a tenth of the module.
-        serde_json::from_str::<IgnoredAny>(text)?;
-        Ok(Self(text.trim_ascii()))
+    /// Where it is not JSON.
+    pub fn parse(text: &'a str) -> Result<Self, Mismatch> {
+        Scanner::new(text).whole(0).map(|(value, _)| value)
     }
 
     /// The value as it was written.
@@ -91,12 +87,7 @@ impl<'a> Json<'a> {
 
     /// The members, if this is an object.
     pub fn object(self) -> Result<Object<'a>, Mismatch> {
-        self.object_with(1)
-    }
-
-    /// The members, if this is an object; and in the same pass the members of the objects in it, `levels` in all.
-    pub fn object_with(self, levels: usize) -> Result<Object<'a>, Mismatch> {
-        self.expect("an object", '{').map(|()| Cutter::new(self.0).object(levels))
+        Object::parse(self.0, 1)
     }
 
     /// The elements, if this is a list.
@@ -116,9 +107,13 @@ impl<'a> Json<'a> {
     /// The elements, if this is a list, cut one by one.
     pub fn elements(self) -> Result<impl Iterator<Item = Self>, Mismatch> {
         self.expect("a list", '[')?;
-        let mut cutter = Cutter::new(self.0);
-        cutter.at = 1;
-        Ok(std::iter::from_fn(move || cutter.element()))
+        let mut scanner = Scanner::new(self.0);
+        let mut at = 1;
+        Ok(std::iter::from_fn(move || {
+            let (element, after) = scanner.element(at)?;
+            at = after;
+            Some(element)
+        }))
     }
 
     /// The elements of a list, each of which is an object.
@@ -169,131 +164,6 @@ impl<'a> Json<'a> {
 pub fn encode(text: &str) -> String {
     // Writing a string into memory can't fail.
     serde_json::to_string(text).unwrap_or_default()
-}
-
-/// A position in a well-formed JSON text. On any other text it comes to its end too, with pieces of no meaning.
-struct Cutter<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Cutter<'a> {
-    const fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
-    /// The object that begins here.
-    fn object(&mut self, levels: usize) -> Object<'a> {
-        let mut members = Vec::new();
-        self.step();
-        loop {
-            // Between members there is nothing but spaces and commas.
-            while matches!(self.byte(), Some(b',' | b' ' | b'\n' | b'\r' | b'\t')) {
-                self.step();
-            }
-            if self.byte() != Some(b'"') {
-                self.step();
-                return Object::of(members);
-            }
-            let key = self.value();
-            while matches!(self.byte(), Some(b':' | b' ' | b'\n' | b'\r' | b'\t')) {
-                self.step();
-            }
-            let start = self.at;
-            let cut = (levels > 1 && self.byte() == Some(b'{')).then(|| self.object(levels.saturating_sub(1)));
-            if cut.is_none() {
-                self.value();
-            }
-            members.push(Member::kept(key, self.since(start), cut));
-        }
-    }
-
-    /// The next element of the list that is being cut.
-    fn element(&mut self) -> Option<Json<'a>> {
-        while matches!(self.byte(), Some(b',' | b' ' | b'\n' | b'\r' | b'\t')) {
-            self.step();
-        }
-        match self.byte() {
-            None | Some(b']') => None,
-            Some(_) => Some(Json(self.value())),
-        }
-    }
-
-    /// The text of the value that begins here.
-    fn value(&mut self) -> &'a str {
-        let start = self.at;
-        match self.byte() {
-            Some(b'"') => self.skip_string(),
-            Some(b'{' | b'[') => self.skip_nested(),
-            _ => {
-                while !matches!(self.byte(), None | Some(b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')) {
-                    self.step();
-                }
-            }
-        }
-        self.since(start)
-    }
-
-    fn skip_nested(&mut self) {
-        let mut depth: usize = 0;
-        let mut is_text = false;
-        let mut is_escaped = false;
-        for byte in self.rest() {
-            self.step();
-            if is_text {
-                match byte {
-                    _ if is_escaped => is_escaped = false,
-                    b'"' => is_text = false,
-                    b'\\' => is_escaped = true,
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => is_text = true,
-                b'{' | b'[' => depth = depth.saturating_add(1),
-                b'}' | b']' => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return;
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn skip_string(&mut self) {
-        self.step();
-        let mut is_escaped = false;
-        for byte in self.rest() {
-            self.step();
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'"' => return,
-                b'\\' => is_escaped = true,
-                _ => {}
-            }
-        }
-    }
-
-    fn rest(&self) -> &'a [u8] {
-        self.text.as_bytes().get(self.at..).unwrap_or_default()
-    }
-
-    #[inline]
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    #[inline]
-    const fn step(&mut self) {
-        self.at = self.at.saturating_add(1);
-    }
-
-    fn since(&self, start: usize) -> &'a str {
-        self.text.get(start..self.at).unwrap_or_default()
-    }
 }
 
 /// The characters of a JSON string, given what stands between its quotes; nothing, if they are no text.
@@ -358,16 +228,6 @@ mod tests {
         let texts: Vec<&str> = list.list().unwrap().into_iter().map(Json::text).collect();
         assert_eq!(texts, ["1", r#""a,]""#, "[2,[3]]", r#"{"b":[4]}"#, "null", "true"]);
         assert_eq!(Json::of("[ ]").list().unwrap(), []);
-    }
-
-    #[test]
-    fn what_is_not_json_is_cut_without_harm() {
-        for text in
-            ["{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":[", "{\"a\":{\"b\":", "{]}", "{\"a\\", "{\"a\":\"\\"]
-        {
-            let _ = Json::of(text).object_with(3).map(|object| object.to_string());
-            let _ = Json::of(text).list();
-        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub mod object;
 pub mod placement;
 pub mod policy;
 pub mod request;
+mod scan;
 pub mod selector;
 pub mod settings;
 mod text;

@@ -9,13 +9,15 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 
 use crate::json::{Json, Mismatch, StringMap, encode};
+use crate::scan::Scanner;
 
-/// An object whose members can be read, replaced, added and removed.
+/// An object whose members can be read, replaced, added and removed. Clones share the members until one changes them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object<'a> {
-    members: Vec<Member<'a>>,
+    members: Rc<Vec<Member<'a>>>,
     changed: bool,
 }
 
@@ -24,6 +26,8 @@ pub struct Object<'a> {
 pub(crate) struct Member<'a> {
     /// As JSON text, quotes included.
     key: Cow<'a, str>,
+    /// Whether what stands between the quotes is the name.
+    is_plain: bool,
     value: Value<'a>,
 }
 
@@ -39,8 +43,17 @@ enum Value<'a> {
 
 impl<'a> Object<'a> {
     /// An object as it came.
-    pub(crate) const fn of(members: Vec<Member<'a>>) -> Self {
-        Self { members, changed: false }
+    pub(crate) fn of(members: Vec<Member<'a>>) -> Self {
+        Self { members: Rc::new(members), changed: false }
+    }
+
+    /// Reads `text` as an object; and in the same pass the objects in it, `levels` deep in all.
+    ///
+    /// # Errors
+    /// Where it is not JSON, or that it is no object.
+    pub fn parse(text: &'a str, levels: usize) -> Result<Self, Mismatch> {
+        let (value, object) = Scanner::new(text).whole(levels)?;
+        object.ok_or_else(|| Mismatch::new("an object", value.kind()))
     }
 
     /// The value of `key`, unless it is absent or `null`. Sees the object as it came, not what was set since.
@@ -134,14 +147,14 @@ impl<'a> Object<'a> {
     /// Puts the string `text` under `key`, which is not there yet.
     pub fn push_string(&mut self, key: &str, text: &str) {
         self.changed = true;
-        self.members.push(Member { key: Cow::Owned(encode(key)), value: Value::Written(encode(text)) });
+        Rc::make_mut(&mut self.members).push(Member::new(key, Value::Written(encode(text))));
     }
 
     /// Gives this object of strings, which reads as `before`, the members of `after`; those that are equal stay as they
     /// came.
     pub fn assign(&mut self, before: &StringMap<'_>, after: &StringMap<'_>) {
         let mut changed = false;
-        self.members.retain_mut(|member| {
+        Rc::make_mut(&mut self.members).retain_mut(|member| {
             let name = member.name();
             let text = after.get(name.as_ref());
             let is_kept = text.is_some() && text == before.get(name.as_ref());
@@ -197,9 +210,10 @@ impl<'a> Object<'a> {
 
     fn put(&mut self, key: &str, value: Value<'a>) {
         self.changed = true;
-        match self.members.iter_mut().rev().find(|member| member.is(key)) {
+        let members = Rc::make_mut(&mut self.members);
+        match members.iter_mut().rev().find(|member| member.is(key)) {
             Some(member) => member.value = value,
-            None => self.members.push(Member { key: Cow::Owned(encode(key)), value }),
+            None => members.push(Member::new(key, value)),
         }
     }
 }
@@ -214,13 +228,20 @@ impl fmt::Display for Object<'_> {
 
 impl<'a> Member<'a> {
     /// A member as it came: `key` and `value` are JSON texts.
-    pub(crate) const fn kept(key: &'a str, value: &'a str, cut: Option<Object<'a>>) -> Self {
-        Self { key: Cow::Borrowed(key), value: Value::Kept(Json::of(value), cut) }
+    pub(crate) const fn kept(key: &'a str, is_plain: bool, value: &'a str, cut: Option<Object<'a>>) -> Self {
+        Self { key: Cow::Borrowed(key), is_plain, value: Value::Kept(Json::of(value), cut) }
+    }
+
+    fn new(name: &str, value: Value<'a>) -> Self {
+        Self { key: Cow::Owned(encode(name)), is_plain: false, value }
     }
 
     fn is(&self, name: &str) -> bool {
-        let plain = self.key.get(1..self.key.len().saturating_sub(1));
-        if self.key.contains('\\') { self.name() == name } else { plain == Some(name) }
+        if self.is_plain {
+            self.key.len() == name.len().wrapping_add(2) && self.key.get(1..).is_some_and(|key| key.starts_with(name))
+        } else {
+            self.name() == name
+        }
     }
 
     fn name(&self) -> Cow<'a, str> {
@@ -236,7 +257,7 @@ mod tests {
     use super::*;
 
     fn object(text: &str) -> Object<'_> {
-        Json::parse(text).unwrap().object_with(2).unwrap()
+        Object::parse(text, 2).unwrap()
     }
 
     #[test]

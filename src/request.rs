@@ -45,8 +45,7 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Settings<'_>), Rejection> {
     let unreadable =
         |problem: &dyn std::fmt::Display| Rejection::bad_request(format!("the request can't be read: {problem}"));
     let text = std::str::from_utf8(payload).map_err(|error| unreadable(&error))?;
-    let payload = Json::parse(text).map_err(|error| unreadable(&error))?;
-    let payload = payload.object_with(LEVELS)?;
+    let payload = Object::parse(text, LEVELS)?;
     let request = needed(&payload, "request", Object::object)?;
     let request = Request::open(request).map_err(|mismatch| mismatch.within("request"))?;
     let settings = payload.object("settings")?.unwrap_or_default();

@@ -1,0 +1,358 @@
+//! One strict pass over a JSON text (RFC 8259): whether it is JSON, where its values end, and the members of its outer
+//! objects.
+//!
+//! This is what the policy spends most of its time on, so it is written for speed: positions are passed from function to
+//! function, never zero after something was read, so that "no more" costs nothing; strings are read eight bytes at a
+//! time.
+
+use std::num::NonZeroUsize;
+
+use crate::json::{Json, Mismatch};
+use crate::object::{Member, Object};
+
+/// How deep values may be nested, as for the host, which reads everything before the policy does.
+const DEEPEST: usize = 128;
+
+/// The position after what was read; none, if it is not JSON.
+type End = Option<NonZeroUsize>;
+
+/// A JSON text, and what is wrong with it.
+pub struct Scanner<'a> {
+    text: &'a str,
+    /// Where, and what was expected there.
+    wrong: Option<(usize, &'static str)>,
+    /// Whether a string had a backslash since this was last cleared.
+    has_escapes: bool,
+}
+
+impl<'a> Scanner<'a> {
+    /// At no position yet.
+    pub const fn new(text: &'a str) -> Self {
+        Self { text, wrong: None, has_escapes: false }
+    }
+
+    /// The one value that the text is, and the members of the objects that it begins with, `levels` deep.
+    ///
+    /// # Errors
+    /// It is not one JSON value; at the first byte that does not belong to one.
+    pub fn whole(mut self, levels: usize) -> Result<(Json<'a>, Option<Object<'a>>), Mismatch> {
+        let start = self.space(0);
+        let mut cut = None;
+        let end = self.cut(start, levels, DEEPEST, &mut cut);
+        let end = end.filter(|end| {
+            let after = self.space(end.get());
+            after >= self.text.len() || self.fail(after, "the end of the text").is_some()
+        });
+        match end {
+            Some(end) => Ok((Json::of(self.between(start, end)), cut)),
+            None => Err(self.mismatch()),
+        }
+    }
+
+    /// The element of a list that begins at or after `at`, and the position after it and its comma; none at the end.
+    pub fn element(&mut self, at: usize) -> Option<(Json<'a>, usize)> {
+        let start = self.space(at);
+        if self.byte(start) == b']' {
+            return None;
+        }
+        let end = self.value(start, DEEPEST)?;
+        let after = self.space(end.get());
+        let after = if self.byte(after) == b',' { next(after) } else { after };
+        Some((Json::of(self.between(start, end)), after))
+    }
+
+    /// The value at `at`; if it is an object and `levels` is not 0, it is cut into its members.
+    fn cut(&mut self, at: usize, levels: usize, depth: usize, cut: &mut Option<Object<'a>>) -> End {
+        if levels == 0 || self.byte(at) != b'{' {
+            return self.value(at, depth);
+        }
+        let mut members = Vec::with_capacity(8);
+        let end = self.object(at, levels, depth, &mut members)?;
+        *cut = Some(Object::of(members));
+        Some(end)
+    }
+
+    fn value(&mut self, at: usize, depth: usize) -> End {
+        match self.byte(at) {
+            b'"' => self.string(at),
+            b'{' => self.object(at, 0, depth, &mut Vec::new()),
+            b'[' => self.list(at, depth),
+            b'-' | b'0'..=b'9' => self.number(at),
+            b't' => self.word(at, "true"),
+            b'f' => self.word(at, "false"),
+            b'n' => self.word(at, "null"),
+            _ => self.fail(at, "a value"),
+        }
+    }
+
+    /// The object at `at`; its members are added to `members` if `levels` is not 0.
+    fn object(&mut self, at: usize, levels: usize, depth: usize, members: &mut Vec<Member<'a>>) -> End {
+        let Some(depth) = depth.checked_sub(1) else { return self.too_deep(at) };
+        let mut at = self.space(next(at));
+        if self.byte(at) == b'}' {
+            return after(at);
+        }
+        loop {
+            if self.byte(at) != b'"' {
+                return self.fail(at, "a key in double quotes");
+            }
+            let key = at;
+            self.has_escapes = false;
+            let key_end = self.string(key)?;
+            let is_plain = !self.has_escapes;
+            at = self.space(key_end.get());
+            if self.byte(at) != b':' {
+                return self.fail(at, "':'");
+            }
+            let start = self.space(next(at));
+            let end = if levels == 0 {
+                self.value(start, depth)?
+            } else {
+                let mut cut = None;
+                let end = self.cut(start, levels.wrapping_sub(1), depth, &mut cut)?;
+                members.push(Member::kept(self.between(key, key_end), is_plain, self.between(start, end), cut));
+                end
+            };
+            at = self.space(end.get());
+            match self.byte(at) {
+                b',' => at = self.space(next(at)),
+                b'}' => return after(at),
+                _ => return self.fail(at, "',' or '}'"),
+            }
+        }
+    }
+
+    fn list(&mut self, at: usize, depth: usize) -> End {
+        let Some(depth) = depth.checked_sub(1) else { return self.too_deep(at) };
+        let mut at = self.space(next(at));
+        if self.byte(at) == b']' {
+            return after(at);
+        }
+        loop {
+            let end = self.value(at, depth)?;
+            at = self.space(end.get());
+            match self.byte(at) {
+                b',' => at = self.space(next(at)),
+                b']' => return after(at),
+                _ => return self.fail(at, "',' or ']'"),
+            }
+        }
+    }
+
+    fn string(&mut self, at: usize) -> End {
+        let mut at = next(at);
+        loop {
+            while let Some(eight) = self.eight(at) {
+                let special = special(eight);
+                if special != 0 {
+                    at = at.wrapping_add(special.trailing_zeros() as usize >> 3);
+                    break;
+                }
+                at = at.wrapping_add(8);
+            }
+            match self.byte(at) {
+                b'"' => return after(at),
+                b'\\' => at = self.escape(next(at))?.get(),
+                ..0x20 => return self.fail(at, "more of the string, and control characters escaped"),
+                _ => at = next(at),
+            }
+        }
+    }
+
+    #[cold]
+    fn escape(&mut self, at: usize) -> End {
+        self.has_escapes = true;
+        match self.byte(at) {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => after(at),
+            b'u' => {
+                let digits = self.text.as_bytes().get(next(at)..at.wrapping_add(5)).unwrap_or_default();
+                if digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit) {
+                    NonZeroUsize::new(at.wrapping_add(5))
+                } else {
+                    self.fail(at, "four hexadecimal digits")
+                }
+            }
+            _ => self.fail(at, "an escape sequence"),
+        }
+    }
+
+    fn number(&mut self, at: usize) -> End {
+        let mut at = if self.byte(at) == b'-' { next(at) } else { at };
+        at = if self.byte(at) == b'0' { next(at) } else { self.digits(at)?.get() };
+        if self.byte(at) == b'.' {
+            at = self.digits(next(at))?.get();
+        }
+        if matches!(self.byte(at), b'e' | b'E') {
+            at = next(at);
+            if matches!(self.byte(at), b'+' | b'-') {
+                at = next(at);
+            }
+            at = self.digits(at)?.get();
+        }
+        NonZeroUsize::new(at)
+    }
+
+    fn digits(&mut self, start: usize) -> End {
+        let mut at = start;
+        while self.byte(at).is_ascii_digit() {
+            at = next(at);
+        }
+        if at == start { self.fail(at, "a digit") } else { NonZeroUsize::new(at) }
+    }
+
+    fn word(&mut self, at: usize, word: &str) -> End {
+        let end = at.wrapping_add(word.len());
+        if self.text.get(at..end) == Some(word) { NonZeroUsize::new(end) } else { self.fail(at, "a value") }
+    }
+
+    /// The position of the next byte from `at` on that is no white space.
+    #[inline(always)]
+    fn space(&self, mut at: usize) -> usize {
+        while matches!(self.byte(at), b' ' | b'\n' | b'\r' | b'\t') {
+            at = next(at);
+        }
+        at
+    }
+
+    /// The byte at `at`; at the end, one that belongs nowhere.
+    #[inline(always)]
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn eight(&self, at: usize) -> Option<u64> {
+        let rest = self.text.as_bytes().get(at..)?;
+        rest.first_chunk().map(|eight| u64::from_le_bytes(*eight))
+    }
+
+    fn between(&self, start: usize, end: NonZeroUsize) -> &'a str {
+        self.text.get(start..end.get()).unwrap_or_default()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn too_deep(&mut self, at: usize) -> End {
+        self.fail(at, "at most 128 levels of nesting")
+    }
+
+    #[cold]
+    #[inline(never)]
+    const fn fail(&mut self, at: usize, expected: &'static str) -> End {
+        self.wrong = Some((at, expected));
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mismatch(&self) -> Mismatch {
+        let (at, expected) = self.wrong.unwrap_or((0, "a value"));
+        let found = if at < self.text.len() { "something else" } else { "the end of the text" };
+        Mismatch::new(expected, found).within(&format!("byte {at}"))
+    }
+}
+
+#[inline(always)]
+const fn next(at: usize) -> usize {
+    at.wrapping_add(1)
+}
+
+#[inline(always)]
+const fn after(at: usize) -> End {
+    NonZeroUsize::new(next(at))
+}
+
+/// Marks the bytes of a string, given eight of them, that are a quote, a backslash or a control character: the lowest
+/// bit that is set lies in the first of them.
+#[inline(always)]
+const fn special(eight: u64) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    // A borrow goes up only from a byte that is marked, and bytes beyond ASCII are none of these.
+    let control = eight.wrapping_sub(SPACES);
+    let quote = (eight ^ QUOTES).wrapping_sub(ONES);
+    let backslash = (eight ^ BACKSLASHES).wrapping_sub(ONES);
+    (control | quote | backslash) & !eight & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::IgnoredAny;
+
+    /// Texts with everything that JSON has, and the corners of its grammar.
+    const TEXTS: [&str; 12] = [
+        r#"{"a":1,"b":{"c":[true,false,null,{}],"d":""},"e":[[],[{}]],"":0}"#,
+        " {\t\"a\" :\r\n 1 , \"b\" : [ 1 , 2 ] } ",
+        "[0,-0,10,-1.5,0.25e10,1E+2,2e-3,123456789012345678901234567890]",
+        r#"["\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00","\ud83d"]"#,
+        r#"["more than eight bytes, and more than sixteen","exactly8","seven77","quote at nine\""]"#,
+        "[\"ü\",\"日本語日本語\",\"\u{7f}\u{80}\u{10ffff}\"]",
+        "\"text\"",
+        "null",
+        "-1",
+        "[\"a\u{1f}b\"]",
+        "[\"12345678\u{0}\"]",
+        "[01,1.,.5,+1,1e,--1,tru,nulll,'a',\"\\x\",\"\\u12g4\",{a:1},{\"a\"},{\"a\":},[1,],{\"a\":1,},{,},[,]]",
+    ];
+
+    fn agrees(text: &str) {
+        let known = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        for levels in [0, 1, 3] {
+            assert_eq!(Scanner::new(text).whole(levels).is_ok(), known, "{text:?}, {levels} levels");
+        }
+    }
+
+    #[test]
+    fn what_is_json_is_what_serde_json_takes_for_it() {
+        for text in TEXTS {
+            agrees(text);
+            for (at, _) in text.char_indices() {
+                agrees(&text[..at]);
+                agrees(&text[at..]);
+                for byte in ["", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", " ", "\u{1}", "ü", "t"]
+                {
+                    let after = text[at..].chars().next().map_or(at, |first| at + first.len_utf8());
+                    agrees(&format!("{}{byte}{}", &text[..at], &text[after..]));
+                    agrees(&format!("{}{byte}{}", &text[..at], &text[at..]));
+                }
+            }
+        }
+        for piece in TEXTS[11].trim_matches(['[', ']']).split(',') {
+            agrees(piece);
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_string_is_looked_at() {
+        for length in 0..40 {
+            for at in 0..length {
+                for odd in ["\"", "\\", "\u{1f}", "\u{0}", "é", "\u{7f}", " ", "!"] {
+                    agrees(&format!("\"{}{odd}{}\"", "x".repeat(at), "x".repeat(length - at)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let told = |text: &str| Scanner::new(text).whole(1).unwrap_err().to_string();
+        assert_eq!(told(""), "byte 0: expected a value, found the end of the text");
+        assert_eq!(told(r#"{"a":1"#), "byte 6: expected ',' or '}', found the end of the text");
+        assert_eq!(told(r#"{"a" 1}"#), "byte 5: expected ':', found something else");
+        assert_eq!(told("[1,]"), "byte 3: expected a value, found something else");
+        assert_eq!(told("{} {}"), "byte 3: expected the end of the text, found something else");
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(Scanner::new(&nested(128)).whole(0).is_ok());
+        let error = Scanner::new(&nested(129)).whole(0).unwrap_err();
+        assert_eq!(error.to_string(), "byte 128: expected at most 128 levels of nesting, found something else");
+        assert!(Scanner::new(&r#"{"a":"#.repeat(100_000)).whole(5).is_err());
+    }
+}
