@@ -3,7 +3,7 @@
 
 TARGET := wasm32-wasip1
 MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
-SOURCES := $(shell find src -name '*.rs') Cargo.toml Cargo.lock rust-toolchain.toml
+SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml
 
 REQUEST ?=
 SETTINGS ?=
@@ -13,7 +13,7 @@ policy.wasm: $(SOURCES)
 	cargo build --release --locked --target $(TARGET) -p node-placement-policy
 	cp $(MODULES)/node_placement_policy.wasm $@
 
-floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock
+floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock .cargo/config.toml
 	cargo build --release --locked --target $(TARGET) -p floor
 	cp $(MODULES)/floor.wasm $@
 
@@ -36,7 +36,7 @@ fmt:
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
+	cargo clippy --target $(TARGET) -p node-placement-policy -p json --locked -- -D warnings
 
 .PHONY: e2e-tests
 e2e-tests: annotated-policy.wasm | bats

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use json::{Mismatch, Object, Outline, StringMap};
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 
 use crate::decision::Decision;
-use crate::json::{Mismatch, StringMap};
-use crate::object::Object;
 use crate::text::{first_line, mentions, quote};
 
 /// The host's words for a resource that does not exist.
@@ -73,8 +72,8 @@ pub struct Answer {
     text: String,
 }
 
-/// How deep an answer is cut in one pass: the object, its `metadata`, labels and annotations.
-const LEVELS: usize = 3;
+/// What of an answer is cut in one pass.
+const ANSWER: Outline = Outline(&[("metadata", Outline(&[("labels", Outline(&[])), ("annotations", Outline(&[]))]))]);
 
 /// The field mask for labels.
 pub const LABELS: &str = "metadata.labels";
@@ -139,7 +138,7 @@ impl Answer {
     }
 
     fn read(&self) -> Result<Found<'_>, Mismatch> {
-        let root = Object::parse(&self.text, LEVELS)?;
+        let root = Object::parse(&self.text, &ANSWER)?;
         let absent = || Mismatch::new("an object", "nothing").within("metadata");
         let metadata = root.object("metadata")?.ok_or_else(absent)?;
         let map = |key| metadata.string_map(key).map_err(|mismatch| mismatch.within("metadata"));

@@ -1,11 +1,13 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
+use json::{Mismatch, Object};
 use serde::Serialize;
 
-use crate::json::Mismatch;
-use crate::object::Object;
 use crate::settings::Mistake;
 use crate::text;
+
+/// The usual length of an answer without the object, in bytes.
+const REST: usize = 512;
 
 /// The answer to a request that was not rejected.
 #[derive(Debug, Default)]
@@ -48,7 +50,10 @@ impl<'a> Decision<'a> {
 
     /// The answer as the host reads it.
     pub fn to_json(&self) -> String {
-        let mut out = String::from(r#"{"accepted":true"#);
+        // Growing it as it is written would take twice the memory, and most of it goes to the object.
+        let object = self.mutated.as_ref().map_or(0, Object::longest);
+        let mut out = String::with_capacity(object.saturating_add(REST));
+        out.push_str(r#"{"accepted":true"#);
         if let Some(object) = &self.mutated {
             out.push_str(r#","mutated_object":"#);
             object.write(&mut out);

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::json::{Json, Mismatch};
-use crate::object::Object;
+use json::{Json, Mismatch, Object};
+
 use crate::text::quote;
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use json::{Mismatch, Object};
+
 use crate::cluster::{self, Answer, Cluster, Kind, LABELS, LookupError};
 use crate::decision::{Decision, Rejection};
-use crate::json::Mismatch;
 use crate::metadata::{Metadata, Subject};
 use crate::node_metadata;
-use crate::object::Object;
 use crate::placement::namespace_selector::NamespaceSelector;
 use crate::placement::workload::{self, Workload};
 use crate::placement::{binding, namespace, node_name, pod};

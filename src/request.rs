@@ -2,21 +2,27 @@
 
 use std::borrow::Cow;
 
+use json::{Json, Mismatch, Object, Outline};
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Binding, Namespace, Pod, PodTemplate, ReplicationController};
 
 use crate::decision::Rejection;
-use crate::json::{Json, Mismatch};
-use crate::object::Object;
 use crate::settings::Settings;
 
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
 
-/// How deep the payload is cut in one pass: payload, request, object, `metadata` and `spec`.
-const LEVELS: usize = 4;
+/// What of the payload is cut in one pass.
+const PAYLOAD: Outline = Outline(&[("request", REQUEST), ("settings", SETTINGS)]);
+const REQUEST: Outline = Outline(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline(&[]))]);
+const OBJECT: Outline = Outline(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline(&[]))]);
+const METADATA: Outline = Outline(&[("annotations", Outline(&[])), ("labels", Outline(&[]))]);
+const SPEC: Outline =
+    Outline(&[("template", OF_PODS), ("jobTemplate", Outline(&[("spec", Outline(&[("template", OF_PODS)]))]))]);
+const OF_PODS: Outline = Outline(&[("spec", Outline(&[]))]);
+const SETTINGS: Outline = Outline(&[("podNodeSelector", Outline(&[])), ("nodeMetadata", Outline(&[]))]);
 
 /// An AdmissionReview's request.
 #[derive(Debug)]
@@ -33,7 +39,6 @@ pub struct Request<'a> {
     pub namespace: Cow<'a, str>,
     /// The object's name, or empty where the API server will make one up.
     pub name: Cow<'a, str>,
-    user_info: Object<'a>,
     whole: Object<'a>,
 }
 
@@ -45,7 +50,7 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Settings<'_>), Rejection> {
     let unreadable =
         |problem: &dyn std::fmt::Display| Rejection::bad_request(format!("the request can't be read: {problem}"));
     let text = std::str::from_utf8(payload).map_err(|error| unreadable(&error))?;
-    let payload = Object::parse(text, LEVELS)?;
+    let payload = Object::parse(text, &PAYLOAD)?;
     let request = needed(&payload, "request", Object::object)?;
     let request = Request::open(request).map_err(|mismatch| mismatch.within("request"))?;
     let settings = payload.object("settings")?.unwrap_or_default();
@@ -65,7 +70,6 @@ impl<'a> Request<'a> {
             operation: needed(&whole, "operation", string)?,
             namespace: whole.string("namespace")?,
             name: whole.string("name")?,
-            user_info: whole.object("userInfo")?.unwrap_or_default(),
             whole,
         })
     }
@@ -87,13 +91,18 @@ impl<'a> Request<'a> {
 
     /// Whether a kubelet asks.
     pub fn is_from_node(&self) -> Result<bool, Mismatch> {
-        let groups = self.user_info.read("groups", Json::list).map_err(|mismatch| mismatch.within("userInfo"))?;
+        let groups = self.user_info()?.read("groups", Json::list).map_err(|mismatch| mismatch.within("userInfo"))?;
         Ok(groups.into_iter().flatten().any(|group| group.string().is_ok_and(|group| group == NODES_GROUP)))
+    }
+
+    fn user_info(&self) -> Result<Object<'a>, Mismatch> {
+        self.whole.object("userInfo").map(Option::unwrap_or_default)
     }
 
     /// Whether nobody asks: the audit scanner judges what exists, and names no user.
     pub fn is_from_nobody(&self) -> Result<bool, Mismatch> {
-        let username = self.user_info.string("username").map_err(|mismatch| mismatch.within("userInfo"))?;
+        let user_info = self.user_info()?;
+        let username = user_info.string("username").map_err(|mismatch| mismatch.within("userInfo"))?;
         Ok(username.is_empty())
     }
 }

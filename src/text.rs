@@ -1,6 +1,6 @@
 //! Words for people: what stands in messages and warnings.
 
-use crate::json::encode;
+use json::encode;
 
 /// The longest piece of somebody else's text that a message repeats, in characters.
 const LONGEST_QUOTE: usize = 100;

@@ -1,11 +1,12 @@
 //! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
 
+use json::Object;
+
 use super::plan;
 use super::protect::Changes;
 use crate::cluster::{Found, LookupError};
 use crate::decision::{Decision, Rejection};
 use crate::metadata::Metadata;
-use crate::object::Object;
 use crate::settings::NodeMetadata;
 
 /// Writes what there is to tell about the node over what stands on the Binding `object`.

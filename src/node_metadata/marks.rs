@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use json::{Mismatch, StringMap};
+
 use super::plan::Plan;
-use crate::json::{Mismatch, StringMap};
 use crate::metadata::Metadata;
 use crate::settings::{Fallback, KeyPattern, NodeMetadata, TargetKind};
 
@@ -48,8 +49,8 @@ impl<'a> Marks<'a> {
     pub fn lack(&self, settings: &NodeMetadata) -> bool {
         let sure = settings.propagate.iter().filter(|entry| entry.fallback != Fallback::Skip);
         sure.flat_map(|entry| &entry.targets).any(|(kind, pattern)| match pattern {
-            KeyPattern::Key(key) => !self.of(*kind).contains_key(key.as_str()),
-            KeyPattern::Prefix(_) => !self.of(*kind).keys().any(|key| pattern.rest(key).is_some()),
+            KeyPattern::Key(key) => !self.of(*kind).contains_key(key),
+            KeyPattern::Prefix(_) => !self.of(*kind).iter().any(|(key, _)| pattern.rest(key).is_some()),
         })
     }
 
@@ -59,22 +60,22 @@ impl<'a> Marks<'a> {
             let managed = |key: &str| is_managed(settings, kind, key);
             let restored = old.of(kind).iter().filter(|(key, _)| managed(key));
             let map = self.of_mut(kind);
-            map.retain(|key, _| !managed(key));
-            map.extend(restored.map(|(key, value)| (key.clone(), value.clone())));
+            map.retain(|key| !managed(key));
+            map.extend(restored.map(|(key, value)| (Cow::Owned(key.to_owned()), Cow::Owned(value.to_owned()))));
         }
     }
 
     /// The keys of a kind whose value in `self` is not that in `other`, or that only one of them has.
     pub fn differing<'m>(&'m self, other: &'m Self, kind: TargetKind) -> impl Iterator<Item = &'m str> {
         let (own, theirs) = (self.of(kind), other.of(kind));
-        let changed = own.iter().filter(|(key, value)| theirs.get(key.as_ref()) != Some(*value)).map(|(key, _)| key);
-        let gone = theirs.keys().filter(|key| !own.contains_key(key.as_ref()));
-        changed.chain(gone).map(AsRef::as_ref)
+        let changed = own.iter().filter(|(key, value)| theirs.get(key) != Some(*value));
+        let gone = theirs.iter().filter(|(key, _)| !own.contains_key(key));
+        changed.chain(gone).map(|(key, _)| key)
     }
 
     /// The value of `key`.
     pub fn get(&self, kind: TargetKind, key: &str) -> Option<&str> {
-        self.of(kind).get(key).map(AsRef::as_ref)
+        self.of(kind).get(key)
     }
 
     /// Gives `key` this value.
@@ -83,9 +84,7 @@ impl<'a> Marks<'a> {
     }
 
     fn iter(&self) -> impl Iterator<Item = (TargetKind, &str, &str)> {
-        MEMBERS
-            .into_iter()
-            .flat_map(|(kind, _)| self.of(kind).iter().map(move |(key, value)| (kind, key.as_ref(), value.as_ref())))
+        MEMBERS.into_iter().flat_map(|(kind, _)| self.of(kind).iter().map(move |(key, value)| (kind, key, value)))
     }
 
     /// Puts these marks into `metadata`, where `before` stood.

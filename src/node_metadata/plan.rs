@@ -90,7 +90,9 @@ impl Plan {
         let mut written = false;
         for (rest, value) in source::values(&entry.source, node) {
             let key = pattern.with_rest(&rest);
-            if let Some(problem) = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned)) {
+            // A single key was checked with the settings.
+            let checked = if pattern.is_prefix() { kind.check(&key) } else { Ok(()) };
+            if let Some(problem) = checked.err().or_else(|| kind.refuses(&key).map(str::to_owned)) {
                 decision.warn(&format!("{} of Node {} is not copied: {problem}", quote(&key), quote(node.name)));
             } else if *kind == TargetKind::Annotation || syntax::label_value(&value).is_ok() {
                 written |= self.add(*kind, &key, &value, decision);

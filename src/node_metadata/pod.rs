@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use json::Object;
+
 use super::protect::Changes;
 use super::{Marks, plan, source};
 use crate::cluster::{self, Cluster, Found, LookupError};
 use crate::decision::{Decision, Rejection};
 use crate::metadata::{Metadata, Subject};
-use crate::object::Object;
 use crate::request::Request;
 use crate::settings::NodeMetadata;
 

@@ -1,10 +1,10 @@
 //! Managed keys belong to the policy: what others write to them is undone.
 
+use json::{Mismatch, Object};
+
 use super::Marks;
 use crate::decision::{Decision, Rejection};
-use crate::json::Mismatch;
 use crate::metadata::{Metadata, Subject};
-use crate::object::Object;
 use crate::settings::{NodeMetadata, TargetKind};
 
 /// What becomes of an object's labels and annotations.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use json::{Json, StringMap};
+
 use crate::cluster::{ANNOTATIONS, Found, LABELS};
-use crate::json::{Json, StringMap};
 use crate::settings::{FieldPath, KeyPattern, NodeMetadata, Source, Step};
 
 /// A value of a Node, and what follows the prefix of the source in its key.
@@ -15,20 +16,24 @@ pub fn masks(settings: &NodeMetadata) -> BTreeSet<String> {
     let mut masks = BTreeSet::new();
     for entry in &settings.propagate {
         match &entry.source {
-            Source::Label(_) => masks.extend([LABELS.to_owned()]),
-            Source::Annotation(_) => masks.extend([ANNOTATIONS.to_owned()]),
+            Source::Label(_) => drop(masks.insert(LABELS.to_owned())),
+            Source::Annotation(_) => drop(masks.insert(ANNOTATIONS.to_owned())),
             Source::Field(path) => path.add_masks(&mut masks),
         }
     }
     // The host takes a mask below another for all that is asked of it.
-    let all = masks.clone();
-    let is_above = |mask: &str, at| mask.get(..at).is_some_and(|above| all.contains(above));
-    masks.retain(|mask| !mask.match_indices('.').any(|(at, _)| is_above(mask, at)));
-    masks
+    let is_above = |mask: &str, at| mask.get(..at).is_some_and(|above| masks.contains(above));
+    let mut outermost = BTreeSet::new();
+    for mask in &masks {
+        if !mask.match_indices('.').any(|(at, _)| is_above(mask, at)) {
+            outermost.insert(mask.clone());
+        }
+    }
+    outermost
 }
 
 /// What `node` has under `source`; several values only for a prefix.
-pub fn values<'n>(source: &Source, node: &Found<'n>) -> Vec<Value<'n>> {
+pub fn values<'n>(source: &Source, node: &'n Found<'_>) -> Vec<Value<'n>> {
     match source {
         Source::Label(pattern) => by_key(pattern, &node.labels),
         Source::Annotation(pattern) => by_key(pattern, &node.annotations),
@@ -49,16 +54,13 @@ pub fn describe(source: &Source) -> String {
     }
 }
 
-fn by_key<'n>(pattern: &KeyPattern, map: &StringMap<'n>) -> Vec<Value<'n>> {
-    let named = map.iter().filter_map(|(key, value)| {
-        let rest = pattern.rest(key)?.to_owned();
-        Some((Cow::Owned(rest), value.clone()))
-    });
+fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<Value<'n>> {
+    let named = map.iter().filter_map(|(key, value)| Some((Cow::Borrowed(pattern.rest(key)?), Cow::Borrowed(value))));
     named.collect()
 }
 
 /// The string, number or boolean at the end of `path`.
-fn field<'n>(path: &FieldPath, node: &Found<'n>) -> Option<Cow<'n, str>> {
+fn field<'n>(path: &FieldPath, node: &'n Found<'_>) -> Option<Cow<'n, str>> {
     let mut steps = path.steps().iter();
     let mut value = match steps.next()? {
         Step::Member(name) => node.root.get(name)?,

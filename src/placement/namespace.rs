@@ -1,11 +1,11 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
+use json::{Mismatch, Object, StringMap};
+
 use super::namespace_selector::NamespaceSelector;
 use super::pod;
 use crate::decision::{Decision, Rejection};
-use crate::json::{Mismatch, StringMap};
 use crate::metadata::{Metadata, Subject};
-use crate::object::Object;
 use crate::request::Request;
 use crate::settings::{OnNamespaces, PodNodeSelector};
 

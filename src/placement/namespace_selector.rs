@@ -1,8 +1,9 @@
 //! Which node selector holds for a namespace.
 
+use json::StringMap;
+
 use crate::cluster::{self, Cluster, LookupError};
 use crate::decision::Rejection;
-use crate::json::StringMap;
 use crate::selector::Requirement;
 use crate::settings::{Demand, PodNodeSelector};
 use crate::text::quote;
@@ -83,7 +84,7 @@ impl NamespaceSelector {
     /// The first demand that a node with these labels does not meet.
     pub fn unmet<'s>(&'s self, labels: &StringMap<'_>) -> Option<Demanded<'s>> {
         self.demands().find(|demanded| {
-            let value = labels.get(demanded.requirement.key()).map(AsRef::as_ref);
+            let value = labels.get(demanded.requirement.key());
             !demanded.requirement.accepts(value)
         })
     }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::json::{Json, Mismatch, StringMap, encode};
-use crate::object::Object;
+use json::{Json, Mismatch, Object, StringMap, encode};
+
 use crate::selector::{Operator, Requirement};
 
 const EXPRESSIONS: &str = "matchExpressions";
@@ -57,7 +57,7 @@ impl<'a> Term<'a> {
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
         let on_label = |expression: &Expression<'_>| {
-            let value = labels.get(expression.key.as_ref()).map(AsRef::as_ref);
+            let value = labels.get(&expression.key);
             expression.requirement.as_ref().is_some_and(|requirement| requirement.accepts(value))
         };
         let on_field = |expression: &Expression<'_>| {

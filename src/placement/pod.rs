@@ -1,13 +1,13 @@
 //! Pods: judged and completed when they are created, judged again while they may still change.
 
+use json::{Mismatch, Object};
+
 use super::namespace_selector::{Demanded, NamespaceSelector};
 use super::pod_spec::PodSpec;
 use super::rules;
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
-use crate::json::Mismatch;
 use crate::metadata::Subject;
-use crate::object::Object;
 use crate::settings::PodNodeSelector;
 
 /// The path of a Pod's spec in the request.

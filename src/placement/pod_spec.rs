@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use json::{Json, Mismatch, Object, StringMap};
+
 use super::namespace_selector::Demanded;
 use super::node_affinity::Term;
-use crate::json::{Json, Mismatch, StringMap};
-use crate::object::Object;
 use crate::selector::Requirement;
 
 const NODE_SELECTOR: &str = "nodeSelector";
@@ -47,7 +47,7 @@ impl<'a> PodSpec<'a> {
     ///
     /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
-        let has = |(key, value): (&Cow<'_, str>, &Cow<'_, str>)| labels.get(key.as_ref()) == Some(value);
+        let has = |(key, value)| labels.get(key) == Some(value);
         self.node_selector.iter().all(has)
             && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
     }
@@ -55,12 +55,14 @@ impl<'a> PodSpec<'a> {
     /// Adds the pairs that are `missing` in the nodeSelector, to it and to `spec`, from which this was read.
     pub fn add_pairs(&mut self, spec: &mut Object<'a>, missing: &[Demanded<'_>]) -> Result<(), Mismatch> {
         let mut node_selector = spec.object(NODE_SELECTOR)?.unwrap_or_default();
+        let mut pairs = Vec::with_capacity(missing.len());
         for demanded in missing {
             let requirement = demanded.requirement;
             let Some(value) = requirement.only_value() else { continue };
             node_selector.push_string(requirement.key(), value);
-            self.node_selector.insert(Cow::Owned(requirement.key().to_owned()), Cow::Owned(value.to_owned()));
+            pairs.push((Cow::Owned(requirement.key().to_owned()), Cow::Owned(value.to_owned())));
         }
+        self.node_selector.extend(pairs);
         spec.set_object(NODE_SELECTOR, node_selector);
         Ok(())
     }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use json::{Mismatch, Object};
+
 use super::namespace_selector::{Demanded, NamespaceSelector};
 use super::node_affinity::{Expression, Term, expression_json};
 use super::pod_spec::PodSpec;
 use crate::decision::Rejection;
-use crate::json::Mismatch;
 use crate::metadata::Subject;
-use crate::object::Object;
 use crate::selector::{Allowance, Operator, Requirement};
 use crate::settings::{Dialect, OnNodeAffinity, PodNodeSelector};
 use crate::text::quote;
@@ -132,7 +132,7 @@ pub fn allow(
             }
         })
     };
-    for (key, value) in &pod.node_selector {
+    for (key, value) in pod.node_selector.iter() {
         if !allowance.allows_value(key, value) {
             let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
             return Err(forbid(pair(key, value), requirement.as_ref()));

@@ -1,12 +1,12 @@
 //! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
 
+use json::{Mismatch, Object};
+
 use super::namespace_selector::{Demanded, NamespaceSelector};
 use super::{node_name, pod};
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
-use crate::json::Mismatch;
 use crate::metadata::{Metadata, Subject};
-use crate::object::Object;
 use crate::request::Request;
 use crate::settings::{OnDaemonSets, OnNodeName, OnWorkloads, PodNodeSelector};
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use json::StringMap;
+
 use super::{NodeSelector, ParseError, Requirement, syntax};
-use crate::json::StringMap;
 
 /// Parses `text` as a comma-separated list of `key=value`. An empty text selects every node.
 ///
@@ -16,7 +17,7 @@ pub fn parse_pairs(text: &str) -> Result<NodeSelector, ParseError> {
     if text.is_empty() {
         return Ok(NodeSelector::default());
     }
-    let mut pairs = StringMap::new();
+    let mut pairs = Vec::new();
     let mut at: usize = 0;
     for pair in text.split(',') {
         let (key, value) = match pair.split_once('=') {
@@ -25,9 +26,10 @@ pub fn parse_pairs(text: &str) -> Result<NodeSelector, ParseError> {
         };
         syntax::label_key(key).map_err(|expected| ParseError::key(at, key, expected))?;
         syntax::label_value(value).map_err(|expected| ParseError::value(at, value.to_owned(), expected))?;
-        pairs.insert(Cow::Borrowed(key), Cow::Borrowed(value));
+        pairs.push((Cow::Borrowed(key), Cow::Borrowed(value)));
         at = at.saturating_add(pair.len()).saturating_add(1);
     }
+    let pairs: StringMap<'_> = pairs.into_iter().collect();
     let requirements = pairs.iter().map(|(key, value)| Requirement::pair(key, value));
     Ok(NodeSelector::new(requirements.collect()))
 }

@@ -1,8 +1,8 @@
 //! The settings that choose one of a few behaviours.
 
+use json::{Json, Object};
+
 use super::Mistake;
-use crate::json::Json;
-use crate::object::Object;
 use crate::text::quote;
 
 /// A setting with a handful of values.
@@ -15,19 +15,19 @@ pub(super) trait Choice: Copy + Default + 'static {
     const VALUES: &'static [Self];
 
     /// Reads the setting from `block`, which stands at `path`.
-    fn read(block: &Object<'_>, path: &str) -> Result<Self, Mistake> {
+    fn read(block: &Object<'_>, path: &'static str) -> Result<Self, Mistake> {
         let chosen = read(block, path, Self::FIELD, Self::NAMES)?;
         Ok(chosen.and_then(|at| Self::VALUES.get(at)).copied().unwrap_or_default())
     }
 }
 
 /// Which of `names` stands under `field`; nothing, if nothing does.
-fn read(block: &Object<'_>, path: &str, field: &str, names: &[&str]) -> Result<Option<usize>, Mistake> {
-    let text = block.read(field, Json::string).map_err(|mismatch| Mistake::of(path, mismatch))?;
+fn read(block: &Object<'_>, path: &'static str, field: &str, names: &[&str]) -> Result<Option<usize>, Mistake> {
+    let text = block.read(field, Json::string).map_err(|mismatch| Mistake::of(&path, mismatch))?;
     let Some(text) = text else { return Ok(None) };
     names.iter().position(|name| *name == text).map(Some).ok_or_else(|| {
         let problem = format!("found {}, expected one of {}", quote(&text), names.join(", "));
-        Mistake::new(format!("{path}.{field}"), problem)
+        Mistake::new(&format_args!("{path}.{field}"), &problem)
     })
 }
 

@@ -81,6 +81,15 @@ impl KeyPattern {
 }
 
 impl TargetKind {
+    /// Where on a Pod `key` is, as one text.
+    pub(super) fn path_of(self, key: &str) -> String {
+        let parent = match self {
+            Self::Annotation => "annotations",
+            Self::Label => "labels",
+        };
+        [parent, key].join(" ")
+    }
+
     /// Checks that `key` is one that Kubernetes takes.
     pub fn check(self, key: &str) -> Result<(), String> {
         let (checked, name) = match self {

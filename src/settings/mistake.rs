@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::json::{Json, Mismatch};
-use crate::object::Object;
+use json::{Json, Mismatch, Object};
+
 use crate::text::quote;
 
 /// What is wrong with one setting: its path, as in `podNodeSelector.namespaces[1].allowedNodeSelector`, and the problem.
@@ -12,15 +12,20 @@ pub struct Mistake(String);
 
 impl Mistake {
     /// `problem` at `path`; an empty path stands for the settings as a whole.
-    pub fn new(path: impl AsRef<str>, problem: impl AsRef<str>) -> Self {
-        let (path, problem) = (path.as_ref(), problem.as_ref());
-        let colon = if path.is_empty() { "" } else { ": " };
-        Self(format!("{path}{colon}{problem}"))
+    #[cold]
+    pub fn new(path: &dyn fmt::Display, problem: &str) -> Self {
+        let mut text = path.to_string();
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(problem);
+        Self(text)
     }
 
     /// A value of the wrong type, at `path` or within it.
-    pub fn of(path: &str, mismatch: Mismatch) -> Self {
-        Self(mismatch.within(path).to_string())
+    #[cold]
+    pub fn of(path: &dyn fmt::Display, mismatch: Mismatch) -> Self {
+        Self(mismatch.within(&path.to_string()).to_string())
     }
 }
 
@@ -30,10 +35,24 @@ impl fmt::Display for Mistake {
     }
 }
 
+/// Where an element of a list in a block stands: `podNodeSelector.namespaces[1]`. Written out only if it has a mistake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    pub block: &'static str,
+    pub list: &'static str,
+    pub at: usize,
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}[{}]", self.block, self.list, self.at)
+    }
+}
+
 /// The member `key` of `object`, which stands at `path`, as `read` reads it; a value of the wrong type is a mistake.
 pub(super) fn field<'a, T>(
     object: &Object<'a>,
-    path: &str,
+    path: &dyn fmt::Display,
     key: &str,
     read: impl FnOnce(Json<'a>) -> Result<T, Mismatch>,
     mistakes: &mut Vec<Mistake>,
@@ -42,39 +61,43 @@ pub(super) fn field<'a, T>(
     match read(value) {
         Ok(value) => Some(value),
         Err(mismatch) => {
-            mistakes.push(Mistake::of(&format!("{path}.{key}"), mismatch));
+            mistakes.push(Mistake::of(&format_args!("{path}.{key}"), mismatch));
             None
         }
     }
 }
 
-/// The elements of the list `key` of `object`, which stands at `path`, as `read` reads them, each with its path; what is
-/// of the wrong type is a mistake.
+/// The elements of `list` in `object`, which is `block`, as `read` reads them, each with its place; what is of the wrong
+/// type is a mistake.
 pub(super) fn elements<'a, T>(
     object: &Object<'a>,
-    path: &str,
-    key: &str,
+    block: &'static str,
+    list: &'static str,
     read: impl Fn(Json<'a>) -> Result<T, Mismatch>,
     mistakes: &mut Vec<Mistake>,
-) -> Vec<(String, T)> {
-    let list = field(object, path, key, Json::list, mistakes).unwrap_or_default();
+) -> Vec<(Element, T)> {
     let mut elements = Vec::new();
-    for (at, element) in list.into_iter().enumerate() {
-        let path = format!("{path}.{key}[{at}]");
+    for (at, element) in field(object, &block, list, Json::list, mistakes).unwrap_or_default().into_iter().enumerate() {
+        let place = Element { block, list, at };
         match read(element) {
-            Ok(element) => elements.push((path, element)),
-            Err(mismatch) => mistakes.push(Mistake::of(&path, mismatch)),
+            Ok(element) => elements.push((place, element)),
+            Err(mismatch) => mistakes.push(Mistake::of(&place, mismatch)),
         }
     }
     elements
 }
 
 /// Members of `object`, which stands at `path`, that are none of `known`.
-pub(super) fn unknown_fields(object: &Object<'_>, path: &str, known: &[&str], mistakes: &mut Vec<Mistake>) {
+pub(super) fn unknown_fields(
+    object: &Object<'_>,
+    path: &dyn fmt::Display,
+    known: &[&str],
+    mistakes: &mut Vec<Mistake>,
+) {
     for (key, _) in object.members() {
         if !known.contains(&key.as_ref()) {
             let problem = format!("unknown field {}, expected one of {}", quote(&key), known.join(", "));
-            mistakes.push(Mistake::new(path, problem));
+            mistakes.push(Mistake::new(path, &problem));
         }
     }
 }

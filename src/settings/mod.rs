@@ -11,7 +11,7 @@ mod node_metadata;
 mod placement;
 mod validate;
 
-use crate::object::Object;
+use json::Object;
 
 pub use choice::{OnBindings, OnDaemonSets, OnLookupFailure, OnNamespaces, OnNodeAffinity, OnNodeName, OnWorkloads};
 pub use field_path::{FieldPath, Step};
@@ -63,6 +63,6 @@ impl<'a> Settings<'a> {
     }
 
     fn block(&self, name: &str) -> Result<Option<Object<'a>>, Mistake> {
-        self.0.object(name).map_err(|mismatch| Mistake::of("", mismatch))
+        self.0.object(name).map_err(|mismatch| Mistake::of(&"", mismatch))
     }
 }

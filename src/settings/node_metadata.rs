@@ -1,12 +1,13 @@
 //! The block `nodeMetadata`.
 
 use std::collections::BTreeSet;
+use std::fmt;
+
+use json::{Json, Object};
 
 use super::choice::Choice;
 use super::mistake::{elements, field, unknown_fields};
 use super::{FieldPath, KeyPattern, Mistake, OnLookupFailure, TargetKind};
-use crate::json::Json;
-use crate::object::Object;
 use crate::selector::syntax;
 use crate::text::quote;
 
@@ -69,7 +70,7 @@ pub enum Fallback {
 impl NodeMetadata {
     /// Reads the block; entries with mistakes, which are added to `mistakes`, are left out.
     pub(super) fn read(block: &Object<'_>, mistakes: &mut Vec<Mistake>) -> Self {
-        unknown_fields(block, BLOCK, &[PROPAGATE, OnLookupFailure::FIELD, PROTECT], mistakes);
+        unknown_fields(block, &BLOCK, &[PROPAGATE, OnLookupFailure::FIELD, PROTECT], mistakes);
         let on_lookup_failure = OnLookupFailure::read(block, BLOCK).unwrap_or_else(|mistake| {
             mistakes.push(mistake);
             OnLookupFailure::default()
@@ -79,17 +80,17 @@ impl NodeMetadata {
             false
         });
         if block.get(PROPAGATE).is_some_and(Json::is_empty_list) {
-            mistakes.push(Mistake::new(format!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
+            mistakes.push(Mistake::new(&format_args!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
         }
         let mut propagate = Vec::new();
         let mut targets = BTreeSet::new();
-        for (path, entry) in elements(block, BLOCK, PROPAGATE, Json::object, mistakes) {
+        for (place, entry) in elements(block, BLOCK, PROPAGATE, Json::object, mistakes) {
             let before = mistakes.len();
-            let entry = Propagate::read(&entry, &path, mistakes);
+            let entry = Propagate::read(&entry, &place, mistakes);
             for (kind, pattern) in entry.iter().flat_map(|entry| &entry.targets) {
-                if !targets.insert(format!("{kind:?} {}", pattern.text())) {
+                if !targets.insert(kind.path_of(pattern.text())) {
                     let problem = format!("{} is the target of an earlier entry", quote(pattern.text()));
-                    mistakes.push(Mistake::new(path.as_str(), problem));
+                    mistakes.push(Mistake::new(&place, &problem));
                 }
             }
             propagate.extend(entry.filter(|_| mistakes.len() == before));
@@ -99,13 +100,13 @@ impl NodeMetadata {
 
     /// Whether managed keys belong to the policy alone.
     pub(super) fn protects(block: &Object<'_>) -> Result<bool, Mistake> {
-        let protect = block.read(PROTECT, Json::boolean).map_err(|mismatch| Mistake::of(BLOCK, mismatch));
+        let protect = block.read(PROTECT, Json::boolean).map_err(|mismatch| Mistake::of(&BLOCK, mismatch));
         protect.map(Option::unwrap_or_default)
     }
 }
 
 impl Propagate {
-    fn read(entry: &Object<'_>, path: &str, mistakes: &mut Vec<Mistake>) -> Option<Self> {
+    fn read(entry: &Object<'_>, path: &dyn fmt::Display, mistakes: &mut Vec<Mistake>) -> Option<Self> {
         let known = [NODE_LABEL, NODE_ANNOTATION, NODE_FIELD, POD_ANNOTATION, POD_LABEL, DEFAULT, REQUIRED];
         unknown_fields(entry, path, &known, mistakes);
         let source = read_source(entry, path, mistakes);
@@ -124,14 +125,14 @@ impl Source {
     }
 }
 
-fn read_source(entry: &Object<'_>, path: &str, mistakes: &mut Vec<Mistake>) -> Option<Source> {
+fn read_source(entry: &Object<'_>, path: &dyn fmt::Display, mistakes: &mut Vec<Mistake>) -> Option<Source> {
     let present: Vec<&str> =
         [NODE_LABEL, NODE_ANNOTATION, NODE_FIELD].into_iter().filter(|key| entry.get(key).is_some()).collect();
     let [key] = present.as_slice() else {
         let found = if present.is_empty() { "none".to_owned() } else { present.join(" and ") };
         let problem =
             format!("expected exactly one of {NODE_LABEL}, {NODE_ANNOTATION} and {NODE_FIELD}, found {found}");
-        mistakes.push(Mistake::new(path, problem));
+        mistakes.push(Mistake::new(path, &problem));
         return None;
     };
     let text = field(entry, path, key, Json::string, mistakes)?;
@@ -140,12 +141,12 @@ fn read_source(entry: &Object<'_>, path: &str, mistakes: &mut Vec<Mistake>) -> O
         NODE_ANNOTATION => KeyPattern::parse(&text, TargetKind::Annotation).map(Source::Annotation),
         _ => FieldPath::parse(&text).map(Source::Field),
     };
-    source.map_err(|problem| mistakes.push(Mistake::new(format!("{path}.{key}"), problem))).ok()
+    source.map_err(|problem| mistakes.push(Mistake::new(&format_args!("{path}.{key}"), &problem))).ok()
 }
 
 fn read_targets(
     entry: &Object<'_>,
-    path: &str,
+    path: &dyn fmt::Display,
     source: Option<&Source>,
     mistakes: &mut Vec<Mistake>,
 ) -> Vec<(TargetKind, KeyPattern)> {
@@ -153,30 +154,32 @@ fn read_targets(
     for (key, kind) in [(POD_ANNOTATION, TargetKind::Annotation), (POD_LABEL, TargetKind::Label)] {
         let Some(text) = field(entry, path, key, Json::string, mistakes) else { continue };
         match KeyPattern::parse(&text, kind) {
-            Ok(pattern) => targets.push((format!("{path}.{key}"), kind, pattern)),
-            Err(problem) => mistakes.push(Mistake::new(format!("{path}.{key}"), problem)),
+            Ok(pattern) => targets.push((Some(key), kind, pattern)),
+            Err(problem) => mistakes.push(Mistake::new(&format_args!("{path}.{key}"), &problem)),
         }
     }
     if entry.get(POD_ANNOTATION).is_none() && entry.get(POD_LABEL).is_none() {
         match source {
             Some(Source::Field(_)) => {
                 let problem = format!("a {NODE_FIELD} needs a {POD_ANNOTATION} or a {POD_LABEL} to be written to");
-                mistakes.push(Mistake::new(path, problem));
+                mistakes.push(Mistake::new(path, &problem));
             }
             Some(Source::Label(pattern) | Source::Annotation(pattern)) => {
-                targets.push((path.to_owned(), TargetKind::Annotation, pattern.clone()));
+                targets.push((None, TargetKind::Annotation, pattern.clone()));
             }
             None => {}
         }
     }
-    for (path, kind, pattern) in &targets {
+    for (key, kind, pattern) in &targets {
+        let mut mistake = |problem: &str| match key {
+            Some(key) => mistakes.push(Mistake::new(&format_args!("{path}.{key}"), problem)),
+            None => mistakes.push(Mistake::new(path, problem)),
+        };
         if let Some(reason) = kind.refuses(pattern.text()) {
-            mistakes
-                .push(Mistake::new(path.as_str(), format!("{} can't be a target: {reason}", quote(pattern.text()))));
+            mistake(&format!("{} can't be a target: {reason}", quote(pattern.text())));
         }
         if source.is_some_and(|source| source.is_prefix() != pattern.is_prefix()) {
-            let problem = "source and target must both end with '*', or neither";
-            mistakes.push(Mistake::new(path.as_str(), problem));
+            mistake("source and target must both end with '*', or neither");
         }
     }
     targets.into_iter().map(|(_, kind, pattern)| (kind, pattern)).collect()
@@ -184,7 +187,7 @@ fn read_targets(
 
 fn read_fallback(
     entry: &Object<'_>,
-    path: &str,
+    path: &dyn fmt::Display,
     source: Option<&Source>,
     targets: &[(TargetKind, KeyPattern)],
     mistakes: &mut Vec<Mistake>,
@@ -193,7 +196,7 @@ fn read_fallback(
     let Some(default) = field(entry, path, DEFAULT, Json::string, mistakes) else {
         return if required { Fallback::Required } else { Fallback::Skip };
     };
-    let mut mistake = |problem: String| mistakes.push(Mistake::new(format!("{path}.{DEFAULT}"), problem));
+    let mut mistake = |problem: String| mistakes.push(Mistake::new(&format_args!("{path}.{DEFAULT}"), &problem));
     if required {
         mistake(format!("a default is never used where {REQUIRED} is true; remove one of them"));
     }

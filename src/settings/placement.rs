@@ -1,11 +1,13 @@
 //! The placement blocks: `podNodeSelector`, and `podNodeSelectorPluginConfig` of the in-tree plugin.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use json::{Json, Mismatch, Object};
 
 use super::choice::Choice;
+use super::mistake::Element;
 use super::{Mistake, OnBindings, OnDaemonSets, OnNamespaces, OnNodeAffinity, OnNodeName, OnWorkloads};
-use crate::json::{Json, Mismatch};
-use crate::object::Object;
 use crate::selector::{self, Allowance, NodeSelector, ParseError};
 
 pub(super) const BLOCK: &str = "podNodeSelector";
@@ -65,7 +67,7 @@ pub struct PodNodeSelector<'a> {
 /// The entry of `namespaces` that holds for the namespace.
 #[derive(Clone, Debug)]
 struct Entry<'a> {
-    path: String,
+    place: Element,
     fields: Object<'a>,
 }
 
@@ -104,13 +106,13 @@ impl<'a> PodNodeSelector<'a> {
         if let Some(default) = self.of_entry(DEFAULT)? {
             return Ok(Some(default));
         }
-        self.demand(&self.block, self.block_name(), CLUSTER_DEFAULT)
+        self.demand(&self.block, &self.block_name(), CLUSTER_DEFAULT)
     }
 
     /// The whitelist; none, if it is empty.
     pub fn allowed(&self) -> Result<Option<(Allowance, String)>, Mistake> {
         let demand = match self.dialect {
-            Dialect::InTree => self.demand(&self.block, PLUGIN_BLOCK, &self.namespace)?,
+            Dialect::InTree => self.demand(&self.block, &PLUGIN_BLOCK, &self.namespace)?,
             Dialect::Full => self.of_entry(ALLOWED)?,
         };
         Ok(demand.and_then(|demand| Allowance::new(demand.selector).map(|allowed| (allowed, demand.source))))
@@ -121,7 +123,9 @@ impl<'a> PodNodeSelector<'a> {
         let list = self.block.get(ANNOTATIONS).filter(|_| self.dialect == Dialect::Full);
         list.map_or_else(
             || Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]),
-            |list| annotation_keys(list).map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{ANNOTATIONS}"), mismatch)),
+            |list| {
+                annotation_keys(list).map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{ANNOTATIONS}"), mismatch))
+            },
         )
     }
 
@@ -170,10 +174,10 @@ impl<'a> PodNodeSelector<'a> {
     }
 
     fn of_entry(&self, key: &str) -> Result<Option<Demand>, Mistake> {
-        self.entry.as_ref().map_or(Ok(None), |entry| self.demand(&entry.fields, &entry.path, key))
+        self.entry.as_ref().map_or(Ok(None), |entry| self.demand(&entry.fields, &entry.place, key))
     }
 
-    fn demand(&self, object: &Object<'a>, path: &str, key: &str) -> Result<Option<Demand>, Mistake> {
+    fn demand(&self, object: &Object<'a>, path: &dyn fmt::Display, key: &str) -> Result<Option<Demand>, Mistake> {
         object.get(key).map(|text| demand(self.dialect, text, format!("{path}.{key}"))).transpose()
     }
 }
@@ -183,7 +187,7 @@ pub(super) fn demand(dialect: Dialect, text: Json<'_>, path: String) -> Result<D
     let text = text.string().map_err(|mismatch| Mistake::of(&path, mismatch))?;
     match dialect.parse(&text) {
         Ok(selector) => Ok(Demand { selector, source: path }),
-        Err(error) => Err(Mistake::new(path, error.to_string())),
+        Err(error) => Err(Mistake::new(&path, &error.to_string())),
     }
 }
 
@@ -198,19 +202,15 @@ pub(super) fn annotation_keys(list: Json<'_>) -> Result<Vec<Cow<'_, str>>, Misma
 
 /// The first entry whose name matches `namespace`. Entries that are none can't match.
 fn find_entry<'a>(list: Json<'a>, namespace: &str) -> Result<Option<Entry<'a>>, Mistake> {
-    let elements = list.elements().map_err(|mismatch| Mistake::of(&format!("{BLOCK}.{NAMESPACES}"), mismatch))?;
+    let elements = list.elements().map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{NAMESPACES}"), mismatch))?;
     for (at, element) in elements.enumerate() {
         if let Ok(fields) = element.object()
             && names(&fields, namespace)
         {
-            return Ok(Some(Entry { path: entry_path(at), fields }));
+            return Ok(Some(Entry { place: Element { block: BLOCK, list: NAMESPACES, at }, fields }));
         }
     }
     Ok(None)
-}
-
-pub(super) fn entry_path(at: usize) -> String {
-    format!("{BLOCK}.{NAMESPACES}[{at}]")
 }
 
 fn names(entry: &Object<'_>, namespace: &str) -> bool {
@@ -222,5 +222,5 @@ fn names(entry: &Object<'_>, namespace: &str) -> bool {
 }
 
 pub(super) fn both_blocks() -> Mistake {
-    Mistake::new("", format!("{BLOCK} and {PLUGIN_BLOCK} exclude each other; keep one of them"))
+    Mistake::new(&"", &format!("{BLOCK} and {PLUGIN_BLOCK} exclude each other; keep one of them"))
 }

@@ -1,9 +1,12 @@
 //! Reads all settings, and finds every mistake in them at once.
 
 use std::collections::BTreeSet;
+use std::fmt;
+
+use json::{Json, Object};
 
 use super::choice::Choice;
-use super::mistake::{elements, unknown_fields};
+use super::mistake::{Element, elements, unknown_fields};
 use super::placement::{
     self, ALLOWED, ANNOTATIONS, BLOCK, CLUSTER_DEFAULT, DEFAULT, NAME, NAMESPACES, PLUGIN_BLOCK, REQUIRED,
 };
@@ -11,8 +14,6 @@ use super::{
     Demand, Dialect, Mistake, NodeMetadata, OnBindings, OnDaemonSets, OnNamespaces, OnNodeAffinity, OnNodeName,
     OnWorkloads, TargetKind, node_metadata,
 };
-use crate::json::Json;
-use crate::object::Object;
 use crate::selector::{Allowance, NodeSelector};
 use crate::text::quote;
 
@@ -20,18 +21,18 @@ use crate::text::quote;
 pub fn mistakes(text: &str) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     let settings = match Json::parse(text) {
-        Err(error) => return vec![Mistake::new("", format!("the settings are not JSON: {error}"))],
+        Err(error) => return vec![Mistake::new(&"", &format!("the settings are not JSON: {error}"))],
         Ok(settings) if settings.is_null() => Object::default(),
         Ok(settings) => match settings.object() {
-            Err(mismatch) => return vec![Mistake::of("", mismatch)],
+            Err(mismatch) => return vec![Mistake::of(&"", mismatch)],
             Ok(settings) => settings,
         },
     };
     let blocks = [BLOCK, PLUGIN_BLOCK, node_metadata::BLOCK];
-    unknown_fields(&settings, "", &blocks, &mut mistakes);
+    unknown_fields(&settings, &"", &blocks, &mut mistakes);
     if blocks.iter().all(|block| settings.get(block).is_none()) {
         let problem = format!("expected at least one of {}", blocks.join(", "));
-        mistakes.push(Mistake::new("", problem));
+        mistakes.push(Mistake::new(&"", &problem));
     }
     if settings.get(BLOCK).is_some() && settings.get(PLUGIN_BLOCK).is_some() {
         mistakes.push(placement::both_blocks());
@@ -41,7 +42,7 @@ pub fn mistakes(text: &str) -> Vec<Mistake> {
     }
     if let Some(block) = block(&settings, PLUGIN_BLOCK, &mut mistakes) {
         for (key, _) in block.members() {
-            selector(&block, PLUGIN_BLOCK, &key, Dialect::InTree, &mut mistakes);
+            selector(&block, &PLUGIN_BLOCK, &key, Dialect::InTree, &mut mistakes);
         }
     }
     if let Some(block) = block(&settings, node_metadata::BLOCK, &mut mistakes) {
@@ -52,7 +53,7 @@ pub fn mistakes(text: &str) -> Vec<Mistake> {
 
 fn block<'a>(settings: &Object<'a>, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Object<'a>> {
     settings.object(name).unwrap_or_else(|mismatch| {
-        mistakes.push(Mistake::of("", mismatch));
+        mistakes.push(Mistake::of(&"", mismatch));
         None
     })
 }
@@ -69,8 +70,8 @@ fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
         OnNamespaces::FIELD,
         OnBindings::FIELD,
     ];
-    unknown_fields(block, BLOCK, &known, mistakes);
-    selector(block, BLOCK, CLUSTER_DEFAULT, Dialect::Full, mistakes);
+    unknown_fields(block, &BLOCK, &known, mistakes);
+    selector(block, &BLOCK, CLUSTER_DEFAULT, Dialect::Full, mistakes);
     check_annotations(block, mistakes);
     let choices = [
         OnNodeName::read(block, BLOCK).err(),
@@ -86,41 +87,43 @@ fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
     });
 
     let mut names = BTreeSet::new();
-    for (path, entry) in elements(block, BLOCK, NAMESPACES, Json::object, mistakes) {
-        unknown_fields(&entry, &path, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
-        check_name(&entry, &path, &mut names, mistakes);
-        check_selectors(&entry, &path, on_node_affinity, mistakes);
+    for (place, entry) in elements(block, BLOCK, NAMESPACES, Json::object, mistakes) {
+        unknown_fields(&entry, &place, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
+        check_name(&entry, place, &mut names, mistakes);
+        check_selectors(&entry, place, on_node_affinity, mistakes);
     }
 }
 
 fn check_annotations(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
-    for (path, key) in elements(block, BLOCK, ANNOTATIONS, Json::string, mistakes) {
+    for (place, key) in elements(block, BLOCK, ANNOTATIONS, Json::string, mistakes) {
         if let Err(problem) = TargetKind::Annotation.check(&key) {
-            mistakes.push(Mistake::new(path, problem));
+            mistakes.push(Mistake::new(&place, &problem));
         }
     }
 }
 
-fn check_name(entry: &Object<'_>, entry_path: &str, names: &mut BTreeSet<String>, mistakes: &mut Vec<Mistake>) {
-    let path = format!("{entry_path}.{NAME}");
+fn check_name(entry: &Object<'_>, place: Element, names: &mut BTreeSet<String>, mistakes: &mut Vec<Mistake>) {
     let name = match entry.string(NAME) {
         Ok(name) => name,
-        Err(mismatch) => return mistakes.push(Mistake::of(entry_path, mismatch)),
+        Err(mismatch) => return mistakes.push(Mistake::of(&place, mismatch)),
     };
-    if name.is_empty() {
-        mistakes.push(Mistake::new(path, "expected the name of a namespace, or the beginning of names and '*'"));
+    let problem = if name.is_empty() {
+        "expected the name of a namespace, or the beginning of names and '*'".to_owned()
     } else if name.strip_suffix('*').unwrap_or(&name).contains('*') {
-        mistakes.push(Mistake::new(path, format!("{} has a '*' elsewhere than at its end", quote(&name))));
-    } else if !names.insert(name.clone().into_owned()) {
-        let problem = format!("{} is the name of an earlier entry, which wins; make one of the two", quote(&name));
-        mistakes.push(Mistake::new(path, problem));
-    }
+        format!("{} has a '*' elsewhere than at its end", quote(&name))
+    } else if names.contains(name.as_ref()) {
+        format!("{} is the name of an earlier entry, which wins; make one of the two", quote(&name))
+    } else {
+        names.insert(name.into_owned());
+        return;
+    };
+    mistakes.push(Mistake::new(&format_args!("{place}.{NAME}"), &problem));
 }
 
-fn check_selectors(entry: &Object<'_>, path: &str, on_node_affinity: OnNodeAffinity, mistakes: &mut Vec<Mistake>) {
-    let required = selector(entry, path, REQUIRED, Dialect::Full, mistakes);
-    let default = selector(entry, path, DEFAULT, Dialect::Full, mistakes);
-    let allowed = selector(entry, path, ALLOWED, Dialect::Full, mistakes);
+fn check_selectors(entry: &Object<'_>, place: Element, on_node_affinity: OnNodeAffinity, mistakes: &mut Vec<Mistake>) {
+    let required = selector(entry, &place, REQUIRED, Dialect::Full, mistakes);
+    let default = selector(entry, &place, DEFAULT, Dialect::Full, mistakes);
+    let allowed = selector(entry, &place, ALLOWED, Dialect::Full, mistakes);
     if let (Some(required), Some(default)) = (&required, &default)
         && let Some(found) = required.selector.contradiction(&default.selector)
     {
@@ -130,14 +133,14 @@ fn check_selectors(entry: &Object<'_>, path: &str, on_node_affinity: OnNodeAffin
             quote(found.other),
             quote(found.one)
         );
-        mistakes.push(Mistake::new(default.source.as_str(), problem));
+        mistakes.push(Mistake::new(&default.source, &problem));
     }
     let Some(allowed) = allowed.and_then(|allowed| Allowance::new(allowed.selector)) else { return };
     for Demand { selector, source } in [required, default].into_iter().flatten() {
         if let Some(forbidden) = forbidden(&allowed, &selector, on_node_affinity) {
             let problem =
                 format!("{} is not allowed by {ALLOWED} {}", quote(&forbidden), quote(&allowed.selector().to_string()));
-            mistakes.push(Mistake::new(source, problem));
+            mistakes.push(Mistake::new(&source, &problem));
         }
     }
 }
@@ -155,7 +158,7 @@ fn forbidden(allowed: &Allowance, selector: &NodeSelector, on_node_affinity: OnN
 /// The selector under `key` of `object`, if it is there, parses, and does not contradict itself.
 fn selector(
     object: &Object<'_>,
-    path: &str,
+    path: &dyn fmt::Display,
     key: &str,
     dialect: Dialect,
     mistakes: &mut Vec<Mistake>,
@@ -170,7 +173,7 @@ fn selector(
             quote(found.one),
             quote(found.other)
         );
-        mistakes.push(Mistake::new(demand.source.as_str(), problem));
+        mistakes.push(Mistake::new(&demand.source, &problem));
         return None;
     }
     Some(demand)

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
-use crate::json::{Json, Mismatch, StringMap, encode};
-use crate::scan::Scanner;
+use crate::scan::{Outline, Scanner};
+use crate::{Json, Mismatch, StringMap, encode};
 
 /// An object whose members can be read, replaced, added and removed. Clones share the members until one changes them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,12 +47,12 @@ impl<'a> Object<'a> {
         Self { members: Rc::new(members), changed: false }
     }
 
-    /// Reads `text` as an object; and in the same pass the objects in it, `levels` deep in all.
+    /// Reads `text` as an object; and in the same pass the objects in it that `outline` names.
     ///
     /// # Errors
     /// Where it is not JSON, or that it is no object.
-    pub fn parse(text: &'a str, levels: usize) -> Result<Self, Mismatch> {
-        let (value, object) = Scanner::new(text).whole(levels)?;
+    pub fn parse(text: &'a str, outline: &Outline) -> Result<Self, Mismatch> {
+        let (value, object) = Scanner::new(text).whole(Some(outline))?;
         object.ok_or_else(|| Mismatch::new("an object", value.kind()))
     }
 
@@ -102,7 +102,9 @@ impl<'a> Object<'a> {
 
     /// The object of strings under `key`; absent is empty.
     pub fn string_map(&self, key: &str) -> Result<StringMap<'a>, Mismatch> {
-        self.read(key, Json::string_map).map(Option::unwrap_or_default)
+        let wrong_type = |_| self.mismatch(key, "an object of strings");
+        let Some(object) = self.object(key).map_err(wrong_type)? else { return Ok(StringMap::new()) };
+        object.to_string_map().map_err(|mismatch| mismatch.within(key))
     }
 
     /// What `read` makes of the value under `key`, if there is one.
@@ -124,14 +126,14 @@ impl<'a> Object<'a> {
 
     /// The members by key, if all are strings.
     pub(crate) fn to_string_map(&self) -> Result<StringMap<'a>, Mismatch> {
-        let mut map = StringMap::new();
+        let mut pairs = Vec::with_capacity(self.members.len());
         for (key, value) in self.members() {
             // As in Go, where null leaves the zero value of a string.
             let text = if value.is_null() { Ok(Cow::Borrowed("")) } else { value.string() };
             let text = text.map_err(|mismatch| mismatch.within(&format!("[{}]", encode(&key))))?;
-            map.insert(key, text);
+            pairs.push((key, text));
         }
-        Ok(map)
+        Ok(pairs.into_iter().collect())
     }
 
     /// Puts `json`, a JSON text, under `key`.
@@ -156,8 +158,8 @@ impl<'a> Object<'a> {
         let mut changed = false;
         Rc::make_mut(&mut self.members).retain_mut(|member| {
             let name = member.name();
-            let text = after.get(name.as_ref());
-            let is_kept = text.is_some() && text == before.get(name.as_ref());
+            let text = after.get(&name);
+            let is_kept = text.is_some() && text == before.get(&name);
             changed |= !is_kept;
             if let Some(text) = text.filter(|_| !is_kept) {
                 member.value = Value::Written(encode(text));
@@ -165,7 +167,7 @@ impl<'a> Object<'a> {
             text.is_some()
         });
         self.changed |= changed;
-        for (key, text) in after.iter().filter(|(key, _)| !before.contains_key(key.as_ref())) {
+        for (key, text) in after.iter().filter(|(key, _)| !before.contains_key(key)) {
             self.push_string(key, text);
         }
     }
@@ -180,6 +182,13 @@ impl<'a> Object<'a> {
     /// Whether anything was set or removed.
     pub const fn is_changed(&self) -> bool {
         self.changed
+    }
+
+    /// How long the object's text is in bytes, at most.
+    pub fn longest(&self) -> usize {
+        // For each member a colon and a comma, or the brackets.
+        let members = self.members.iter().map(|member| member.key.len().saturating_add(member.value.len()));
+        members.fold(2, |sum, length| sum.saturating_add(length).saturating_add(2))
     }
 
     /// Appends the object's text to `out`.
@@ -198,6 +207,10 @@ impl<'a> Object<'a> {
             }
         }
         out.push('}');
+    }
+
+    fn mismatch(&self, key: &str, expected: &'static str) -> Mismatch {
+        Mismatch::new(expected, self.get(key).map_or("nothing", Json::kind)).within(key)
     }
 
     fn kept(&self, key: &str) -> Option<(Json<'a>, Option<&Object<'a>>)> {
@@ -223,6 +236,16 @@ impl fmt::Display for Object<'_> {
         let mut text = String::new();
         self.write(&mut text);
         f.write_str(&text)
+    }
+}
+
+impl Value<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Kept(value, _) => value.text().len(),
+            Self::Written(text) => text.len(),
+            Self::Inner(object) => object.longest(),
+        }
     }
 }
 
@@ -257,7 +280,8 @@ mod tests {
     use super::*;
 
     fn object(text: &str) -> Object<'_> {
-        Object::parse(text, 2).unwrap()
+        const OUTLINE: Outline = Outline(&[("a", Outline(&[("b", Outline(&[]))])), ("d", Outline(&[]))]);
+        Object::parse(text, &OUTLINE).unwrap()
     }
 
     #[test]
@@ -293,7 +317,7 @@ mod tests {
         let mut after = before.clone();
         whole.assign(&before, &after);
         assert!(!whole.is_changed());
-        after.remove("b");
+        after.retain(|key| key != "b");
         after.insert("d".into(), "5".into());
         after.insert("e".into(), "6".into());
         whole.assign(&before, &after);

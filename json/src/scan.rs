@@ -7,14 +7,29 @@
 
 use std::num::NonZeroUsize;
 
-use crate::json::{Json, Mismatch};
 use crate::object::{Member, Object};
+use crate::{Json, Mismatch};
 
 /// How deep values may be nested, as for the host, which reads everything before the policy does.
 const DEEPEST: usize = 128;
 
 /// The position after what was read; none, if it is not JSON.
 type End = Option<NonZeroUsize>;
+
+/// Which objects of a text are cut into members on the way: the outermost one, and of its members those that are named
+/// here, in the same manner.
+#[derive(Debug)]
+pub struct Outline(pub &'static [(&'static str, Outline)]);
+
+impl Outline {
+    /// The outermost object only.
+    pub const FLAT: &Self = &Self(&[]);
+
+    fn of(&self, key: &str) -> Option<&Self> {
+        let name = key.get(1..key.len().wrapping_sub(1))?;
+        self.0.iter().find(|(own, _)| *own == name).map(|(_, outline)| outline)
+    }
+}
 
 /// A JSON text, and what is wrong with it.
 pub struct Scanner<'a> {
@@ -31,14 +46,14 @@ impl<'a> Scanner<'a> {
         Self { text, wrong: None, has_escapes: false }
     }
 
-    /// The one value that the text is, and the members of the objects that it begins with, `levels` deep.
+    /// The one value that the text is; and what of it `outline` names, if it is an object.
     ///
     /// # Errors
     /// It is not one JSON value; at the first byte that does not belong to one.
-    pub fn whole(mut self, levels: usize) -> Result<(Json<'a>, Option<Object<'a>>), Mismatch> {
+    pub fn whole(mut self, outline: Option<&Outline>) -> Result<(Json<'a>, Option<Object<'a>>), Mismatch> {
         let start = self.space(0);
         let mut cut = None;
-        let end = self.cut(start, levels, DEEPEST, &mut cut);
+        let end = self.cut(start, outline, DEEPEST, &mut cut);
         let end = end.filter(|end| {
             let after = self.space(end.get());
             after >= self.text.len() || self.fail(after, "the end of the text").is_some()
@@ -61,13 +76,13 @@ impl<'a> Scanner<'a> {
         Some((Json::of(self.between(start, end)), after))
     }
 
-    /// The value at `at`; if it is an object and `levels` is not 0, it is cut into its members.
-    fn cut(&mut self, at: usize, levels: usize, depth: usize, cut: &mut Option<Object<'a>>) -> End {
-        if levels == 0 || self.byte(at) != b'{' {
+    /// The value at `at`; if it is an object and has an outline, it is cut into its members.
+    fn cut(&mut self, at: usize, outline: Option<&Outline>, depth: usize, cut: &mut Option<Object<'a>>) -> End {
+        if outline.is_none() || self.byte(at) != b'{' {
             return self.value(at, depth);
         }
-        let mut members = Vec::with_capacity(8);
-        let end = self.object(at, levels, depth, &mut members)?;
+        let mut members = Vec::with_capacity(4);
+        let end = self.object(at, outline, depth, &mut members)?;
         *cut = Some(Object::of(members));
         Some(end)
     }
@@ -75,7 +90,7 @@ impl<'a> Scanner<'a> {
     fn value(&mut self, at: usize, depth: usize) -> End {
         match self.byte(at) {
             b'"' => self.string(at),
-            b'{' => self.object(at, 0, depth, &mut Vec::new()),
+            b'{' => self.object(at, None, depth, &mut Vec::new()),
             b'[' => self.list(at, depth),
             b'-' | b'0'..=b'9' => self.number(at),
             b't' => self.word(at, "true"),
@@ -85,8 +100,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The object at `at`; its members are added to `members` if `levels` is not 0.
-    fn object(&mut self, at: usize, levels: usize, depth: usize, members: &mut Vec<Member<'a>>) -> End {
+    /// The object at `at`; with an outline, its members are added to `members`.
+    fn object(&mut self, at: usize, outline: Option<&Outline>, depth: usize, members: &mut Vec<Member<'a>>) -> End {
         let Some(depth) = depth.checked_sub(1) else { return self.too_deep(at) };
         let mut at = self.space(next(at));
         if self.byte(at) == b'}' {
@@ -105,13 +120,15 @@ impl<'a> Scanner<'a> {
                 return self.fail(at, "':'");
             }
             let start = self.space(next(at));
-            let end = if levels == 0 {
-                self.value(start, depth)?
-            } else {
-                let mut cut = None;
-                let end = self.cut(start, levels.wrapping_sub(1), depth, &mut cut)?;
-                members.push(Member::kept(self.between(key, key_end), is_plain, self.between(start, end), cut));
-                end
+            let end = match outline {
+                None => self.value(start, depth)?,
+                Some(outline) => {
+                    let key = self.between(key, key_end);
+                    let mut cut = None;
+                    let end = self.cut(start, outline.of(key), depth, &mut cut)?;
+                    members.push(Member::kept(key, is_plain, self.between(start, end), cut));
+                    end
+                }
             };
             at = self.space(end.get());
             match self.byte(at) {
@@ -206,7 +223,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The position of the next byte from `at` on that is no white space.
-    #[inline(always)]
+    #[inline]
     fn space(&self, mut at: usize) -> usize {
         while matches!(self.byte(at), b' ' | b'\n' | b'\r' | b'\t') {
             at = next(at);
@@ -215,12 +232,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// The byte at `at`; at the end, one that belongs nowhere.
-    #[inline(always)]
+    #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or_default()
     }
 
-    #[inline(always)]
+    #[inline]
     fn eight(&self, at: usize) -> Option<u64> {
         let rest = self.text.as_bytes().get(at..)?;
         rest.first_chunk().map(|eight| u64::from_le_bytes(*eight))
@@ -252,19 +269,19 @@ impl<'a> Scanner<'a> {
     }
 }
 
-#[inline(always)]
+#[inline]
 const fn next(at: usize) -> usize {
     at.wrapping_add(1)
 }
 
-#[inline(always)]
+#[inline]
 const fn after(at: usize) -> End {
     NonZeroUsize::new(next(at))
 }
 
 /// Marks the bytes of a string, given eight of them, that are a quote, a backslash or a control character: the lowest
 /// bit that is set lies in the first of them.
-#[inline(always)]
+#[inline]
 const fn special(eight: u64) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -301,8 +318,9 @@ mod tests {
 
     fn agrees(text: &str) {
         let known = serde_json::from_str::<IgnoredAny>(text).is_ok();
-        for levels in [0, 1, 3] {
-            assert_eq!(Scanner::new(text).whole(levels).is_ok(), known, "{text:?}, {levels} levels");
+        let deep = Outline(&[("b", Outline(&[("c", Outline(&[]))])), ("a", Outline(&[]))]);
+        for outline in [None, Some(Outline::FLAT), Some(&deep)] {
+            assert_eq!(Scanner::new(text).whole(outline).is_ok(), known, "{text:?}, {outline:?}");
         }
     }
 
@@ -339,7 +357,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
-        let told = |text: &str| Scanner::new(text).whole(1).unwrap_err().to_string();
+        let told = |text: &str| Scanner::new(text).whole(Some(Outline::FLAT)).unwrap_err().to_string();
         assert_eq!(told(""), "byte 0: expected a value, found the end of the text");
         assert_eq!(told(r#"{"a":1"#), "byte 6: expected ',' or '}', found the end of the text");
         assert_eq!(told(r#"{"a" 1}"#), "byte 5: expected ':', found something else");
@@ -350,9 +368,9 @@ mod tests {
     #[test]
     fn nesting_has_an_end() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(Scanner::new(&nested(128)).whole(0).is_ok());
-        let error = Scanner::new(&nested(129)).whole(0).unwrap_err();
+        assert!(Scanner::new(&nested(128)).whole(None).is_ok());
+        let error = Scanner::new(&nested(129)).whole(None).unwrap_err();
         assert_eq!(error.to_string(), "byte 128: expected at most 128 levels of nesting, found something else");
-        assert!(Scanner::new(&r#"{"a":"#.repeat(100_000)).whole(5).is_err());
+        assert!(Scanner::new(&r#"{"a":"#.repeat(100_000)).whole(Some(Outline::FLAT)).is_err());
     }
 }

@@ -4,18 +4,21 @@
 //! most of it. Levels that are surely read are cut on the way, so that most bytes are looked at once.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::object::Object;
-use crate::scan::Scanner;
+mod object;
+mod scan;
+mod string_map;
+
+pub use object::Object;
+pub use scan::Outline;
+pub use string_map::StringMap;
+
+use scan::Scanner;
 
 /// The text of one well-formed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Json<'a>(&'a str);
-
-/// Strings by key, in the order of the keys.
-pub type StringMap<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
 /// A value is not of the type that is needed there.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +63,7 @@ impl<'a> Json<'a> {
     /// # Errors
     /// Where it is not JSON.
     pub fn parse(text: &'a str) -> Result<Self, Mismatch> {
-        Scanner::new(text).whole(0).map(|(value, _)| value)
+        Scanner::new(text).whole(None).map(|(value, _)| value)
     }
 
     /// The value as it was written.
@@ -87,7 +90,7 @@ impl<'a> Json<'a> {
 
     /// The members, if this is an object.
     pub fn object(self) -> Result<Object<'a>, Mismatch> {
-        Object::parse(self.0, 1)
+        Object::parse(self.0, Outline::FLAT)
     }
 
     /// The elements, if this is a list.
@@ -143,12 +146,6 @@ impl<'a> Json<'a> {
             "false" => Ok(false),
             _ => Err(Mismatch::new("true or false", self.kind())),
         }
-    }
-
-    /// The values of an object of strings, by key: labels, annotations, a nodeSelector.
-    pub fn string_map(self) -> Result<StringMap<'a>, Mismatch> {
-        self.expect("an object of strings", '{')?;
-        self.object()?.to_string_map()
     }
 
     pub(crate) const fn of(text: &'a str) -> Self {
