@@ -29,6 +29,7 @@ fn validate(payload: &[u8]) -> CallResult {
     Ok(answer.into_bytes())
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is registered by this type")]
 fn validate_settings(payload: &[u8]) -> CallResult {
     let message = crate::validate_settings(payload);
     let answer = SettingsValidationResponse { valid: message.is_none(), message };

@@ -328,14 +328,14 @@ mod tests {
     fn what_is_json_is_what_serde_json_takes_for_it() {
         for text in TEXTS {
             agrees(text);
-            for (at, _) in text.char_indices() {
-                agrees(&text[..at]);
-                agrees(&text[at..]);
-                for byte in ["", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", " ", "\u{1}", "ü", "t"]
-                {
-                    let after = text[at..].chars().next().map_or(at, |first| at + first.len_utf8());
-                    agrees(&format!("{}{byte}{}", &text[..at], &text[after..]));
-                    agrees(&format!("{}{byte}{}", &text[..at], &text[at..]));
+            for (at, character) in text.char_indices() {
+                let (before, from) = text.split_at(at);
+                let (_, after) = text.split_at(at + character.len_utf8());
+                agrees(before);
+                agrees(from);
+                for odd in ["", "\"", "\\", "{", "}", "[", "]", ",", ":", "0", "-", ".", "e", " ", "\u{1}", "ü", "t"] {
+                    agrees(&format!("{before}{odd}{after}"));
+                    agrees(&format!("{before}{odd}{from}"));
                 }
             }
         }
