@@ -14,7 +14,7 @@ pub use object::Object;
 pub use scan::Outline;
 pub use string_map::StringMap;
 
-use scan::Scanner;
+use scan::{Element, Scanner};
 
 /// The text of one well-formed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,37 +95,42 @@ impl<'a> Json<'a> {
 
     /// The elements, if this is a list.
     pub fn list(self) -> Result<Vec<Self>, Mismatch> {
-        let mut elements = Vec::new();
-        for element in self.elements()? {
-            elements.push(element);
+        let mut list = Vec::new();
+        for (element, _) in self.elements(None)? {
+            list.push(element);
         }
-        Ok(elements)
+        Ok(list)
     }
 
     /// Whether this is a list of nothing.
     pub fn is_empty_list(self) -> bool {
-        self.elements().is_ok_and(|mut elements| elements.next().is_none())
-    }
-
-    /// The elements, if this is a list, cut one by one.
-    pub fn elements(self) -> Result<impl Iterator<Item = Self>, Mismatch> {
-        self.expect("a list", '[')?;
-        let mut scanner = Scanner::new(self.0);
-        let mut at = 1;
-        Ok(std::iter::from_fn(move || {
-            let (element, after) = scanner.element(at)?;
-            at = after;
-            Some(element)
-        }))
+        self.elements(None).is_ok_and(|mut elements| elements.next().is_none())
     }
 
     /// The elements of a list, each of which is an object.
     pub fn objects(self) -> Result<Vec<Object<'a>>, Mismatch> {
         let mut objects = Vec::new();
-        for (at, element) in self.elements()?.enumerate() {
-            objects.push(element.object().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
+        for (at, object) in self.each_object()?.enumerate() {
+            objects.push(object.map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
         }
         Ok(objects)
+    }
+
+    /// The elements of a list one by one, each of which should be an object.
+    pub fn each_object(self) -> Result<impl Iterator<Item = Result<Object<'a>, Mismatch>>, Mismatch> {
+        let elements = self.elements(Some(Outline::FLAT))?;
+        Ok(elements.map(|(element, object)| object.ok_or_else(|| Mismatch::new("an object", element.kind()))))
+    }
+
+    fn elements(self, outline: Option<&Outline>) -> Result<impl Iterator<Item = Element<'a>>, Mismatch> {
+        self.expect("a list", '[')?;
+        let mut scanner = Scanner::new(self.0);
+        let mut at = 1;
+        Ok(std::iter::from_fn(move || {
+            let (element, after) = scanner.element(at, outline)?;
+            at = after;
+            Some(element)
+        }))
     }
 
     /// The characters, if this is a string; copied only if some were escaped.

@@ -31,6 +31,9 @@ impl Outline {
     }
 }
 
+/// A value, and its members if it was cut.
+pub type Element<'a> = (Json<'a>, Option<Object<'a>>);
+
 /// A JSON text, and what is wrong with it.
 pub struct Scanner<'a> {
     text: &'a str,
@@ -50,7 +53,7 @@ impl<'a> Scanner<'a> {
     ///
     /// # Errors
     /// It is not one JSON value; at the first byte that does not belong to one.
-    pub fn whole(mut self, outline: Option<&Outline>) -> Result<(Json<'a>, Option<Object<'a>>), Mismatch> {
+    pub fn whole(mut self, outline: Option<&Outline>) -> Result<Element<'a>, Mismatch> {
         let start = self.space(0);
         let mut cut = None;
         let end = self.cut(start, outline, DEEPEST, &mut cut);
@@ -64,16 +67,18 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The element of a list that begins at or after `at`, and the position after it and its comma; none at the end.
-    pub fn element(&mut self, at: usize) -> Option<(Json<'a>, usize)> {
+    /// The element of a list that begins at or after `at`, its members if it is an object and to be cut, and the position
+    /// after it and its comma; none at the end.
+    pub fn element(&mut self, at: usize, outline: Option<&Outline>) -> Option<(Element<'a>, usize)> {
         let start = self.space(at);
         if self.byte(start) == b']' {
             return None;
         }
-        let end = self.value(start, DEEPEST)?;
+        let mut cut = None;
+        let end = self.cut(start, outline, DEEPEST, &mut cut)?;
         let after = self.space(end.get());
         let after = if self.byte(after) == b',' { next(after) } else { after };
-        Some((Json::of(self.between(start, end)), after))
+        Some(((Json::of(self.between(start, end)), cut), after))
     }
 
     /// The value at `at`; if it is an object and has an outline, it is cut into its members.

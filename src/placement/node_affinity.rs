@@ -71,11 +71,13 @@ impl<'a> Term<'a> {
         !self.is_empty() && self.expressions.iter().all(on_label) && self.fields.iter().all(on_field)
     }
 
-    /// What the expressions say, each as the [identity](Requirement::identity) of its requirement.
-    pub fn stated(&self) -> BTreeSet<String> {
+    /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its requirement.
+    pub fn stated(&self, keys: &StringMap<'_>) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
         for requirement in self.expressions.iter().filter_map(|expression| expression.requirement.as_ref()) {
-            stated.insert(requirement.identity());
+            if keys.contains_key(requirement.key()) {
+                stated.insert(requirement.identity());
+            }
         }
         stated
     }

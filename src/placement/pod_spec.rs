@@ -91,11 +91,13 @@ impl<'a> PodSpec<'a> {
         if self.terms.is_none() {
             terms.push(WrittenTerm { written: Json::NULL, object: Object::default(), term: Term::default() });
         }
+        let keys = wanted.iter().map(|demanded| (Cow::Borrowed(demanded.requirement.key()), Cow::Borrowed("")));
+        let keys: StringMap<'_> = keys.collect();
         for WrittenTerm { object, term, .. } in &mut terms {
             if term.is_empty() && self.terms.is_some() {
                 continue;
             }
-            let stated = term.stated();
+            let stated = term.stated(&keys);
             let mut added: Vec<(&Requirement, &str)> = Vec::new();
             for (demanded, text) in wanted.iter().zip(texts) {
                 let identity = demanded.requirement.identity();

@@ -73,11 +73,7 @@ impl Requirement {
                 return Err(Invalid::Value(value.clone(), expected));
             }
         }
-        let mut sorted = BTreeSet::new();
-        for value in values {
-            sorted.insert(value);
-        }
-        let values = sorted.into_iter().collect();
+        let values = if values.len() > 1 { sorted(values) } else { values };
         Ok(Self { key, operator, values })
     }
 
@@ -141,6 +137,14 @@ impl Requirement {
         let label = value.and_then(|value| value.parse().ok());
         matches!((label, bound), (Some(label), Some(bound)) if holds(label, bound))
     }
+}
+
+fn sorted(values: Vec<String>) -> Vec<String> {
+    let mut sorted = BTreeSet::new();
+    for value in values {
+        sorted.insert(value);
+    }
+    sorted.into_iter().collect()
 }
 
 impl Operator {

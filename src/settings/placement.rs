@@ -202,9 +202,10 @@ pub(super) fn annotation_keys(list: Json<'_>) -> Result<Vec<Cow<'_, str>>, Misma
 
 /// The first entry whose name matches `namespace`. Entries that are none can't match.
 fn find_entry<'a>(list: Json<'a>, namespace: &str) -> Result<Option<Entry<'a>>, Mistake> {
-    let elements = list.elements().map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{NAMESPACES}"), mismatch))?;
-    for (at, element) in elements.enumerate() {
-        if let Ok(fields) = element.object()
+    let entries =
+        list.each_object().map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{NAMESPACES}"), mismatch))?;
+    for (at, entry) in entries.enumerate() {
+        if let Ok(fields) = entry
             && names(&fields, namespace)
         {
             return Ok(Some(Entry { place: Element { block: BLOCK, list: NAMESPACES, at }, fields }));
