@@ -1,5 +1,5 @@
 # Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
-# elsewhere than on the desk, needs more: kwctl, bats.
+# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz.
 
 TARGET := wasm32-wasip1
 MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
@@ -8,6 +8,9 @@ SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Ca
 REQUEST ?=
 SETTINGS ?=
 CLUSTER ?=
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := selector settings payload placement json
+FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
 
 policy.wasm: $(SOURCES)
 	cargo build --release --locked --target $(TARGET) -p node-placement-policy
@@ -32,11 +35,22 @@ test: fmt lint policy.wasm floor.wasm
 .PHONY: fmt
 fmt:
 	cargo fmt --all -- --check
+	cargo fmt --manifest-path fuzz/Cargo.toml -- --check
 
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --target $(TARGET) -p node-placement-policy -p json --locked -- -D warnings
+
+# Stops at what breaks a check, and says how to see it again; fuzz/README.md tells what becomes of the rest. A sanitizer
+# would only slow it down: the policy has no unsafe code.
+.PHONY: fuzz
+fuzz: $(FUZZ_TARGETS:%=fuzz-%)
+
+.PHONY: $(FUZZ_TARGETS:%=fuzz-%)
+$(FUZZ_TARGETS:%=fuzz-%): fuzz-%: | cargo-fuzz nightly
+	mkdir -p fuzz/found/$*
+	cargo +nightly fuzz run --sanitizer none $* fuzz/found/$* fuzz/corpus/$* -- $(FUZZ_OPTIONS)
 
 .PHONY: e2e-tests
 e2e-tests: annotated-policy.wasm | bats
@@ -52,11 +66,16 @@ clean:
 	cargo clean
 	rm -f policy.wasm floor.wasm annotated-policy.wasm
 
-.PHONY: kwctl bats kubectl jq
-kwctl bats kubectl jq:
+.PHONY: kwctl bats kubectl jq cargo-fuzz
+kwctl bats kubectl jq cargo-fuzz:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
 HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
+HOME_OF_cargo-fuzz := https://github.com/rust-fuzz/cargo-fuzz
+
+.PHONY: nightly
+nightly:
+	@cargo +nightly --version >/dev/null 2>&1 || { echo "A nightly toolchain is needed for this: rustup toolchain install nightly" >&2; exit 1; }

@@ -300,6 +300,7 @@ fn the_index_of_examples_names_every_file() -> Result<()> {
 #[case("SECURITY.md")]
 #[case("docs/settings.md")]
 #[case("docs/recipes.md")]
+#[case("fuzz/README.md")]
 #[case("examples/README.md")]
 fn links_lead_somewhere(#[case] document: &str) -> Result<()> {
     let path = file(document);

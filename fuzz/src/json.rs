@@ -1,0 +1,94 @@
+//! JSON that is cut into pieces: the same texts are JSON as for `serde_json`, every piece is what `serde_json` reads,
+//! and what nobody changed is written as it came.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use node_placement_policy::json::Json;
+use serde_json::Value;
+
+use super::{DEEPEST, compact, depth, is_json};
+
+/// A key that is new to any object of the input.
+const NEW: &str = "a key that no input has";
+
+pub fn check(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let parsed = Json::parse(text);
+    if parsed.is_ok() != is_json(input) {
+        assert!(parsed.is_err() && depth(input) > DEEPEST, "{parsed:?}");
+    }
+    let Ok(json) = parsed else { return };
+    assert_eq!(json.text(), text.trim_matches([' ', '\t', '\r', '\n']));
+    is_written_as_it_came(json);
+    // It reads less: no numbers beyond a double's, no halves of characters, nothing nested deeper.
+    if let Ok(value) = serde_json::from_str(text) {
+        is_read_as(json, &value);
+        keeps_all_but_what_is_set(json, text);
+    }
+}
+
+fn is_read_as(json: Json<'_>, value: &Value) {
+    assert_eq!(json.is_null(), value.is_null());
+    assert_eq!(json.boolean().ok(), value.as_bool());
+    assert_eq!(json.string().ok().as_deref(), value.as_str());
+    assert_eq!(json.object().is_ok(), value.is_object());
+    assert_eq!(json.list().is_ok(), value.is_array());
+    assert_eq!(json.is_empty_list(), value.as_array().is_some_and(Vec::is_empty));
+    match value {
+        Value::Number(_) => assert_eq!(serde_json::from_str::<Value>(json.text()).ok().as_ref(), Some(value)),
+        Value::Array(list) => {
+            let elements = json.list().unwrap();
+            assert_eq!(elements.len(), list.len());
+            elements.into_iter().zip(list).for_each(|(element, value)| is_read_as(element, value));
+        }
+        Value::Object(map) => {
+            let object = json.object().unwrap();
+            // Of equal keys the last counts, here as there.
+            let members: BTreeMap<Cow<'_, str>, Json<'_>> = object.members().collect();
+            assert!(members.keys().eq(map.keys()), "{members:?} and {map:?}");
+            for (key, value) in map {
+                is_read_as(members[key.as_str()], value);
+                assert_eq!(object.get(key), Some(members[key.as_str()]).filter(|_| !value.is_null()));
+            }
+            let are_strings = map.values().all(|value| value.is_string() || value.is_null());
+            // Of what an earlier member of the same key has, nothing is said.
+            if map.len() == object.members().count() {
+                assert_eq!(json.string_map().is_ok(), are_strings);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_written_as_it_came(json: Json<'_>) {
+    for levels in 1..=4 {
+        let Ok(object) = json.object_with(levels) else { return };
+        assert!(!object.is_changed());
+        assert_eq!(compact(&object.to_string()), compact(json.text()));
+    }
+}
+
+fn keeps_all_but_what_is_set(json: Json<'_>, text: &str) {
+    let Ok(object) = json.object() else { return };
+    if text.contains(NEW) {
+        return;
+    }
+    let without_new = |written: &str| {
+        let member = format!(r#""{NEW}":"x""#);
+        let written = written.replacen(&format!(",{member}"), "", 1);
+        compact(&written.replacen(&member, "", 1))
+    };
+    let mut whole = object.clone();
+    whole.set_string(NEW, "x");
+    assert_eq!(without_new(&whole.to_string()), compact(text));
+    for (key, _) in object.members() {
+        if let Ok(Some(mut inner)) = object.object(&key) {
+            inner.set_string(NEW, "x");
+            let mut whole = object.clone();
+            whole.set_object(&key, inner);
+            assert!(whole.to_string().contains(NEW));
+            assert_eq!(without_new(&whole.to_string()), compact(text));
+        }
+    }
+}
