@@ -1,9 +1,16 @@
 # Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
-# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz.
+# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz, cargo-deny.
 
 TARGET := wasm32-wasip1
 MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
-SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml
+SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
+
+# Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
+# request, spends a quarter of its time on that.
+MEMORY := -Clink-arg=--initial-memory=2097152
+# Panic messages name source files. With this, those of dependencies are named the same on every machine.
+NAMES := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry
+export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(NAMES)
 
 REQUEST ?=
 SETTINGS ?=
@@ -11,12 +18,14 @@ CLUSTER ?=
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := selector settings payload placement json
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
+# All checks, of which advisories need the network: make deny CHECKS="bans licenses sources"
+CHECKS ?=
 
-policy.wasm: $(SOURCES)
+policy.wasm: $(SOURCES) Makefile
 	cargo build --release --locked --target $(TARGET) -p node-placement-policy
 	cp $(MODULES)/node_placement_policy.wasm $@
 
-floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock .cargo/config.toml
+floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock Makefile
 	cargo build --release --locked --target $(TARGET) -p floor
 	cp $(MODULES)/floor.wasm $@
 
@@ -52,6 +61,16 @@ $(FUZZ_TARGETS:%=fuzz-%): fuzz-%: | cargo-fuzz nightly
 	mkdir -p fuzz/found/$*
 	cargo +nightly fuzz run --sanitizer none $* fuzz/found/$* fuzz/corpus/$* -- $(FUZZ_OPTIONS)
 
+.PHONY: deny
+deny: | cargo-deny
+	cargo deny --workspace check $(CHECKS)
+	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check $(CHECKS)
+
+# The commit at hand, built in two folders, is the same module.
+.PHONY: reproducible
+reproducible:
+	.ci/reproducible
+
 .PHONY: e2e-tests
 e2e-tests: annotated-policy.wasm | bats
 	bats e2e-tests
@@ -66,8 +85,8 @@ clean:
 	cargo clean
 	rm -f policy.wasm floor.wasm annotated-policy.wasm
 
-.PHONY: kwctl bats kubectl jq cargo-fuzz
-kwctl bats kubectl jq cargo-fuzz:
+.PHONY: kwctl bats kubectl jq cargo-fuzz cargo-deny
+kwctl bats kubectl jq cargo-fuzz cargo-deny:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
@@ -75,6 +94,7 @@ HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
 HOME_OF_cargo-fuzz := https://github.com/rust-fuzz/cargo-fuzz
+HOME_OF_cargo-deny := https://github.com/EmbarkStudios/cargo-deny
 
 .PHONY: nightly
 nightly:
