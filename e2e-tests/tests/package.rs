@@ -300,6 +300,7 @@ fn the_index_of_examples_names_every_file() -> Result<()> {
 #[case("SECURITY.md")]
 #[case("docs/settings.md")]
 #[case("docs/recipes.md")]
+#[case("docs/threat-model.md")]
 #[case("fuzz/README.md")]
 #[case("examples/README.md")]
 fn links_lead_somewhere(#[case] document: &str) -> Result<()> {
@@ -326,6 +327,23 @@ fn anchor(line: &str) -> Option<String> {
     let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
     let kept = heading.chars().filter(|character| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_'));
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
+}
+
+/// A test is named `file::function`, or `file::title` where cases are data.
+#[test]
+fn every_test_that_the_threat_model_names_is_there() -> Result<()> {
+    let text = fs::read_to_string(file("docs/threat-model.md"))?;
+    let named = text.split('`').skip(1).step_by(2).filter_map(|name| name.split_once("::"));
+    let mut count = 0;
+    for (path, name) in named.filter(|(path, _)| !path.is_empty()) {
+        let tests = fs::read_to_string(file(path)).with_context(|| path.to_owned())?;
+        let spellings =
+            [format!("fn {name}("), format!("case::{name}("), format!("title: {name}\n"), format!("name: {name}\n")];
+        ensure!(spellings.iter().any(|spelling| tests.contains(spelling)), "{path} has no {name}");
+        count += 1;
+    }
+    ensure!(count > 20, "only {count} tests are named");
+    Ok(())
 }
 
 /// Every setting is found from the README, and explained in the reference.
