@@ -6,16 +6,23 @@
 //! that the API server would get, and everything the policy said to its host on the way.
 //!
 //! [`Policy::call`] is the raw door beneath: bytes in, bytes out.
+//!
+//! Without the feature `wasm` there is no module and no Wasm runtime: the policy is the crate that the module is made of.
+//! It answers the same, and mutation testing, which changes it a thousand times, can't wait for as many modules.
 
 mod cluster;
+mod desk;
 mod document;
 mod evaluation;
 mod host;
 mod manifests;
 mod metadata;
+mod native;
 mod session;
 pub mod stored;
 mod story;
+#[cfg(feature = "wasm")]
+mod wasm;
 mod workspace;
 
 pub use cluster::{Cluster, Lookup, NoCluster};
@@ -26,4 +33,4 @@ pub use manifests::Manifests;
 pub use metadata::Metadata;
 pub use session::Session;
 pub use story::{Chapter, Expect, Step, Story};
-pub use workspace::{floor_module, policy_metadata, policy_module, story_file};
+pub use workspace::{floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file};

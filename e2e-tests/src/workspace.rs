@@ -7,7 +7,22 @@ use std::{
 
 use anyhow::{Result, bail};
 
-/// The policy under test: `$POLICY_WASM`, else `policy.wasm` at the root of the workspace.
+use crate::{host::Policy, metadata::Metadata};
+
+/// The policy that tests are about: the module, or without the feature `wasm` the crate.
+pub fn policy_under_test() -> Result<Policy> {
+    #[cfg(feature = "wasm")]
+    return Policy::load(&policy_module()?, &policy_metadata());
+    #[cfg(not(feature = "wasm"))]
+    return native_policy();
+}
+
+/// The crate that the module is made of.
+pub fn native_policy() -> Result<Policy> {
+    Ok(Policy::native(Metadata::load(&policy_metadata())?))
+}
+
+/// The policy's module: `$POLICY_WASM`, else `policy.wasm` at the root of the workspace.
 pub fn policy_module() -> Result<PathBuf> {
     module("POLICY_WASM", "policy.wasm", "make policy.wasm")
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Chapter, Evaluation, Policy, Step, Story, policy_metadata, policy_module};
+use e2e_tests::{Chapter, Evaluation, Policy, Step, Story, policy_under_test};
 use rstest::rstest;
 
 #[rstest]
@@ -12,7 +12,7 @@ use rstest::rstest;
 #[case::workloads("workloads.yml")]
 #[case::node_metadata("node-metadata.yml")]
 fn every_case_ends_as_it_must(#[case] file: &str) -> Result<()> {
-    let policy = Policy::load(&policy_module()?, &policy_metadata())?;
+    let policy = policy_under_test()?;
     let story = Story::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(file))?;
     let mut failures = Vec::new();
     for chapter in &story.chapters {

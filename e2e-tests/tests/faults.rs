@@ -4,8 +4,8 @@ use std::{fs, str::from_utf8};
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
-    Answer, Call, Lookup, NoCluster, Policy, SettingsAnswer, admission_request, payload, policy_metadata,
-    policy_module, read_document,
+    Answer, Call, Lookup, NoCluster, Policy, SettingsAnswer, admission_request, payload, policy_under_test,
+    read_document,
 };
 use rstest::{fixture, rstest};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 #[fixture]
 #[once]
 fn policy() -> Policy {
-    Policy::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy")
+    policy_under_test().expect("the policy")
 }
 
 fn request(name: &str) -> Value {
@@ -189,12 +189,5 @@ fn requests_with_swapped_types_are_answered(policy: &Policy) -> Result<()> {
             }
         }
     }
-    Ok(())
-}
-
-#[test]
-fn the_module_is_small() -> Result<()> {
-    let size = fs::metadata(policy_module()?)?.len();
-    ensure!(size <= 300 * 1024, "policy.wasm has {size} bytes");
     Ok(())
 }

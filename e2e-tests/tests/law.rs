@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use e2e_tests::{Lookup, NoCluster, Policy, policy_metadata, policy_module};
+use e2e_tests::{Lookup, NoCluster, Policy, policy_under_test};
 use node_placement_policy::{
     json::{Json, StringMap},
     placement::pod_spec::PodSpec,
@@ -12,8 +12,7 @@ use node_placement_policy::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-static POLICY: LazyLock<Policy> =
-    LazyLock::new(|| Policy::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy"));
+static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_under_test().expect("the policy"));
 
 const KEYS: [&str; 4] = ["a", "b", "example.com/c", "n"];
 const VALUES: [&str; 5] = ["x", "y", "", "5", "7"];

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Policy, policy_metadata, policy_module, read_document, read_documents};
+use e2e_tests::{Policy, policy_metadata, policy_module, policy_under_test, read_document, read_documents};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -193,7 +193,7 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
 /// The policy takes every option of every choice, and refuses any other text.
 #[test]
 fn the_form_offers_what_the_policy_takes() -> Result<()> {
-    let policy = policy()?;
+    let policy = policy_under_test()?;
     for Question { variable, question } in questions()?.iter().filter(|question| question.question["type"] == "enum") {
         let (block, field) = variable.split_once('.').context("a choice stands in a block")?;
         for option in strings(&question["options"]).chain([""]) {
@@ -210,7 +210,7 @@ fn the_form_offers_what_the_policy_takes() -> Result<()> {
 /// Defaults that the form fills in, and values of the types that it asks for, make valid settings.
 #[test]
 fn what_the_form_fills_in_is_valid() -> Result<()> {
-    let policy = policy()?;
+    let policy = policy_under_test()?;
     let settings = settings();
     for pick in [|(value, _): &(Value, Value)| value.clone(), |(_, default): &(Value, Value)| default.clone()] {
         for (variable, values) in settings.iter().filter(|(variable, _)| !variable.contains("[]")) {
@@ -227,7 +227,7 @@ fn what_the_form_fills_in_is_valid() -> Result<()> {
 
 #[test]
 fn every_example_is_one_that_the_policy_takes() -> Result<()> {
-    let policy = policy()?;
+    let policy = policy_under_test()?;
     let metadata = read_document(&policy_metadata())?;
     let mut count = 0;
     for (path, example) in examples()?.iter().filter(|(_, example)| example["kind"] == "ClusterAdmissionPolicy") {
@@ -360,8 +360,11 @@ fn every_setting_is_documented() -> Result<()> {
     Ok(())
 }
 
-fn policy() -> Result<Policy> {
-    Policy::load(&policy_module()?, &policy_metadata())
+#[test]
+fn the_module_is_small() -> Result<()> {
+    let size = fs::metadata(policy_module()?)?.len();
+    ensure!(size <= 300 * 1024, "policy.wasm has {size} bytes");
+    Ok(())
 }
 
 fn file(name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Evaluation, Manifests, Policy, policy_metadata, policy_module};
+use e2e_tests::{Evaluation, Manifests, Policy, policy_under_test};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ struct Expected {
 
 #[test]
 fn every_recorded_answer_comes_out_of_the_module() -> Result<()> {
-    let policy = Policy::load(&policy_module()?, &policy_metadata())?;
+    let policy = policy_under_test()?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vectors/podnodeselector.jsonl");
     let mut evaluated = 0;
     for line in fs::read_to_string(file)?.lines() {

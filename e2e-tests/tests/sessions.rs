@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Cluster, Evaluation, NoCluster, Policy, Session, policy_metadata, policy_module, read_document};
+use e2e_tests::{Cluster, Evaluation, NoCluster, Policy, Session, policy_under_test, read_document};
 
 /// A row of `fixtures/runs.tsv`.
 struct Run {
@@ -21,7 +21,7 @@ struct Run {
 
 #[test]
 fn every_session_is_used_up_exactly() -> Result<()> {
-    let policy = Policy::load(&policy_module()?, &policy_metadata())?;
+    let policy = policy_under_test()?;
     for run in runs()? {
         run.evaluate(&policy).and_then(|evaluation| run.check(&evaluation)).with_context(|| run.name.clone())?;
     }

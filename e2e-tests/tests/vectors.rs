@@ -4,12 +4,8 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Manifests, Policy, policy_metadata, policy_module};
+use e2e_tests::{Manifests, policy_under_test};
 use serde_json::{Value, json};
-
-fn policy() -> Result<Policy> {
-    Policy::load(&policy_module()?, &policy_metadata())
-}
 
 fn lines(name: &str) -> Result<Vec<Value>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vectors").join(name);
@@ -34,7 +30,7 @@ fn node(name: &str, labels: &Value) -> Manifests {
 
 #[test]
 fn selectors_are_parsed_and_matched_as_recorded() -> Result<()> {
-    let policy = policy()?;
+    let policy = policy_under_test()?;
     let mut matched = 0;
     for vector in lines("selectors.jsonl")? {
         let settings = json!({"podNodeSelector": {
@@ -63,7 +59,7 @@ fn selectors_are_parsed_and_matched_as_recorded() -> Result<()> {
 
 #[test]
 fn pods_may_name_the_nodes_that_the_scheduler_would_choose() -> Result<()> {
-    let policy = policy()?;
+    let policy = policy_under_test()?;
     // Something must be demanded for a Node to be looked up; this changes no match.
     let settings =
         json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "!example.com/never"}});

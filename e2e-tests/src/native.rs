@@ -1,0 +1,59 @@
+use std::{collections::BTreeSet, sync::Mutex};
+
+use anyhow::{Result, bail};
+use node_placement_policy::cluster::{Cluster, Kind};
+use serde_json::json;
+
+use crate::desk::{Desk, lock};
+
+/// Answers as the module would, and calls the host as the module does.
+pub(crate) fn call(operation: &str, payload: &[u8], desk: &Mutex<Desk>) -> Result<Vec<u8>> {
+    let host = Host(desk);
+    match operation {
+        "validate" => {
+            let (answer, rejection) = node_placement_policy::validate(payload, &host);
+            if let Some(rejection) = rejection {
+                host.log("info", &rejection.message);
+            }
+            Ok(answer.into_bytes())
+        }
+        "validate_settings" => {
+            let message = node_placement_policy::validate_settings(payload);
+            Ok(json!({ "valid": message.is_none(), "message": message }).to_string().into_bytes())
+        }
+        _ => bail!("the crate has no operation {operation}"),
+    }
+}
+
+struct Host<'d>(&'d Mutex<Desk>);
+
+impl Cluster for Host<'_> {
+    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
+        let request = json!({
+            "api_version": Kind::API_VERSION,
+            "kind": kind.name(),
+            "name": name,
+            "namespace": null,
+            "disable_cache": false,
+            "field_masks": masks,
+        });
+        let answer = self.call("kubernetes", "get_resource", &request.to_string());
+        let plain = |error: &str| error.strip_prefix("Callback evaluation failure: ").unwrap_or(error).to_owned();
+        answer.and_then(|object| Ok(String::from_utf8(object)?)).map_err(|error| plain(&error.to_string()))
+    }
+
+    fn note(&self, failure: &str) {
+        self.log("warning", failure);
+    }
+}
+
+impl Host<'_> {
+    fn log(&self, level: &str, message: &str) {
+        // A host that refuses to log changes nothing.
+        let _ = self.call("tracing", "log", &json!({ "level": level, "message": message }).to_string());
+    }
+
+    fn call(&self, namespace: &str, operation: &str, payload: &str) -> Result<Vec<u8>> {
+        lock(self.0).serve("kubewarden", namespace, operation, payload.as_bytes())
+    }
+}
