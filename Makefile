@@ -1,5 +1,6 @@
 # Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
-# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz, cargo-deny.
+# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz, cargo-deny,
+# cargo-mutants.
 
 TARGET := wasm32-wasip1
 MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
@@ -80,13 +81,19 @@ e2e-tests: annotated-policy.wasm | bats
 e2e-cluster: | bats kubectl jq
 	bats e2e-tests/cluster
 
+# Takes hours. Less with MUTANTS, which says what to change: MUTANTS="--file src/text.rs", or MUTANTS="--in-diff my.diff".
+MUTANTS ?=
+.PHONY: mutants
+mutants: | cargo-mutants
+	CARGO_PROFILE_DEV_DEBUG=none cargo mutants $(MUTANTS)
+
 .PHONY: clean
 clean:
 	cargo clean
-	rm -f policy.wasm floor.wasm annotated-policy.wasm
+	rm -rf policy.wasm floor.wasm annotated-policy.wasm mutants.out*
 
-.PHONY: kwctl bats kubectl jq cargo-fuzz cargo-deny
-kwctl bats kubectl jq cargo-fuzz cargo-deny:
+.PHONY: kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants
+kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl

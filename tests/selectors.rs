@@ -139,3 +139,14 @@ fn errors_say_what_was_found_where_and_what_was_expected(#[case] text: &str, #[c
 fn pair_errors_say_the_same(#[case] text: &str, #[case] message: &str) {
     assert_eq!(parse_pairs(text).unwrap_err().to_string(), message);
 }
+
+/// The recorded answers have no NUL bytes. `labels.Lexer` takes one for the end of a word, and of the text where a word
+/// would begin.
+#[rstest::rstest]
+#[case::after_a_word("a\0,b", "a,b")]
+#[case::after_an_operator("a=\0b", "a=b")]
+#[case::in_the_place_of_a_word("a \0,b", "a")]
+#[case::at_the_beginning("\0a", "")]
+fn a_nul_byte_ends_what_it_ends_upstream(#[case] text: &str, #[case] canonical: &str) {
+    assert_eq!(parse(text).unwrap().to_string(), canonical);
+}

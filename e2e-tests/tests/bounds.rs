@@ -1,17 +1,21 @@
-//! What is written to one Pod stays within bounds, whatever a Node has.
+//! What is written to one Pod stays within bounds, whatever a Node has, and whatever the Pod asks for.
 
 use anyhow::{Result, ensure};
-use e2e_tests::{Answer, Manifests, admission_request, policy_under_test, read_document};
+use e2e_tests::{Answer, Manifests, NoCluster, admission_request, policy_under_test, read_document};
 use serde_json::{Value, json};
+
+fn request(name: &str) -> Result<Value> {
+    let file = format!("{}/fixtures/requests/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    Ok(admission_request(&read_document(file.as_ref())?).clone())
+}
 
 /// What the policy answers to a Binding, for a Node with these annotations and labels.
 fn bind(propagate: Value, annotations: Value, labels: Value) -> Result<Answer> {
     let policy = policy_under_test()?;
-    let review = read_document(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/requests/binding.json").as_ref())?;
     let metadata = json!({"name": "node-a", "annotations": annotations, "labels": labels});
     let cluster: Manifests = [json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})].into_iter().collect();
     let settings = json!({"nodeMetadata": {"propagate": propagate}});
-    Ok(policy.validate(admission_request(&review), &settings, cluster)?.answer)
+    Ok(policy.validate(&request("binding")?, &settings, cluster)?.answer)
 }
 
 fn annotations(answer: &Answer) -> Value {
@@ -68,5 +72,28 @@ fn a_node_with_a_thousand_labels_is_copied_up_to_the_bound() -> Result<()> {
     let written = answer.mutated_object.map(|object| object["metadata"]["labels"].clone()).unwrap_or_default();
     // 20 bytes each, and the two labels that stood there.
     ensure!(written.as_object().is_some_and(|labels| labels.len() == 16 * 1024 / 20 + 2), "{written}");
+    Ok(())
+}
+
+/// What the policy answers to a Pod with so many terms of node affinity, to each of which it adds 256 bytes.
+fn narrow(terms: usize) -> Result<Answer> {
+    let key = format!("{}/{}", "a".repeat(162), "b".repeat(63));
+    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": key}});
+    let term = json!({"matchExpressions": [{"key": "c", "operator": "Exists"}]});
+    let required = json!({"nodeSelectorTerms": vec![term; terms]});
+    let mut request = request("pod-create")?;
+    request["object"]["spec"]["affinity"] =
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
+    Ok(policy_under_test()?.validate(&request, &settings, NoCluster)?.answer)
+}
+
+#[test]
+fn two_mebibytes_are_added_to_node_affinity_and_no_more() -> Result<()> {
+    let most = 2 * 1024 * 1024 / 256;
+    let answer = narrow(most)?;
+    ensure!(answer.accepted && answer.mutated_object.is_some(), "{:?}", answer.message);
+    let answer = narrow(most + 1)?;
+    let message = answer.message.unwrap_or_default();
+    ensure!(answer.code == Some(403) && message.contains("has 8193 terms of node affinity"), "{message}");
     Ok(())
 }

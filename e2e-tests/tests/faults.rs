@@ -80,6 +80,21 @@ fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[
     Ok(())
 }
 
+/// Only a Node that does not exist is the wrong one; of any other, nobody knows.
+#[rstest]
+#[case::a_pod("pod-create-nodename")]
+#[case::a_binding("binding")]
+fn a_node_that_cannot_be_read_is_no_mismatch(policy: &Policy, #[case] name: &str) -> Result<()> {
+    let placement = json!({"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b", "onBindings": "Verify"});
+    let settings = json!({ "podNodeSelector": placement });
+    let away = |_: &Lookup| Err::<String, String>("the API server is away".to_owned());
+    let answer = answer(&policy.call("validate", &payload(&request(name), &settings), away))?;
+    ensure!(answer.code == Some(500), "{answer:?}");
+    let message = answer.message.unwrap_or_default();
+    ensure!(message.starts_with("Node ") && message.ends_with("can't be read: the API server is away"), "{message}");
+    Ok(())
+}
+
 #[rstest]
 #[case::nothing("")]
 #[case::no_json("{")]
