@@ -124,6 +124,7 @@ fn pairs_parse_as_upstream() {
     "A/a=b",
     r#""A/a" at position 1 is not a label key, expected a lowercase DNS name of at most 253 bytes before the '/'"#
 )]
+#[case::two_slashes("a/b/c=d", r#""a/b/c" at position 1 is not a label key, expected a key with at most one '/'"#)]
 #[case::bad_value("a=b,c=-d", r#""-d" at position 7 is not a valid value, expected at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"#)]
 #[case::no_integer("cpu>many", r#""many" at position 5 is not a valid value, expected an integer of 64 bits"#)]
 #[case::two_requirements_without_comma("a=b c", r#"found "c" at position 5, expected ',' or the end"#)]
