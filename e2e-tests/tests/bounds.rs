@@ -1,8 +1,12 @@
 //! What is written to one Pod stays within bounds, whatever a Node has, and whatever the Pod asks for.
 
+use std::sync::LazyLock;
+
 use anyhow::{Result, ensure};
-use e2e_tests::{Answer, Manifests, NoCluster, admission_request, policy_under_test, read_document};
+use e2e_tests::{Answer, Manifests, NoCluster, Policy, admission_request, policy_under_test, read_document};
 use serde_json::{Value, json};
+
+static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_under_test().expect("the policy"));
 
 fn request(name: &str) -> Result<Value> {
     let file = format!("{}/fixtures/requests/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -11,11 +15,10 @@ fn request(name: &str) -> Result<Value> {
 
 /// What the policy answers to a Binding, for a Node with these annotations and labels.
 fn bind(propagate: Value, annotations: Value, labels: Value) -> Result<Answer> {
-    let policy = policy_under_test()?;
     let metadata = json!({"name": "node-a", "annotations": annotations, "labels": labels});
     let cluster: Manifests = [json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata})].into_iter().collect();
     let settings = json!({"nodeMetadata": {"propagate": propagate}});
-    Ok(policy.validate(&request("binding")?, &settings, cluster)?.answer)
+    Ok(POLICY.validate(&request("binding")?, &settings, cluster)?.answer)
 }
 
 fn annotations(answer: &Answer) -> Value {
@@ -84,7 +87,7 @@ fn narrow(terms: usize) -> Result<Answer> {
     let mut request = request("pod-create")?;
     request["object"]["spec"]["affinity"] =
         json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
-    Ok(policy_under_test()?.validate(&request, &settings, NoCluster)?.answer)
+    Ok(POLICY.validate(&request, &settings, NoCluster)?.answer)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Policy, policy_metadata, policy_module, policy_under_test, read_document, read_documents};
+use e2e_tests::{policy_metadata, policy_module, policy_under_test, read_document, read_documents};
 use rstest::rstest;
 use serde_json::{Value, json};
 
