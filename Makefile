@@ -102,6 +102,7 @@ HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
 HOME_OF_cargo-fuzz := https://github.com/rust-fuzz/cargo-fuzz
 HOME_OF_cargo-deny := https://github.com/EmbarkStudios/cargo-deny
+HOME_OF_cargo-mutants := https://mutants.rs
 
 .PHONY: nightly
 nightly:

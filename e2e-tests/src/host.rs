@@ -19,7 +19,7 @@ pub struct Policy {
 
 pub(crate) enum Engine {
     #[cfg(feature = "wasm")]
-    Wasm(wasm::Module),
+    Wasm(Box<wasm::Module>),
     Native,
 }
 

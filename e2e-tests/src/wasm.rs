@@ -28,7 +28,7 @@ impl Policy {
             .module_bytes(module)
             .enable_resource_limits(ResourceLimits { max_memory_size: max_memory, ..ResourceLimits::default() })
             .build_pre()?;
-        Ok(Self { engine: Engine::Wasm(Module(engine)), metadata: Arc::new(metadata) })
+        Ok(Self { engine: Engine::Wasm(Box::new(Module(engine))), metadata: Arc::new(metadata) })
     }
 }
 

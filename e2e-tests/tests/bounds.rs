@@ -91,7 +91,7 @@ fn narrow(terms: usize) -> Result<Answer> {
 }
 
 #[test]
-fn two_mebibytes_are_added_to_node_affinity_and_no_more() -> Result<()> {
+fn a_pod_whose_size_would_multiply_is_refused() -> Result<()> {
     let most = 2 * 1024 * 1024 / 256;
     let answer = narrow(most)?;
     ensure!(answer.accepted && answer.mutated_object.is_some(), "{:?}", answer.message);

@@ -4,10 +4,15 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use node_placement_policy::json::Json;
+use node_placement_policy::json::{Json, Object, Outline};
 use serde_json::Value;
 
 use super::{DEEPEST, compact, depth, is_json};
+
+/// Objects under these keys are cut on the way.
+const CUT: Outline =
+    Outline(&[("a", Outline(&[("a", Outline(&[])), ("b", Outline(&[]))])), ("metadata", INNER), ("request", INNER)]);
+const INNER: Outline = Outline(&[("a", Outline(&[])), ("object", Outline(&[])), ("labels", Outline(&[]))]);
 
 /// A key that is new to any object of the input.
 const NEW: &str = "a key that no input has";
@@ -48,13 +53,16 @@ fn is_read_as(json: Json<'_>, value: &Value) {
             let members: BTreeMap<Cow<'_, str>, Json<'_>> = object.members().collect();
             assert!(members.keys().eq(map.keys()), "{members:?} and {map:?}");
             for (key, value) in map {
-                is_read_as(members[key.as_str()], value);
+                let member = members[key.as_str()];
+                is_read_as(member, value);
+                if let (Some(inner), Ok(cut)) = (value.as_object(), member.object()) {
+                    let are_strings = inner.values().all(|value| value.is_string() || value.is_null());
+                    // Of what an earlier member of the same key has, nothing is said.
+                    if inner.len() == cut.members().count() {
+                        assert_eq!(object.string_map(key).is_ok(), are_strings);
+                    }
+                }
                 assert_eq!(object.get(key), Some(members[key.as_str()]).filter(|_| !value.is_null()));
-            }
-            let are_strings = map.values().all(|value| value.is_string() || value.is_null());
-            // Of what an earlier member of the same key has, nothing is said.
-            if map.len() == object.members().count() {
-                assert_eq!(json.string_map().is_ok(), are_strings);
             }
         }
         _ => {}
@@ -62,11 +70,19 @@ fn is_read_as(json: Json<'_>, value: &Value) {
 }
 
 fn is_written_as_it_came(json: Json<'_>) {
-    for levels in 1..=4 {
-        let Ok(object) = json.object_with(levels) else { return };
+    for outline in [Outline::FLAT, &CUT] {
+        let Ok(object) = Object::parse(json.text(), outline) else { return };
         assert!(!object.is_changed());
         assert_eq!(compact(&object.to_string()), compact(json.text()));
+        for (key, value) in object.members() {
+            assert_eq!(object.object(&key).is_ok_and(|inner| inner.is_some()), object.get(&key).is_some_and(is_object));
+            assert!(json.text().contains(value.text()));
+        }
     }
+}
+
+fn is_object(json: Json<'_>) -> bool {
+    json.object().is_ok()
 }
 
 fn keeps_all_but_what_is_set(json: Json<'_>, text: &str) {
