@@ -30,6 +30,10 @@ floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock Makefile
 	cargo build --release --locked --target $(TARGET) -p floor
 	cp $(MODULES)/floor.wasm $@
 
+typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock
+	cargo build --release --locked --target $(TARGET) -p typed-twin
+	cp $(MODULES)/typed_twin.wasm $@
+
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 	kwctl annotate -m policy-metadata.yml -u README.md -o $@ $<
 
@@ -40,7 +44,13 @@ run: policy.wasm
 
 .PHONY: test
 test: fmt lint policy.wasm floor.wasm
-	cargo test --workspace --locked
+	cargo test --workspace --exclude bench --locked
+
+# Takes about five minutes after the build, and wants the machine for itself. Writes docs/performance.md and its plots.
+.PHONY: bench
+bench: policy.wasm floor.wasm typed-twin.wasm
+	cargo bench --locked -p bench --bench cost -- --quiet
+	@cargo bench --quiet --locked -p bench --bench report
 
 .PHONY: fmt
 fmt:
@@ -90,7 +100,7 @@ mutants: | cargo-mutants
 .PHONY: clean
 clean:
 	cargo clean
-	rm -rf policy.wasm floor.wasm annotated-policy.wasm mutants.out*
+	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
 
 .PHONY: kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants
 kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants:

@@ -33,4 +33,6 @@ pub use manifests::Manifests;
 pub use metadata::Metadata;
 pub use session::Session;
 pub use story::{Chapter, Expect, Step, Story};
-pub use workspace::{floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file};
+pub use workspace::{
+    floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file, typed_twin_module,
+};

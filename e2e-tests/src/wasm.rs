@@ -4,9 +4,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use wapc::WapcHost;
-use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre, wasmtime};
 
 use crate::{
     desk::{Desk, lock},
@@ -24,21 +24,39 @@ impl Policy {
 
     /// Compiles a module, in binary or text format. `max_memory` bounds its linear memory, in bytes.
     pub fn from_bytes(module: &[u8], metadata: Metadata, max_memory: Option<usize>) -> Result<Self> {
+        let module =
+            wasmtime::Module::new(&wasmtime::Engine::default(), module).map_err(|error| anyhow!("{error:#}"))?;
+        Self::of(module, Arc::new(metadata), max_memory)
+    }
+
+    /// The same module with another bound of its linear memory, in bytes.
+    pub fn with_max_memory(&self, max_memory: usize) -> Result<Self> {
+        match &self.engine {
+            Engine::Wasm(module) => Self::of(module.compiled.clone(), self.metadata.clone(), Some(max_memory)),
+            Engine::Native => bail!("only a module has linear memory"),
+        }
+    }
+
+    fn of(compiled: wasmtime::Module, metadata: Arc<Metadata>, max_memory: Option<usize>) -> Result<Self> {
         let engine = WasmtimeEngineProviderBuilder::new()
-            .module_bytes(module)
+            .engine(compiled.engine().clone())
+            .module(compiled.clone())
             .enable_resource_limits(ResourceLimits { max_memory_size: max_memory, ..ResourceLimits::default() })
             .build_pre()?;
-        Ok(Self { engine: Engine::Wasm(Box::new(Module(engine))), metadata: Arc::new(metadata) })
+        Ok(Self { engine: Engine::Wasm(Box::new(Module { compiled, engine })), metadata })
     }
 }
 
 /// A compiled module.
-pub(crate) struct Module(WasmtimeEngineProviderPre);
+pub(crate) struct Module {
+    compiled: wasmtime::Module,
+    engine: WasmtimeEngineProviderPre,
+}
 
 impl Module {
     /// Calls one operation of a fresh instance.
     pub(crate) fn call(&self, operation: &str, payload: &[u8], desk: Arc<Mutex<Desk>>) -> Result<Vec<u8>> {
-        let engine = Box::new(self.0.rehydrate(None)?);
+        let engine = Box::new(self.engine.rehydrate(None)?);
         let instance = WapcHost::new(
             engine,
             Some(Box::new(move |_, binding, namespace, operation, payload| {

@@ -32,6 +32,11 @@ pub fn floor_module() -> Result<PathBuf> {
     module("FLOOR_WASM", "floor.wasm", "make floor.wasm")
 }
 
+/// The policy's rules, written the usual way: `$TYPED_TWIN_WASM`, else `typed-twin.wasm` at the root of the workspace.
+pub fn typed_twin_module() -> Result<PathBuf> {
+    module("TYPED_TWIN_WASM", "typed-twin.wasm", "make typed-twin.wasm")
+}
+
 pub fn policy_metadata() -> PathBuf {
     root().join("policy-metadata.yml")
 }

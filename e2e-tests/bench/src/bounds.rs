@@ -1,0 +1,147 @@
+//! What is promised about costs, with what was measured beside it.
+
+use std::{collections::BTreeSet, fmt};
+
+use anyhow::{Context, Result, ensure};
+use e2e_tests::Lookup;
+use serde_json::{Value, json};
+
+use crate::{
+    Case, Contender, Family, KB, Measured,
+    measured::{Row, as_f64},
+    objects::{pod, request},
+};
+
+pub struct Bound {
+    pub what: String,
+    pub bound: String,
+    pub measured: String,
+    pub holds: bool,
+}
+
+impl Bound {
+    fn at_most(what: &str, limit: f64, measured: f64, of: &str) -> Self {
+        Self::of(what, format!("≤ {limit} {of}"), measured, of, measured <= limit)
+    }
+
+    fn at_least(what: &str, limit: f64, measured: f64, of: &str) -> Self {
+        Self::of(what, format!("≥ {limit} {of}"), measured, of, measured >= limit)
+    }
+
+    fn of(what: &str, bound: String, measured: f64, of: &str, holds: bool) -> Self {
+        let unit = of.split(' ').next().unwrap_or_default();
+        Self { what: what.to_owned(), bound, measured: format!("{measured:.2} {unit}"), holds }
+    }
+}
+
+/// All bounds, in the order of the promises.
+pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
+    let row = |family, size| measured.row(family, size);
+    let (small, usual, large) =
+        (row(Family::Injected, 2 * KB)?, row(Family::Injected, 17 * KB)?, row(Family::Injected, 164 * KB)?);
+    let (few, many) = (row(Family::Settings, 1)?, row(Family::Settings, 1_000)?);
+    let faster = |row: &Row| row.time.under_twin().context("the typed twin takes part");
+    let mut bounds = vec![
+        Bound::at_most("`policy.wasm`", 300.0, measured.size.policy / as_f64(KB), "KiB"),
+        Bound::at_most("Compiling the module", 4.0, measured.compile.over_floor(), "× floor"),
+        Bound::at_most("Pod CREATE with injection, 2 KB", 1.4, small.time.over_floor(), "× floor"),
+        Bound::at_least("– the same", 1.7, faster(small)?, "× faster than typed twin"),
+        Bound::at_most("Pod CREATE with injection, 17 KB", 2.3, usual.time.over_floor(), "× floor"),
+        Bound::at_least("– the same", 2.5, faster(usual)?, "× faster than typed twin"),
+        Bound::at_most(
+            "One more KB of Pod, between 17 and 164 KB",
+            0.35,
+            per_byte(usual, large) / twin_per_byte(usual, large)?,
+            "× typed twin",
+        ),
+        Bound::at_most("Binding, three entries", 1.4, row(Family::Bindings, 3)?.time.over_floor(), "× floor"),
+        Bound::at_most(
+            "One more byte of settings, up to 1,000 `namespaces`",
+            1.0,
+            per_byte(few, many) / per_byte(usual, large),
+            "× one more byte of Pod",
+        ),
+        memory(measured)?,
+    ];
+    bounds.extend(host_calls(policy)?);
+    Ok(bounds)
+}
+
+fn per_byte(small: &Row, large: &Row) -> f64 {
+    (large.time.policy - small.time.policy) / bytes_between(small, large)
+}
+
+fn twin_per_byte(small: &Row, large: &Row) -> Result<f64> {
+    let (small_time, large_time) = small.time.twin.zip(large.time.twin).context("the typed twin takes part")?;
+    Ok((large_time - small_time) / bytes_between(small, large))
+}
+
+fn bytes_between(small: &Row, large: &Row) -> f64 {
+    as_f64(large.case.bytes_read(&large.lookups)) - as_f64(small.case.bytes_read(&small.lookups))
+}
+
+/// The case that comes nearest to its bound. The floor's memory is what it needs for the smallest request.
+fn memory(measured: &Measured) -> Result<Bound> {
+    let floor = measured.rows.iter().map(|row| row.memory.floor).fold(f64::INFINITY, f64::min);
+    let share = |row: &Row| row.memory.policy / (2.0 * floor + 4.0 * as_f64(row.case.bytes_read(&row.lookups)));
+    let worst = measured.rows.iter().max_by(|one, other| share(one).total_cmp(&share(other))).context("no rows")?;
+    Ok(Bound {
+        what: "Linear memory, in the worst case".to_owned(),
+        bound: "≤ 2 × floor + 4 × what is read".to_owned(),
+        measured: format!("{:.0} % of that ({})", 100.0 * share(worst), worst.case),
+        holds: share(worst) <= 1.0,
+    })
+}
+
+/// What the policy looks up with every setting switched on, by kind of request.
+fn host_calls(policy: &Contender) -> Result<Vec<Bound>> {
+    let propagate = json!([{"nodeLabel": "topology.kubernetes.io/zone"}]);
+    let usual = json!({"podNodeSelector": {}, "nodeMetadata": {"propagate": propagate}});
+    let strict = json!({"podNodeSelector": {"onBindings": "Verify"}, "nodeMetadata": {"propagate": propagate}});
+    let create = pod(2 * KB);
+    let mut named = create.clone();
+    named["object"]["spec"]["nodeName"] = "node-a".into();
+    let mut update = create.clone();
+    update["operation"] = "UPDATE".into();
+    update["oldObject"] = update["object"].clone();
+    update["object"]["spec"]["nodeSelector"] = json!({"env": "production"});
+    let mut deployment = request("deployment-create");
+    deployment["object"]["spec"]["template"]["spec"]["nodeSelector"] = json!({"env": "production"});
+    [
+        ("Pod CREATE", create, &usual, &["Namespace"] as &[_]),
+        ("Pod CREATE with `nodeName`", named, &usual, &["Namespace", "Node"]),
+        ("Pod UPDATE of its `nodeSelector`", update, &usual, &["Namespace"]),
+        ("Binding", request("binding"), &usual, &["Node"]),
+        ("Binding, `onBindings: Verify`", request("binding"), &strict, &["Namespace", "Node"]),
+        ("Deployment", deployment, &usual, &["Namespace"]),
+        ("DaemonSet", request("daemonset-create"), &usual, &["Namespace"]),
+        ("Namespace", request("namespace-update-annotation"), &usual, &[]),
+    ]
+    .into_iter()
+    .map(|(what, request, settings, allowed)| host_call(policy, what, &request, settings, allowed))
+    .collect()
+}
+
+fn host_call(policy: &Contender, what: &str, request: &Value, settings: &Value, allowed: &[&str]) -> Result<Bound> {
+    let call = Case::validate(Family::Injected, 0, request, settings).evaluate(&policy.policy);
+    let answer: Value = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
+    ensure!(answer["accepted"] == true, "{what}: {answer}");
+    let kinds: BTreeSet<&str> = call.lookups.iter().map(|lookup: &Lookup| lookup.kind.as_str()).collect();
+    let once = kinds.len() == call.lookups.len();
+    Ok(Bound {
+        what: format!("Host calls: {what}"),
+        bound: if allowed.is_empty() { "none".to_owned() } else { format!("{} 1", allowed.join(" 1, ")) },
+        measured: match call.lookups.as_slice() {
+            [] => "none".to_owned(),
+            lookups => lookups.iter().map(|lookup| format!("{} 1", lookup.kind)).collect::<Vec<_>>().join(", "),
+        },
+        holds: once && kinds.iter().all(|kind| allowed.contains(kind)),
+    })
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let holds = if self.holds { "yes" } else { "**no**" };
+        write!(f, "| {} | {} | {} | {holds} |", self.what, self.bound, self.measured)
+    }
+}

@@ -1,0 +1,118 @@
+//! Everything that was measured, in one place.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use e2e_tests::Lookup;
+use serde_json::Value;
+
+use crate::{
+    Case, Contender, Family, cases,
+    contender::{FLOOR, POLICY, TWIN},
+    memory,
+};
+
+pub struct Measured {
+    pub rows: Vec<Row>,
+    /// Compiling the module.
+    pub compile: Costs,
+    /// Bytes of the modules.
+    pub size: Costs,
+}
+
+/// One case.
+pub struct Row {
+    pub case: Case,
+    pub time: Costs,
+    pub memory: Costs,
+    /// What the policy looked up.
+    pub lookups: Vec<Lookup>,
+}
+
+/// One figure of each contender: nanoseconds or bytes. The typed twin's is not there where it does not take part.
+#[derive(Clone, Copy)]
+pub struct Costs {
+    pub floor: f64,
+    pub policy: f64,
+    pub twin: Option<f64>,
+}
+
+impl Costs {
+    pub fn over_floor(&self) -> f64 {
+        self.policy / self.floor
+    }
+
+    pub fn under_twin(&self) -> Option<f64> {
+        self.twin.map(|twin| twin / self.policy)
+    }
+}
+
+impl Measured {
+    /// Reads what criterion measured, and measures the memory.
+    pub fn collect(contenders: &[Contender; 3]) -> Result<Self> {
+        let [floor, policy, twin] = contenders;
+        let rows = cases::all().into_iter().map(|case| {
+            let name = case.to_string();
+            let needed = |contender: &Contender| memory::needed(contender, &case).map(as_f64).context(name.clone());
+            let compared = !case.family.is_growth();
+            Ok(Row {
+                time: times(&name, compared)?,
+                memory: Costs {
+                    floor: needed(floor)?,
+                    policy: needed(policy)?,
+                    twin: compared.then(|| needed(twin)).transpose()?,
+                },
+                lookups: case.check(policy)?.lookups,
+                case,
+            })
+        });
+        let bytes = |contender: &Contender| as_f64(contender.bytes.len());
+        Ok(Self {
+            rows: rows.collect::<Result<_>>()?,
+            compile: times(COMPILE, true)?,
+            size: Costs { floor: bytes(floor), policy: bytes(policy), twin: Some(bytes(twin)) },
+        })
+    }
+
+    pub fn family(&self, family: Family) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.case.family == family)
+    }
+
+    pub fn row(&self, family: Family, size: usize) -> Result<&Row> {
+        self.family(family).find(|row| row.case.size == size).with_context(|| format!("no {family:?} of {size}"))
+    }
+}
+
+/// What criterion calls the compilation of the modules.
+pub const COMPILE: &str = "compile";
+
+/// Where criterion leaves its estimates.
+pub fn folder() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("criterion")
+}
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn times(case: &str, compared: bool) -> Result<Costs> {
+    Ok(Costs {
+        floor: median(case, FLOOR)?,
+        policy: median(case, POLICY)?,
+        twin: compared.then(|| median(case, TWIN)).transpose()?,
+    })
+}
+
+/// Nanoseconds.
+fn median(case: &str, contender: &str) -> Result<f64> {
+    let file = folder().join(case).join(contender).join("new/estimates.json");
+    let text = fs::read(&file).with_context(|| format!("{} is missing: `make bench` makes it", file.display()))?;
+    let estimates: Value = serde_json::from_slice(&text)?;
+    estimates["median"]["point_estimate"].as_f64().with_context(|| format!("{} has no median", file.display()))
+}
+pub fn as_f64(count: usize) -> f64 {
+    count as f64
+}

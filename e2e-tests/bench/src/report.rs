@@ -1,0 +1,133 @@
+//! `docs/performance.md`: what stands between its marks is made here, and the plots beside it.
+
+use std::{fs, thread};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    Family, KB, Measured,
+    bounds::Bound,
+    case::kilobytes,
+    cluster,
+    measured::{Costs, Row, as_f64, root},
+    plot::{self, Line},
+};
+
+/// Writes the document's measured parts and the plots.
+pub fn write(measured: &Measured, bounds: &[Bound]) -> Result<()> {
+    let docs = root().join("docs");
+    let file = docs.join("performance.md");
+    let mut document = fs::read_to_string(&file)?;
+    let parts = [
+        ("machine", machine()),
+        ("bounds", bounds_table(bounds)),
+        ("cases", cases_table(measured)),
+        ("growth", growth_table(measured)),
+        ("cluster", cluster::table(measured)?),
+    ];
+    for (name, part) in parts {
+        document = with_part(&document, name, &part).with_context(|| format!("{}: {name}", file.display()))?;
+    }
+    fs::write(file, document)?;
+    let plots: [(_, _, _, _, fn(usize) -> String); 3] = [
+        ("pod-size", "Pod CREATE with injection", "size of the Pod", Family::Injected, kilobytes),
+        ("settings-size", "Pod CREATE of 2 KB", "entries under namespaces", Family::Settings, |size| size.to_string()),
+        ("node-size", "Binding, three entries", "size of the Node that is looked up", Family::Nodes, kilobytes),
+    ];
+    for (name, title, along, family, size) in plots {
+        fs::write(docs.join(format!("cost-by-{name}.svg")), plot(measured, title, along, family, size)?)?;
+    }
+    Ok(())
+}
+
+/// Puts a part between its marks.
+fn with_part(document: &str, name: &str, part: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- begin: {name} -->\n"), format!("<!-- end: {name} -->"));
+    let (before, rest) = document.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}{part}\n{end}{after}"))
+}
+
+fn machine() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let cores = thread::available_parallelism().map_or(0, usize::from);
+    format!("The figures on this page: {cores} cores, {}.", model.map_or("an unnamed processor", |(_, name)| name))
+}
+
+pub fn bounds_table(bounds: &[Bound]) -> String {
+    let rows: Vec<String> = bounds.iter().map(Bound::to_string).collect();
+    format!("| What | Bound | Measured | Holds |\n|---|---|---|---|\n{}", rows.join("\n"))
+}
+
+fn cases_table(measured: &Measured) -> String {
+    let mut rows = vec![
+        "| Case | Floor | Policy | Typed twin | Policy ÷ floor | Typed twin ÷ policy | Memory: floor, policy, typed twin |".to_owned(),
+        "|---|---|---|---|---|---|---|".to_owned(),
+        case_line("Size of the module", &measured.size, rounded, None),
+        case_line("Compiling the module", &measured.compile, duration, None),
+    ];
+    let compared = measured.rows.iter().filter(|row| !row.case.family.is_growth());
+    rows.extend(compared.map(|row| case_line(&row.case.to_string(), &row.time, duration, Some(&row.memory))));
+    rows.join("\n")
+}
+
+fn case_line(name: &str, costs: &Costs, unit: fn(f64) -> String, memory: Option<&Costs>) -> String {
+    let list = |costs: &Costs, unit: fn(f64) -> String, separator: &str| {
+        let all = [Some(costs.floor), Some(costs.policy), costs.twin];
+        all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(separator)
+    };
+    let under_twin = costs.under_twin().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+    let memory = memory.map_or_else(String::new, |memory| list(memory, rounded, ", "));
+    format!("| {name} | {} | {:.2} | {under_twin} | {memory} |", list(costs, unit, " | "), costs.over_floor())
+}
+
+fn growth_table(measured: &Measured) -> String {
+    let growth: Vec<&Row> = measured.rows.iter().filter(|row| row.case.family.is_growth()).collect();
+    let mut rows = vec![
+        "| What | Bytes read | Policy | Policy ÷ floor | Against half of it: time, bytes | Memory |".to_owned(),
+        "|---|---|---|---|---|---|".to_owned(),
+    ];
+    for pair in growth.chunks_exact(2) {
+        let [half, whole] = pair else { continue };
+        let read = |row: &Row| as_f64(row.case.bytes_read(&row.lookups));
+        rows.push(format!(
+            "| {} | {} | {} | {:.2} | × {:.2}, × {:.2} | {} |",
+            whole.case,
+            rounded(read(whole)),
+            duration(whole.time.policy),
+            whole.time.over_floor(),
+            whole.time.policy / half.time.policy,
+            read(whole) / read(half),
+            rounded(whole.memory.policy),
+        ));
+    }
+    rows.join("\n")
+}
+
+fn plot(measured: &Measured, title: &str, along: &str, family: Family, name: fn(usize) -> String) -> Result<String> {
+    let points = |cost: fn(&Costs) -> Option<f64>| {
+        measured.family(family).filter_map(|row| Some((as_f64(row.case.size), cost(&row.time)?))).collect()
+    };
+    let lines = [
+        Line { name: "floor", points: points(|costs| Some(costs.floor)) },
+        Line { name: "policy", points: points(|costs| Some(costs.policy)) },
+        Line { name: "typed twin", points: points(|costs| costs.twin) },
+    ];
+    let ticks: Vec<(f64, String)> =
+        measured.family(family).map(|row| (as_f64(row.case.size), name(row.case.size))).collect();
+    Ok(plot::svg(title, along, &ticks, &lines)?)
+}
+
+pub fn duration(nanoseconds: f64) -> String {
+    match nanoseconds {
+        ..1e5 => format!("{:.1} µs", nanoseconds / 1e3),
+        ..1e6 => format!("{:.0} µs", nanoseconds / 1e3),
+        ..1e8 => format!("{:.1} ms", nanoseconds / 1e6),
+        _ => format!("{:.0} ms", nanoseconds / 1e6),
+    }
+}
+
+fn rounded(bytes: f64) -> String {
+    format!("{:.0} KB", bytes / as_f64(KB))
+}

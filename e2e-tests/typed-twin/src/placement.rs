@@ -1,0 +1,82 @@
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::{
+    apps::v1::Deployment,
+    core::v1::{Namespace, Pod, PodSpec},
+};
+use kubewarden_policy_sdk::host_capabilities::kubernetes::{GetResourceRequest, get_resource};
+
+use crate::{
+    Outcome,
+    settings::{Pairs, Settings, pairs},
+};
+
+/// Adds the namespace's node selector to the Pod.
+pub fn inject(pod: &mut Pod, namespace: &str, settings: &Settings) -> Outcome {
+    let Some(selector) = namespace_selector(namespace, settings)? else { return Ok(false) };
+    let spec = pod.spec.get_or_insert_default();
+    no_conflict(spec, &selector)?;
+    let own = spec.node_selector.get_or_insert_default();
+    let before = own.len();
+    own.extend(selector);
+    Ok(own.len() > before)
+}
+
+/// Refuses a Deployment whose Pods would be refused.
+pub fn check(deployment: &mut Deployment, namespace: &str, settings: &Settings) -> Outcome {
+    let Some(selector) = namespace_selector(namespace, settings)? else { return Ok(false) };
+    let spec = deployment.spec.as_ref().and_then(|spec| spec.template.spec.as_ref());
+    spec.map_or(Ok(()), |spec| no_conflict(spec, &selector)).map(|()| false)
+}
+
+/// Refuses a Namespace whose annotation is no selector.
+pub fn check_annotation(namespace: &mut Namespace, settings: &Settings) -> Outcome {
+    annotated(namespace, settings).map(|_| false)
+}
+
+fn no_conflict(spec: &PodSpec, selector: &Pairs) -> Result<(), String> {
+    let own = spec.node_selector.as_ref();
+    match selector.iter().find(|(key, value)| own.and_then(|own| own.get(*key)).is_some_and(|own| own != *value)) {
+        Some((key, value)) => Err(format!("the node selector conflicts with its namespace's {key}={value}")),
+        None => Ok(()),
+    }
+}
+
+/// What is required of the namespace, with what its annotations say, or else a default; nothing without a placement block.
+fn namespace_selector(namespace: &str, settings: &Settings) -> Result<Option<Pairs>, String> {
+    let Some(placement) = &settings.pod_node_selector else { return Ok(None) };
+    let rule = placement.namespaces.iter().find(|rule| rule.covers(namespace));
+    let required = rule.and_then(|rule| rule.required_node_selector.as_deref());
+    let default = rule
+        .and_then(|rule| rule.default_node_selector.as_deref())
+        .or(placement.cluster_default_node_selector.as_deref());
+    let mut selector = required.map_or(Ok(Pairs::new()), pairs)?;
+    let object = read(namespace)?;
+    selector.extend(match annotated(&object, settings)? {
+        Some(annotated) => annotated,
+        None => default.map_or(Ok(Pairs::new()), pairs)?,
+    });
+    Ok(Some(selector))
+}
+
+fn annotated(namespace: &Namespace, settings: &Settings) -> Result<Option<Pairs>, String> {
+    let annotations = namespace.metadata.annotations.as_ref();
+    let names = settings.pod_node_selector.iter().flat_map(|placement| &placement.namespace_annotations);
+    let mut found: Option<Pairs> = None;
+    for text in names.filter_map(|name| annotations?.get(name)) {
+        found.get_or_insert_default().extend(pairs(text)?);
+    }
+    Ok(found)
+}
+
+fn read(namespace: &str) -> Result<Namespace, String> {
+    let request = GetResourceRequest {
+        api_version: "v1".to_owned(),
+        kind: "Namespace".to_owned(),
+        name: namespace.to_owned(),
+        namespace: None,
+        disable_cache: false,
+        field_masks: Some(BTreeSet::from(["metadata.annotations".to_owned()])),
+    };
+    get_resource(&request).map_err(|error| error.to_string())
+}
