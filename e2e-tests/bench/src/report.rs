@@ -29,14 +29,14 @@ pub fn write(measured: &Measured, bounds: &[Bound]) -> Result<()> {
         document = with_part(&document, name, &part).with_context(|| format!("{}: {name}", file.display()))?;
     }
     fs::write(file, document)?;
-    let plots: [(_, _, _, _, fn(usize) -> String); 3] = [
-        ("pod-size", "Pod CREATE with injection", "size of the Pod", Family::Injected, kilobytes),
-        ("settings-size", "Pod CREATE of 2 KB", "entries under namespaces", Family::Settings, |size| size.to_string()),
-        ("node-size", "Binding, three entries", "size of the Node that is looked up", Family::Nodes, kilobytes),
-    ];
-    for (name, title, along, family, size) in plots {
-        fs::write(docs.join(format!("cost-by-{name}.svg")), plot(measured, title, along, family, size)?)?;
-    }
+    let write = |name: &str, title: &str, along: &str, family: Family, size: fn(usize) -> String| {
+        anyhow::Ok(fs::write(docs.join(format!("cost-by-{name}.svg")), plot(measured, title, along, family, size)?)?)
+    };
+    write("pod-size", "Pod CREATE with injection", "size of the Pod", Family::Injected, kilobytes)?;
+    write("settings-size", "Pod CREATE of 2 KB", "entries under namespaces", Family::Settings, |size| {
+        size.to_string()
+    })?;
+    write("node-size", "Binding, three entries", "size of the Node that is looked up", Family::Nodes, kilobytes)?;
     Ok(())
 }
 
