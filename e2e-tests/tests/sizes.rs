@@ -1,0 +1,145 @@
+//! The largest requests, settings and Nodes that there may be: answered rightly or clearly refused, and in the memory that
+//! is allowed for it: twice the floor's, and four times what is read.
+
+use std::sync::LazyLock;
+
+use anyhow::{Context, Result, ensure};
+use e2e_tests::{
+    Answer, Lookup, Metadata, Policy, admission_request, floor_module, payload, policy_metadata, policy_module,
+    read_document,
+};
+use serde_json::{Value, json};
+
+const PAGE: usize = 64 * 1024;
+
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy"));
+
+/// The least memory in which the floor answers to the smallest request.
+static FLOOR: LazyLock<usize> = LazyLock::new(|| {
+    let bytes = std::fs::read(floor_module().expect("the floor")).expect("its bytes");
+    let floor = Policy::from_bytes(&bytes, Metadata::load(&policy_metadata()).expect("the metadata"), None).unwrap();
+    let answers = |pages: &usize| {
+        let bound = floor.with_max_memory(pages * PAGE).expect("the floor");
+        bound.call("validate", b"{}", e2e_tests::NoCluster).result.is_ok()
+    };
+    (1..100).find(answers).expect("a bound within which the floor answers") * PAGE
+});
+
+fn request(name: &str) -> Result<Value> {
+    let file = format!("{}/fixtures/requests/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    Ok(admission_request(&read_document(file.as_ref())?).clone())
+}
+
+/// What the policy answers within the memory that is allowed, if every look-up finds `object`.
+fn answer(request: &Value, settings: &Value, object: &Value) -> Result<Answer> {
+    let payload = payload(request, settings);
+    let object = object.to_string();
+    let allowed = 2 * *FLOOR + 4 * (payload.len() + object.len());
+    let policy = POLICY.with_max_memory(allowed)?;
+    let call = policy.call("validate", &payload, move |_: &Lookup| Ok::<String, String>(object.clone()));
+    let bytes = call.result.map_err(|error| anyhow::anyhow!("within {allowed} bytes: {error}"))?;
+    serde_json::from_slice(&bytes).context("the answer is JSON")
+}
+
+fn placement(selector: &str) -> Value {
+    json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}})
+}
+
+fn pod(affinity: Value) -> Result<Value> {
+    let mut pod = request("pod-create")?;
+    pod["object"]["spec"]["affinity"] = affinity;
+    Ok(pod)
+}
+
+fn required(expressions: Vec<Value>) -> Value {
+    let terms = json!([{"matchExpressions": expressions}]);
+    json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
+}
+
+/// policy-server refuses bodies above 2 MB.
+#[test]
+fn a_pod_of_one_and_a_half_megabytes() -> Result<()> {
+    let mut pod = request("pod-create")?;
+    let container = pod["object"]["spec"]["containers"][0].clone();
+    let count = 1_500_000 / container.to_string().len();
+    pod["object"]["spec"]["containers"] = vec![container; count].into();
+    let answer = answer(&pod, &placement("env=production"), &json!({}))?;
+    let mutated = answer.mutated_object.context("it is changed")?;
+    ensure!(mutated["spec"]["nodeSelector"] == json!({"env": "production"}), "{}", mutated["spec"]["nodeSelector"]);
+    ensure!(mutated["spec"]["containers"] == pod["object"]["spec"]["containers"], "the containers changed");
+    Ok(())
+}
+
+#[test]
+fn ten_thousand_namespaces_in_the_settings() -> Result<()> {
+    let entry = |at: usize| json!({"name": format!("team-{at}"), "requiredNodeSelector": format!("pool=p{at}")});
+    let settings = json!({"podNodeSelector": {
+        "namespaceAnnotations": [],
+        "namespaces": (0..10_000).map(entry).collect::<Vec<_>>(),
+    }});
+    let mut pod = request("pod-create")?;
+    pod["namespace"] = json!("team-9999");
+    let mutated = answer(&pod, &settings, &json!({}))?.mutated_object.context("it is changed")?;
+    ensure!(mutated["spec"]["nodeSelector"] == json!({"pool": "p9999"}), "{}", mutated["spec"]["nodeSelector"]);
+    let answer = POLICY.validate_settings(&settings)?;
+    ensure!(answer.valid, "{:?}", answer.message);
+    Ok(())
+}
+
+#[test]
+fn two_thousand_expressions() -> Result<()> {
+    let expression = |at: usize| json!({"key": format!("label-{at}"), "operator": "In", "values": ["a", "b"]});
+    let pod = pod(required((0..2_000).map(expression).collect()))?;
+    let mutated = answer(&pod, &placement("env!=test"), &json!({}))?.mutated_object.context("it is changed")?;
+    let path = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions";
+    let expressions = mutated.pointer(path).and_then(Value::as_array).context("expressions")?;
+    ensure!(expressions.len() == 2_001, "{}", expressions.len());
+    ensure!(expressions[2_000] == json!({"key": "env", "operator": "NotIn", "values": ["test"]}), "the last one");
+    Ok(())
+}
+
+/// The host reads at most 128 levels, of which the review has two around the object.
+#[test]
+fn deep_nesting() -> Result<()> {
+    let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+    for (levels, is_read) in [(120, true), (200, false)] {
+        let mut pod = request("pod-create")?;
+        pod["object"]["unknown"] = nested(levels);
+        let answer = answer(&pod, &placement("env=production"), &json!({}))?;
+        if is_read {
+            let mutated = answer.mutated_object.context("it is changed")?;
+            ensure!(mutated["unknown"] == nested(levels), "what was nested changed");
+        } else {
+            let message = answer.message.unwrap_or_default();
+            ensure!(answer.code == Some(400) && message.contains("at most 128 levels of nesting"), "{message}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn keys_of_64_kib() -> Result<()> {
+    let key = "k".repeat(64 * 1024);
+    let mut pod = pod(required(vec![json!({"key": key, "operator": "Exists"})]))?;
+    pod["object"]["metadata"]["annotations"] = json!({key.as_str(): key});
+    let mutated = answer(&pod, &placement("env=production"), &json!({}))?.mutated_object.context("it is changed")?;
+    ensure!(mutated["metadata"]["annotations"] == pod["object"]["metadata"]["annotations"], "an annotation changed");
+
+    pod["object"]["spec"]["nodeSelector"] = json!({key.as_str(): ""});
+    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "namespaces": [{"name": "*", "allowedNodeSelector": "a"}]}});
+    let answer = answer(&pod, &settings, &json!({}))?;
+    let message = answer.message.unwrap_or_default();
+    ensure!(answer.code == Some(403) && message.contains('…') && message.len() < 1_000, "{message}");
+    Ok(())
+}
+
+#[test]
+fn a_thousand_labels_on_a_node() -> Result<()> {
+    let labels: Value = (0..1_000).map(|at| (format!("a.io/label-{at}"), json!(format!("value-{at}")))).collect();
+    let node = json!({"metadata": {"name": "node-a", "labels": labels}});
+    let settings = json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a.io/label-777", "podLabel": "b.io/zone"}]}});
+    let mutated = answer(&request("binding")?, &settings, &node)?.mutated_object.context("it is changed")?;
+    ensure!(mutated["metadata"]["labels"]["b.io/zone"] == "value-777", "{}", mutated["metadata"]);
+    Ok(())
+}
