@@ -6,7 +6,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`selector`] | node selectors as text, and nothing of Kubernetes' objects |
-//! | [`json`] | JSON, of which all is kept that nobody touches: a crate, as it alone is compiled for speed, not for size |
+//! | [`json`] | JSON, of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
 //! | [`request`], [`settings`], [`cluster`], [`decision`], [`metadata`] | what comes in and goes out, as types |
 //! | [`placement`] | job 1: which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | job 2: what a Pod learns about its node |

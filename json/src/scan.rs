@@ -83,58 +83,58 @@ impl<'a> Scanner<'a> {
 
     /// The value at `at`; if it is an object and has an outline, it is cut into its members.
     fn cut(&mut self, at: usize, outline: Option<&Outline>, depth: usize, cut: &mut Option<Object<'a>>) -> End {
-        if outline.is_none() || self.byte(at) != b'{' {
-            return self.value(at, depth);
-        }
-        let mut members = Vec::with_capacity(4);
-        let end = self.object(at, outline, depth, &mut members)?;
+        let Some(outline) = outline.filter(|_| self.byte(at) == b'{') else { return self.value(at, depth) };
+        let mut members = Vec::with_capacity(8);
+        let end = self.members(at, outline, depth, &mut members)?;
         *cut = Some(Object::of(members));
         Some(end)
     }
 
-    fn value(&mut self, at: usize, depth: usize) -> End {
-        match self.byte(at) {
-            b'"' => self.string(at),
-            b'{' => self.object(at, None, depth, &mut Vec::new()),
-            b'[' => self.list(at, depth),
-            b'-' | b'0'..=b'9' => self.number(at),
-            b't' => self.word(at, "true"),
-            b'f' => self.word(at, "false"),
-            b'n' => self.word(at, "null"),
-            _ => self.fail(at, "a value"),
-        }
-    }
-
-    /// The object at `at`; with an outline, its members are added to `members`.
-    fn object(&mut self, at: usize, outline: Option<&Outline>, depth: usize, members: &mut Vec<Member<'a>>) -> End {
+    /// The object at `at`, the members of which are added to `members`.
+    fn members(&mut self, at: usize, outline: &Outline, depth: usize, members: &mut Vec<Member<'a>>) -> End {
         let Some(depth) = depth.checked_sub(1) else { return self.too_deep(at) };
         let mut at = self.space(next(at));
         if self.byte(at) == b'}' {
             return after(at);
         }
         loop {
-            if self.byte(at) != b'"' {
-                return self.fail(at, "a key in double quotes");
-            }
-            let key = at;
             self.has_escapes = false;
-            let key_end = self.string(key)?;
+            let key_end = self.key(at)?;
             let is_plain = !self.has_escapes;
-            at = self.space(key_end.get());
-            if self.byte(at) != b':' {
-                return self.fail(at, "':'");
+            let key = self.between(at, key_end);
+            let start = self.colon(key_end)?.get();
+            let mut cut = None;
+            let end = self.cut(start, outline.of(key), depth, &mut cut)?;
+            members.push(Member::kept(key, is_plain, self.between(start, end), cut));
+            at = self.space(end.get());
+            match self.byte(at) {
+                b',' => at = self.space(next(at)),
+                b'}' => return after(at),
+                _ => return self.fail(at, "',' or '}'"),
             }
-            let start = self.space(next(at));
-            let end = match outline {
-                None => self.value(start, depth)?,
-                Some(outline) => {
-                    let key = self.between(key, key_end);
-                    let mut cut = None;
-                    let end = self.cut(start, outline.of(key), depth, &mut cut)?;
-                    members.push(Member::kept(key, is_plain, self.between(start, end), cut));
-                    end
-                }
-            };
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, at: usize, depth: usize) -> End {
+        match self.byte(at) {
+            b'"' => self.string(at),
+            b'{' => self.object(at, depth),
+            b'[' => self.list(at, depth),
+            _ => self.scalar(at),
+        }
+    }
+
+    fn object(&mut self, at: usize, depth: usize) -> End {
+        let Some(depth) = depth.checked_sub(1) else { return self.too_deep(at) };
+        let mut at = self.space(next(at));
+        if self.byte(at) == b'}' {
+            return after(at);
+        }
+        loop {
+            let key_end = self.key(at)?;
+            let start = self.colon(key_end)?.get();
+            let end = self.value(start, depth)?;
             at = self.space(end.get());
             match self.byte(at) {
                 b',' => at = self.space(next(at)),
@@ -161,16 +161,44 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    fn scalar(&mut self, at: usize) -> End {
+        match self.byte(at) {
+            b'-' | b'0'..=b'9' => self.number(at),
+            b't' => self.word(at, "true"),
+            b'f' => self.word(at, "false"),
+            b'n' => self.word(at, "null"),
+            _ => self.fail(at, "a value"),
+        }
+    }
+
+    #[inline(always)]
+    fn key(&mut self, at: usize) -> End {
+        if self.byte(at) == b'"' { self.string(at) } else { self.fail(at, "a key in double quotes") }
+    }
+
+    /// The position of the value whose key ends at `end`.
+    #[inline(always)]
+    fn colon(&mut self, end: NonZeroUsize) -> End {
+        let at = self.space(end.get());
+        if self.byte(at) == b':' { NonZeroUsize::new(self.space(next(at))) } else { self.fail(at, "':'") }
+    }
+
+    /// The string at `at`. Most are so short that the first eight bytes show their end.
+    #[inline(always)]
     fn string(&mut self, at: usize) -> End {
-        let mut at = next(at);
+        let at = next(at);
+        let end = self.eight(at).map_or(at, |eight| at.wrapping_add(special(eight).trailing_zeros() as usize >> 3));
+        if self.byte(end) == b'"' { after(end) } else { self.rest_of_string(end) }
+    }
+
+    fn rest_of_string(&mut self, mut at: usize) -> End {
         loop {
             while let Some(eight) = self.eight(at) {
                 let special = special(eight);
+                at = at.wrapping_add(special.trailing_zeros() as usize >> 3);
                 if special != 0 {
-                    at = at.wrapping_add(special.trailing_zeros() as usize >> 3);
                     break;
                 }
-                at = at.wrapping_add(8);
             }
             match self.byte(at) {
                 b'"' => return after(at),
@@ -227,9 +255,14 @@ impl<'a> Scanner<'a> {
         if self.text.get(at..end) == Some(word) { NonZeroUsize::new(end) } else { self.fail(at, "a value") }
     }
 
-    /// The position of the next byte from `at` on that is no white space.
-    #[inline]
-    fn space(&self, mut at: usize) -> usize {
+    /// The position of the next byte from `at` on that is no white space. Between machines there is hardly any.
+    #[inline(always)]
+    fn space(&self, at: usize) -> usize {
+        if self.byte(at) > b' ' { at } else { self.spaces(at) }
+    }
+
+    #[inline(never)]
+    fn spaces(&self, mut at: usize) -> usize {
         while matches!(self.byte(at), b' ' | b'\n' | b'\r' | b'\t') {
             at = next(at);
         }
