@@ -73,7 +73,8 @@ pub struct Answer {
 }
 
 /// What of an answer is cut in one pass.
-const ANSWER: Outline = Outline(&[("metadata", Outline(&[("labels", Outline(&[])), ("annotations", Outline(&[]))]))]);
+const ANSWER: Outline =
+    Outline::Object(&[("metadata", Outline::Object(&[("labels", Outline::FLAT), ("annotations", Outline::FLAT)]))]);
 
 /// The field mask for labels.
 pub const LABELS: &str = "metadata.labels";

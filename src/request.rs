@@ -15,14 +15,17 @@ use crate::settings::Settings;
 const NODES_GROUP: &str = "system:nodes";
 
 /// What of the payload is cut in one pass.
-const PAYLOAD: Outline = Outline(&[("request", REQUEST), ("settings", SETTINGS)]);
-const REQUEST: Outline = Outline(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline(&[]))]);
-const OBJECT: Outline = Outline(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline(&[]))]);
-const METADATA: Outline = Outline(&[("annotations", Outline(&[])), ("labels", Outline(&[]))]);
-const SPEC: Outline =
-    Outline(&[("template", OF_PODS), ("jobTemplate", Outline(&[("spec", Outline(&[("template", OF_PODS)]))]))]);
-const OF_PODS: Outline = Outline(&[("spec", Outline(&[]))]);
-const SETTINGS: Outline = Outline(&[("podNodeSelector", Outline(&[])), ("nodeMetadata", Outline(&[]))]);
+const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", SETTINGS)]);
+const REQUEST: Outline = Outline::Object(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline::FLAT)]);
+const OBJECT: Outline = Outline::Object(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline::FLAT)]);
+const METADATA: Outline = Outline::Object(&[("annotations", Outline::FLAT), ("labels", Outline::FLAT)]);
+const SPEC: Outline = Outline::Object(&[("template", OF_PODS), ("jobTemplate", OF_JOBS)]);
+const OF_JOBS: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", OF_PODS)]))]);
+const OF_PODS: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
+const SETTINGS: Outline = Outline::Object(&[
+    ("podNodeSelector", Outline::Object(&[("namespaces", Outline::ListBy("name"))])),
+    ("nodeMetadata", Outline::Object(&[("propagate", Outline::List)])),
+]);
 
 /// An AdmissionReview's request.
 #[derive(Debug)]
@@ -91,8 +94,8 @@ impl<'a> Request<'a> {
 
     /// Whether a kubelet asks.
     pub fn is_from_node(&self) -> Result<bool, Mismatch> {
-        let groups = self.user_info()?.read("groups", Json::list).map_err(|mismatch| mismatch.within("userInfo"))?;
-        Ok(groups.into_iter().flatten().any(|group| group.string().is_ok_and(|group| group == NODES_GROUP)))
+        let groups = self.user_info()?.list("groups").map_err(|mismatch| mismatch.within("userInfo"))?;
+        Ok(groups.iter().any(|group| group.json.string().is_ok_and(|group| group == NODES_GROUP)))
     }
 
     fn user_info(&self) -> Result<Object<'a>, Mismatch> {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 
 mod object;
 mod scan;
@@ -14,11 +15,30 @@ pub use object::Object;
 pub use scan::Outline;
 pub use string_map::StringMap;
 
-use scan::{Element, Scanner};
+use object::Shared;
+use scan::{Cut, Scanner};
 
 /// The text of one well-formed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Json<'a>(&'a str);
+
+/// An element of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element<'a> {
+    /// The element.
+    pub json: Json<'a>,
+    /// Its members, if it is an object.
+    pub(crate) members: Option<Shared<'a>>,
+}
+
+/// An element of a list, and the string that it has under some key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<'a> {
+    /// The string; none, if there is no such member, it is no string, or the element is no object.
+    pub name: Option<Cow<'a, str>>,
+    /// The element.
+    pub json: Json<'a>,
+}
 
 /// A value is not of the type that is needed there.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,47 +110,40 @@ impl<'a> Json<'a> {
 
     /// The members, if this is an object.
     pub fn object(self) -> Result<Object<'a>, Mismatch> {
-        Object::parse(self.0, Outline::FLAT)
+        Object::parse(self.0, &Outline::FLAT)
     }
 
     /// The elements, if this is a list.
-    pub fn list(self) -> Result<Vec<Self>, Mismatch> {
-        let mut list = Vec::new();
-        for (element, _) in self.elements(None)? {
-            list.push(element);
+    pub fn list(self) -> Result<Rc<[Element<'a>]>, Mismatch> {
+        match Scanner::new(self.0).whole(Some(&Outline::List))? {
+            (_, Cut::List(elements)) => Ok(elements),
+            _ => Err(Mismatch::new("a list", self.kind())),
         }
-        Ok(list)
     }
 
-    /// Whether this is a list of nothing.
-    pub fn is_empty_list(self) -> bool {
-        self.elements(None).is_ok_and(|mut elements| elements.next().is_none())
+    fn list_by(self, key: &'static str) -> Result<Rc<[Named<'a>]>, Mismatch> {
+        match Scanner::new(self.0).whole(Some(&Outline::ListBy(key)))? {
+            (_, Cut::ListBy(elements)) => Ok(elements),
+            _ => Err(Mismatch::new("a list", self.kind())),
+        }
     }
 
-    /// The elements of a list, each of which is an object.
+    /// The elements, if this is a list of objects.
     pub fn objects(self) -> Result<Vec<Object<'a>>, Mismatch> {
         let mut objects = Vec::new();
-        for (at, object) in self.each_object()?.enumerate() {
-            objects.push(object.map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
+        for (at, element) in self.list()?.iter().enumerate() {
+            objects.push(element.object().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
         }
         Ok(objects)
     }
 
-    /// The elements of a list one by one, each of which should be an object.
-    pub fn each_object(self) -> Result<impl Iterator<Item = Result<Object<'a>, Mismatch>>, Mismatch> {
-        let elements = self.elements(Some(Outline::FLAT))?;
-        Ok(elements.map(|(element, object)| object.ok_or_else(|| Mismatch::new("an object", element.kind()))))
-    }
-
-    fn elements(self, outline: Option<&Outline>) -> Result<impl Iterator<Item = Element<'a>>, Mismatch> {
-        self.expect("a list", '[')?;
-        let mut scanner = Scanner::new(self.0);
-        let mut at = 1;
-        Ok(std::iter::from_fn(move || {
-            let (element, after) = scanner.element(at, outline)?;
-            at = after;
-            Some(element)
-        }))
+    /// The elements, if this is a list of strings.
+    pub fn strings(self) -> Result<Vec<Cow<'a, str>>, Mismatch> {
+        let mut strings = Vec::new();
+        for (at, element) in self.list()?.iter().enumerate() {
+            strings.push(element.json.string().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
+        }
+        Ok(strings)
     }
 
     /// The characters, if this is a string; copied only if some were escaped.
@@ -159,6 +172,14 @@ impl<'a> Json<'a> {
 
     fn expect(self, expected: &'static str, first: char) -> Result<(), Mismatch> {
         if self.0.starts_with(first) { Ok(()) } else { Err(Mismatch::new(expected, self.kind())) }
+    }
+}
+
+impl<'a> Element<'a> {
+    /// The members, if this is an object.
+    pub fn object(&self) -> Result<Object<'a>, Mismatch> {
+        let members = self.members.clone().map(Object::of);
+        members.ok_or_else(|| Mismatch::new("an object", self.json.kind()))
     }
 }
 
@@ -227,9 +248,9 @@ mod tests {
     #[test]
     fn lists_are_cut_at_their_own_commas() {
         let list = Json::parse(r#" [ 1 , "a,]" ,[2,[3]],{"b":[4]} , null,true ] "#).unwrap();
-        let texts: Vec<&str> = list.list().unwrap().into_iter().map(Json::text).collect();
+        let texts: Vec<&str> = list.list().unwrap().iter().map(|element| element.json.text()).collect();
         assert_eq!(texts, ["1", r#""a,]""#, "[2,[3]]", r#"{"b":[4]}"#, "null", "true"]);
-        assert_eq!(Json::of("[ ]").list().unwrap(), []);
+        assert!(Json::of("[ ]").list().unwrap().is_empty());
     }
 
     #[test]

@@ -11,30 +11,40 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
-use crate::scan::{Outline, Scanner};
-use crate::{Json, Mismatch, StringMap, encode};
+use crate::scan::{Cut, Outline, Scanner};
+use crate::{Element, Json, Mismatch, Named, StringMap, encode};
 
-/// An object whose members can be read, replaced, added and removed. Clones share the members until one changes them.
+/// An object whose members can be read, replaced, added and removed. Clones share the members that came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object<'a> {
-    members: Rc<Vec<Member<'a>>>,
-    changed: bool,
+    came: Shared<'a>,
+    /// All members, once one was set or removed.
+    changed: Option<Vec<Member<'a>>>,
 }
+
+/// Members as they came.
+pub(crate) type Shared<'a> = Rc<[Member<'a>]>;
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member<'a> {
-    /// As JSON text, quotes included.
-    key: Cow<'a, str>,
-    /// Whether what stands between the quotes is the name.
-    is_plain: bool,
+    key: Key<'a>,
     value: Value<'a>,
+}
+
+/// The key of a member.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Key<'a> {
+    /// As JSON text, quotes included.
+    pub text: Cow<'a, str>,
+    /// Whether what stands between the quotes is the name.
+    pub is_plain: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Value<'a> {
-    /// As it came; and its members, if they were cut on the way.
-    Kept(Json<'a>, Option<Object<'a>>),
+    /// As it came; and what was cut of it on the way.
+    Kept(Json<'a>, Cut<'a>),
     /// New, as JSON text.
     Written(String),
     /// An object that has changes of its own.
@@ -43,8 +53,8 @@ enum Value<'a> {
 
 impl<'a> Object<'a> {
     /// An object as it came.
-    pub(crate) fn of(members: Vec<Member<'a>>) -> Self {
-        Self { members: Rc::new(members), changed: false }
+    pub(crate) const fn of(members: Shared<'a>) -> Self {
+        Self { came: members, changed: None }
     }
 
     /// Reads `text` as an object; and in the same pass the objects in it that `outline` names.
@@ -52,8 +62,10 @@ impl<'a> Object<'a> {
     /// # Errors
     /// Where it is not JSON, or that it is no object.
     pub fn parse(text: &'a str, outline: &Outline) -> Result<Self, Mismatch> {
-        let (value, object) = Scanner::new(text).whole(Some(outline))?;
-        object.ok_or_else(|| Mismatch::new("an object", value.kind()))
+        match Scanner::new(text).whole(Some(outline))? {
+            (_, Cut::Object(members)) => Ok(Self::of(members)),
+            (value, _) => Err(Mismatch::new("an object", value.kind())),
+        }
     }
 
     /// The value of `key`, unless it is absent or `null`. Sees the object as it came, not what was set since.
@@ -64,9 +76,18 @@ impl<'a> Object<'a> {
     /// The object under `key`, if there is one.
     pub fn object(&self, key: &str) -> Result<Option<Object<'a>>, Mismatch> {
         match self.kept(key) {
-            Some((_, Some(cut))) => Ok(Some(cut.clone())),
-            Some((value, None)) => value.object().map(Some).map_err(|mismatch| mismatch.within(key)),
+            Some((_, Cut::Object(members))) => Ok(Some(Self::of(members.clone()))),
+            Some((value, _)) => value.object().map(Some).map_err(|mismatch| mismatch.within(key)),
             None => Ok(None),
+        }
+    }
+
+    /// The elements of the list under `key`; of none, if there is no list.
+    pub fn list(&self, key: &str) -> Result<Rc<[Element<'a>]>, Mismatch> {
+        match self.kept(key) {
+            Some((_, Cut::List(elements))) => Ok(elements.clone()),
+            Some((value, _)) => value.list().map_err(|mismatch| mismatch.within(key)),
+            None => Ok(Rc::default()),
         }
     }
 
@@ -95,6 +116,15 @@ impl<'a> Object<'a> {
         Ok(())
     }
 
+    /// The elements of the list under `key`, each with the string that it has under `by`.
+    pub fn list_by(&self, key: &str, by: &'static str) -> Result<Rc<[Named<'a>]>, Mismatch> {
+        match self.kept(key) {
+            Some((_, Cut::ListBy(elements))) => Ok(elements.clone()),
+            Some((value, _)) => value.list_by(by).map_err(|mismatch| mismatch.within(key)),
+            None => Ok(Rc::default()),
+        }
+    }
+
     /// The string under `key`; absent is empty, as in Go.
     pub fn string(&self, key: &str) -> Result<Cow<'a, str>, Mismatch> {
         self.read(key, Json::string).map(Option::unwrap_or_default)
@@ -118,15 +148,15 @@ impl<'a> Object<'a> {
 
     /// The members as they came.
     pub fn members(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
-        self.members.iter().filter_map(|member| match member.value {
-            Value::Kept(value, _) => Some((member.name(), value)),
+        self.all().iter().filter_map(|member| match member.value {
+            Value::Kept(value, _) => Some((member.key.name(), value)),
             Value::Written(_) | Value::Inner(_) => None,
         })
     }
 
     /// The members by key, if all are strings.
     pub(crate) fn to_string_map(&self) -> Result<StringMap<'a>, Mismatch> {
-        let mut pairs = Vec::with_capacity(self.members.len());
+        let mut pairs = Vec::with_capacity(self.all().len());
         for (key, value) in self.members() {
             // As in Go, where null leaves the zero value of a string.
             let text = if value.is_null() { Ok(Cow::Borrowed("")) } else { value.string() };
@@ -148,25 +178,23 @@ impl<'a> Object<'a> {
 
     /// Puts the string `text` under `key`, which is not there yet.
     pub fn push_string(&mut self, key: &str, text: &str) {
-        self.changed = true;
-        Rc::make_mut(&mut self.members).push(Member::new(key, Value::Written(encode(text))));
+        self.change().push(Member::new(key, Value::Written(encode(text))));
     }
 
     /// Gives this object of strings, which reads as `before`, the members of `after`; those that are equal stay as they
     /// came.
     pub fn assign(&mut self, before: &StringMap<'_>, after: &StringMap<'_>) {
-        let mut changed = false;
-        Rc::make_mut(&mut self.members).retain_mut(|member| {
-            let name = member.name();
+        if before == after {
+            return;
+        }
+        self.change().retain_mut(|member| {
+            let name = member.key.name();
             let text = after.get(&name);
-            let is_kept = text.is_some() && text == before.get(&name);
-            changed |= !is_kept;
-            if let Some(text) = text.filter(|_| !is_kept) {
+            if let Some(text) = text.filter(|_| text != before.get(&name)) {
                 member.value = Value::Written(encode(text));
             }
             text.is_some()
         });
-        self.changed |= changed;
         for (key, text) in after.iter().filter(|(key, _)| !before.contains_key(key)) {
             self.push_string(key, text);
         }
@@ -174,31 +202,31 @@ impl<'a> Object<'a> {
 
     /// Puts `inner` back under `key`; without effect if `inner` was not changed.
     pub fn set_object(&mut self, key: &str, inner: Object<'a>) {
-        if inner.changed {
+        if inner.is_changed() {
             self.put(key, Value::Inner(inner));
         }
     }
 
     /// Whether anything was set or removed.
     pub const fn is_changed(&self) -> bool {
-        self.changed
+        self.changed.is_some()
     }
 
     /// How long the object's text is in bytes, at most.
     pub fn longest(&self) -> usize {
         // For each member a colon and a comma, or the brackets.
-        let members = self.members.iter().map(|member| member.key.len().saturating_add(member.value.len()));
+        let members = self.all().iter().map(|member| member.key.text.len().saturating_add(member.value.len()));
         members.fold(2, |sum, length| sum.saturating_add(length).saturating_add(2))
     }
 
     /// Appends the object's text to `out`.
     pub fn write(&self, out: &mut String) {
         out.push('{');
-        for (at, member) in self.members.iter().enumerate() {
+        for (at, member) in self.all().iter().enumerate() {
             if at > 0 {
                 out.push(',');
             }
-            out.push_str(&member.key);
+            out.push_str(&member.key.text);
             out.push(':');
             match &member.value {
                 Value::Kept(value, _) => out.push_str(value.text()),
@@ -213,18 +241,25 @@ impl<'a> Object<'a> {
         Mismatch::new(expected, self.get(key).map_or("nothing", Json::kind)).within(key)
     }
 
-    fn kept(&self, key: &str) -> Option<(Json<'a>, Option<&Object<'a>>)> {
-        let member = self.members.iter().rev().find(|member| member.is(key))?;
+    fn all(&self) -> &[Member<'a>] {
+        self.changed.as_deref().unwrap_or(&self.came)
+    }
+
+    fn change(&mut self) -> &mut Vec<Member<'a>> {
+        self.changed.get_or_insert_with(|| self.came.to_vec())
+    }
+
+    fn kept(&self, key: &str) -> Option<(Json<'a>, &Cut<'a>)> {
+        let member = self.all().iter().rev().find(|member| member.key.is(key))?;
         match &member.value {
-            Value::Kept(value, cut) if !value.is_null() => Some((*value, cut.as_ref())),
+            Value::Kept(value, cut) if !value.is_null() => Some((*value, cut)),
             Value::Kept(..) | Value::Written(_) | Value::Inner(_) => None,
         }
     }
 
     fn put(&mut self, key: &str, value: Value<'a>) {
-        self.changed = true;
-        let members = Rc::make_mut(&mut self.members);
-        match members.iter_mut().rev().find(|member| member.is(key)) {
+        let members = self.change();
+        match members.iter_mut().rev().find(|member| member.key.is(key)) {
             Some(member) => member.value = value,
             None => members.push(Member::new(key, value)),
         }
@@ -250,27 +285,29 @@ impl Value<'_> {
 }
 
 impl<'a> Member<'a> {
-    /// A member as it came: `key` and `value` are JSON texts.
-    pub(crate) const fn kept(key: &'a str, is_plain: bool, value: &'a str, cut: Option<Object<'a>>) -> Self {
-        Self { key: Cow::Borrowed(key), is_plain, value: Value::Kept(Json::of(value), cut) }
+    /// A member as it came, with its value's JSON text.
+    pub(crate) const fn kept(key: Key<'a>, value: &'a str, cut: Cut<'a>) -> Self {
+        Self { key, value: Value::Kept(Json::of(value), cut) }
     }
 
     fn new(name: &str, value: Value<'a>) -> Self {
-        Self { key: Cow::Owned(encode(name)), is_plain: false, value }
+        Self { key: Key { text: Cow::Owned(encode(name)), is_plain: false }, value }
     }
+}
 
-    fn is(&self, name: &str) -> bool {
+impl<'a> Key<'a> {
+    pub(crate) fn is(&self, name: &str) -> bool {
         if self.is_plain {
-            self.key.len() == name.len().wrapping_add(2) && self.key.get(1..).is_some_and(|key| key.starts_with(name))
+            self.text.len() == name.len().wrapping_add(2) && self.text.get(1..).is_some_and(|key| key.starts_with(name))
         } else {
             self.name() == name
         }
     }
 
     fn name(&self) -> Cow<'a, str> {
-        match &self.key {
-            Cow::Borrowed(key) => Json::of(key).string().unwrap_or_default(),
-            Cow::Owned(key) => Cow::Owned(Json::of(key).string().unwrap_or_default().into_owned()),
+        match &self.text {
+            Cow::Borrowed(text) => Json::of(text).string().unwrap_or_default(),
+            Cow::Owned(text) => Cow::Owned(Json::of(text).string().unwrap_or_default().into_owned()),
         }
     }
 }
@@ -280,7 +317,8 @@ mod tests {
     use super::*;
 
     fn object(text: &str) -> Object<'_> {
-        const OUTLINE: Outline = Outline(&[("a", Outline(&[("b", Outline(&[]))])), ("d", Outline(&[]))]);
+        const OUTLINE: Outline =
+            Outline::Object(&[("a", Outline::Object(&[("b", Outline::FLAT)])), ("d", Outline::FLAT)]);
         Object::parse(text, &OUTLINE).unwrap()
     }
 
@@ -347,6 +385,30 @@ mod tests {
         inner.set_string("c", "\"");
         whole.set_object("a", inner);
         assert_eq!(whole.to_string(), r#"{"a":{"b":1,"c":"\""}}"#);
+    }
+
+    #[test]
+    fn a_list_is_the_same_whether_it_was_cut_on_the_way_or_not() {
+        const CUT: Outline = Outline::Object(&[("l", Outline::List), ("n", Outline::ListBy("name"))]);
+        let list = r#"[{"name":"a"}, 1, {"name":"\u0062","x":[{"name":"y"}]},{"n\u0061me":"c"},{"name":"x","name":"d"},
+            {"name":"x","name":3},{"name":null},{"Name":"x"},{},"name",null,["name"],{"name":"\ud800"},{"name":"e"}]"#;
+        let text = format!(r#"{{"l":{list},"n":{list},"o":{{"l":1}}}}"#);
+        let (cut, whole) = (Object::parse(&text, &CUT).unwrap(), Object::parse(&text, &Outline::FLAT).unwrap());
+        for key in ["l", "n"] {
+            assert_eq!(cut.list(key).unwrap(), whole.list(key).unwrap());
+            assert_eq!(cut.list_by(key, "name").unwrap(), whole.list_by(key, "name").unwrap());
+        }
+        let list = cut.list_by("n", "name").unwrap();
+        let names: Vec<Option<&str>> = list.iter().map(|element| element.name.as_deref()).collect();
+        let expected = ["a", "", "b", "c", "d", "", "", "", "", "", "", "", "", "e"]
+            .map(|name| Some(name).filter(|name| !name.is_empty()));
+        assert_eq!(names, expected);
+        let texts = cut.list("l").unwrap();
+        assert!(list.iter().map(|named| named.json).eq(texts.iter().map(|element| element.json)));
+        assert_eq!(texts.iter().filter(|element| element.object().is_ok()).count(), 10);
+        assert!(cut.list("x").unwrap().is_empty() && cut.list_by("x", "name").unwrap().is_empty());
+        assert_eq!(cut.list("o").unwrap_err().to_string(), "o: expected a list, found an object");
+        assert_eq!(cut.list_by("o", "name").unwrap_err().to_string(), "o: expected a list, found an object");
     }
 
     #[test]

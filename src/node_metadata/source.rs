@@ -76,11 +76,12 @@ fn field<'n>(path: &FieldPath, node: &'n Found<'_>) -> Option<Cow<'n, str>> {
 }
 
 fn element<'n>(list: Json<'n>, key: &str, wanted: &str) -> Option<Json<'n>> {
-    let has = |element: &Json<'n>| {
+    let list = list.list().ok()?;
+    let found = list.iter().find(|element| {
         let member = element.object().ok().and_then(|object| object.get(key));
         member.and_then(scalar).is_some_and(|value| value == wanted)
-    };
-    list.list().ok()?.into_iter().find(has)
+    });
+    found.map(|element| element.json)
 }
 
 /// The value as text, unless it is an object, a list or null.

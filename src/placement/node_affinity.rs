@@ -104,12 +104,7 @@ impl<'a> Expression<'a> {
     fn read(expression: &Object<'a>) -> Result<Self, Mismatch> {
         let key = expression.string("key")?;
         let operator = expression.string("operator")?;
-        let list = expression.read("values", Json::list)?.unwrap_or_default();
-        let values: Vec<Cow<'a, str>> = list
-            .into_iter()
-            .enumerate()
-            .map(|(at, value)| value.string().map_err(|mismatch| mismatch.within(&format!("values[{at}]"))))
-            .collect::<Result<_, _>>()?;
+        let values = expression.read("values", Json::strings)?.unwrap_or_default();
         let requirement = operator_of(&operator).and_then(|operator| {
             let values = values.iter().map(|value| value.clone().into_owned()).collect();
             Requirement::new(key.clone().into_owned(), operator, values).ok()

@@ -145,14 +145,16 @@ impl WrittenTerm<'_> {
 }
 
 fn read_terms<'a>(required: &Object<'a>) -> Result<Vec<WrittenTerm<'a>>, Mismatch> {
-    let list = required.read(TERMS, Json::list)?.unwrap_or_default();
-    let read = |(at, written): (usize, Json<'a>)| {
-        let object = if written.is_null() { Ok(Object::default()) } else { written.object() };
-        object
-            .and_then(|object| Term::read(&object).map(|term| WrittenTerm { written, object, term }))
-            .map_err(|mismatch| mismatch.within(&format!("{TERMS}[{at}]")))
-    };
-    list.into_iter().enumerate().map(read).collect()
+    let mut terms = Vec::new();
+    for (at, element) in required.list(TERMS)?.iter().enumerate() {
+        let object = if element.json.is_null() { Ok(Object::default()) } else { element.object() };
+        let term = object.and_then(|object| {
+            let term = Term::read(&object)?;
+            Ok(WrittenTerm { written: element.json, object, term })
+        });
+        terms.push(term.map_err(|mismatch| mismatch.within(&format!("{TERMS}[{at}]")))?);
+    }
+    Ok(terms)
 }
 
 fn within_required(mismatch: Mismatch) -> Mismatch {

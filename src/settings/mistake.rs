@@ -1,6 +1,7 @@
 //! A mistake in the settings, and where it is.
 
 use std::fmt;
+use std::rc::Rc;
 
 use json::{Json, Mismatch, Object};
 
@@ -73,11 +74,15 @@ pub(super) fn elements<'a, T>(
     object: &Object<'a>,
     block: &'static str,
     list: &'static str,
-    read: impl Fn(Json<'a>) -> Result<T, Mismatch>,
+    read: impl Fn(&json::Element<'a>) -> Result<T, Mismatch>,
     mistakes: &mut Vec<Mistake>,
 ) -> Vec<(Element, T)> {
     let mut elements = Vec::new();
-    for (at, element) in field(object, &block, list, Json::list, mistakes).unwrap_or_default().into_iter().enumerate() {
+    let found = object.list(list).unwrap_or_else(|mismatch| {
+        mistakes.push(Mistake::of(&block, mismatch));
+        Rc::default()
+    });
+    for (at, element) in found.iter().enumerate() {
         let place = Element { block, list, at };
         match read(element) {
             Ok(element) => elements.push((place, element)),

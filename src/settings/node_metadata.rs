@@ -79,12 +79,12 @@ impl NodeMetadata {
             mistakes.push(mistake);
             false
         });
-        if block.get(PROPAGATE).is_some_and(Json::is_empty_list) {
+        if block.get(PROPAGATE).is_some() && block.list(PROPAGATE).is_ok_and(|list| list.is_empty()) {
             mistakes.push(Mistake::new(&format_args!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
         }
         let mut propagate = Vec::new();
         let mut targets = BTreeSet::new();
-        for (place, entry) in elements(block, BLOCK, PROPAGATE, Json::object, mistakes) {
+        for (place, entry) in elements(block, BLOCK, PROPAGATE, json::Element::object, mistakes) {
             let before = mistakes.len();
             let entry = Propagate::read(&entry, &place, mistakes);
             for (kind, pattern) in entry.iter().flat_map(|entry| &entry.targets) {

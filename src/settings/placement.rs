@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use json::{Json, Mismatch, Object};
+use json::{Json, Object};
 
 use super::choice::Choice;
 use super::mistake::Element;
@@ -74,10 +74,7 @@ struct Entry<'a> {
 impl<'a> PodNodeSelector<'a> {
     /// The block `podNodeSelector`, for `namespace`.
     pub(super) fn full(block: Object<'a>, namespace: &str) -> Result<Self, Mistake> {
-        let entry = match block.get(NAMESPACES) {
-            Some(list) => find_entry(list, namespace)?,
-            None => None,
-        };
+        let entry = find_entry(&block, namespace)?;
         Ok(Self { dialect: Dialect::Full, block, namespace: namespace.to_owned(), entry })
     }
 
@@ -123,9 +120,7 @@ impl<'a> PodNodeSelector<'a> {
         let list = self.block.get(ANNOTATIONS).filter(|_| self.dialect == Dialect::Full);
         list.map_or_else(
             || Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]),
-            |list| {
-                annotation_keys(list).map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{ANNOTATIONS}"), mismatch))
-            },
+            |list| list.strings().map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{ANNOTATIONS}"), mismatch)),
         )
     }
 
@@ -191,31 +186,21 @@ pub(super) fn demand(dialect: Dialect, text: Json<'_>, path: String) -> Result<D
     }
 }
 
-pub(super) fn annotation_keys(list: Json<'_>) -> Result<Vec<Cow<'_, str>>, Mismatch> {
-    let strings = list.list()?;
-    strings
-        .into_iter()
-        .enumerate()
-        .map(|(at, key)| key.string().map_err(|mismatch| mismatch.within(&format!("[{at}]"))))
-        .collect()
-}
-
 /// The first entry whose name matches `namespace`. Entries that are none can't match.
-fn find_entry<'a>(list: Json<'a>, namespace: &str) -> Result<Option<Entry<'a>>, Mistake> {
-    let entries =
-        list.each_object().map_err(|mismatch| Mistake::of(&format_args!("{BLOCK}.{NAMESPACES}"), mismatch))?;
-    for (at, entry) in entries.enumerate() {
-        if let Ok(fields) = entry
-            && names(&fields, namespace)
-        {
-            return Ok(Some(Entry { place: Element { block: BLOCK, list: NAMESPACES, at }, fields }));
+fn find_entry<'a>(block: &Object<'a>, namespace: &str) -> Result<Option<Entry<'a>>, Mistake> {
+    let entries = block.list_by(NAMESPACES, NAME).map_err(|mismatch| Mistake::of(&BLOCK, mismatch))?;
+    for (at, entry) in entries.iter().enumerate() {
+        if entry.name.as_ref().is_some_and(|name| names(name, namespace)) {
+            let place = Element { block: BLOCK, list: NAMESPACES, at };
+            let fields = entry.json.object().map_err(|mismatch| Mistake::of(&place, mismatch))?;
+            return Ok(Some(Entry { place, fields }));
         }
     }
     Ok(None)
 }
 
-fn names(entry: &Object<'_>, namespace: &str) -> bool {
-    let name = entry.string(NAME).unwrap_or_default();
+/// Whether `name`, of an entry, is that of `namespace`, or its beginning and `*`.
+fn names(name: &str, namespace: &str) -> bool {
     match name.strip_suffix('*') {
         Some(prefix) => namespace.starts_with(prefix),
         None => !name.is_empty() && name == namespace,

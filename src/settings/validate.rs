@@ -87,7 +87,7 @@ fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
     });
 
     let mut names = BTreeSet::new();
-    for (place, entry) in elements(block, BLOCK, NAMESPACES, Json::object, mistakes) {
+    for (place, entry) in elements(block, BLOCK, NAMESPACES, json::Element::object, mistakes) {
         unknown_fields(&entry, &place, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
         check_name(&entry, place, &mut names, mistakes);
         check_selectors(&entry, place, on_node_affinity, mistakes);
@@ -95,7 +95,7 @@ fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
 }
 
 fn check_annotations(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
-    for (place, key) in elements(block, BLOCK, ANNOTATIONS, Json::string, mistakes) {
+    for (place, key) in elements(block, BLOCK, ANNOTATIONS, |key| key.json.string(), mistakes) {
         if let Err(problem) = TargetKind::Annotation.check(&key) {
             mistakes.push(Mistake::new(&place, &problem));
         }
