@@ -9,8 +9,8 @@ SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Ca
 # Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
 # request, spends a quarter of its time on that.
 MEMORY := -Clink-arg=--initial-memory=2097152
-# Compiled for speed as it is, the module would be a tenth larger, and no faster.
-INLINING := -Cllvm-args=-inline-threshold=100
+# With the usual limit of inlining the module would be a tenth larger, slower to compile, and no faster.
+INLINING := -Cllvm-args=-inline-threshold=50
 # Panic messages name source files. With this, those of dependencies are named the same on every machine.
 NAMES := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry
 export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(NAMES)

@@ -1,9 +1,9 @@
-//! Times of every case for every contender, one after the other, so that a machine that slows down slows all alike.
+//! Times of every case for every contender, each in turns with the same small evaluation of the floor.
 
 use std::{hint::black_box, time::Duration};
 
 use anyhow::Result;
-use bench::{Case, Contender, cases, contender, measured};
+use bench::{Case, Contender, Turns, cases, contender, measured};
 use criterion::Criterion;
 use e2e_tests::{Metadata, Policy};
 
@@ -12,39 +12,45 @@ fn main() -> Result<()> {
     let mut criterion = Criterion::default()
         .output_directory(&measured::folder())
         .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_millis(700))
         .sample_size(50)
         .nresamples(5_000)
         .without_plots()
         .configure_from_args();
-    compile(&mut criterion, &contenders);
+    let mut turns = Turns::with(&contenders, cases::smallest())?;
+    compile(&mut criterion, &contenders, &mut turns)?;
     for case in cases::all() {
-        evaluate(&mut criterion, &contenders, &case)?;
+        evaluate(&mut criterion, &contenders, &case, &mut turns)?;
     }
+    turns.finish()?;
     criterion.final_summary();
     Ok(())
 }
 
-fn evaluate(criterion: &mut Criterion, contenders: &[Contender], case: &Case) -> Result<()> {
-    let mut group = criterion.benchmark_group(case.to_string());
+fn evaluate(criterion: &mut Criterion, contenders: &[Contender], case: &Case, turns: &mut Turns<'_>) -> Result<()> {
+    let name = case.to_string();
+    let mut group = criterion.benchmark_group(&name);
     for contender in contenders {
         if case.family.is_growth() && contender.name == contender::TWIN {
             continue;
         }
         case.check(contender)?;
-        group.bench_function(contender.name, |bencher| bencher.iter(|| case.evaluate(black_box(&contender.policy))));
+        let run = || drop(black_box(case.evaluate(black_box(&contender.policy))));
+        group.bench_function(contender.name, |bencher| bencher.iter_custom(|runs| turns.sample(runs, run)));
+        turns.keep(&name, contender.name)?;
     }
     group.finish();
     Ok(())
 }
 
-fn compile(criterion: &mut Criterion, contenders: &[Contender]) {
+fn compile(criterion: &mut Criterion, contenders: &[Contender], turns: &mut Turns<'_>) -> Result<()> {
     let mut group = criterion.benchmark_group(measured::COMPILE);
     group.sample_size(10);
     for contender in contenders {
-        group.bench_function(contender.name, |bencher| {
-            bencher.iter(|| Policy::from_bytes(black_box(&contender.bytes), Metadata::default(), None));
-        });
+        let run = || drop(black_box(Policy::from_bytes(black_box(&contender.bytes), Metadata::default(), None)));
+        group.bench_function(contender.name, |bencher| bencher.iter_custom(|runs| turns.sample(runs, run)));
+        turns.keep(measured::COMPILE, contender.name)?;
     }
     group.finish();
+    Ok(())
 }

@@ -13,6 +13,11 @@ const ENTRIES: [usize; 3] = [1, 3, 20];
 const NODES: [usize; 4] = [2 * KB, 8 * KB, 24 * KB, 60 * KB];
 const NAMESPACES: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
+/// The smallest that the tables show.
+pub fn smallest() -> Case {
+    Case::validate(Family::Injected, PODS[0], &pod(PODS[0]), &json!({"podNodeSelector": {}}))
+}
+
 /// Everything that the tables show.
 pub fn all() -> Vec<Case> {
     let placement = json!({"podNodeSelector": {}});

@@ -13,10 +13,12 @@ pub mod memory;
 pub mod objects;
 pub mod plot;
 pub mod report;
+pub mod turns;
 
 pub use case::{Case, Family};
 pub use contender::Contender;
 pub use measured::Measured;
+pub use turns::Turns;
 
 /// As Kubernetes counts: `Ki`.
 pub const KB: usize = 1024;

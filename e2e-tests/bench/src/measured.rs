@@ -1,18 +1,17 @@
 //! Everything that was measured, in one place.
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use e2e_tests::Lookup;
-use serde_json::Value;
 
 use crate::{
     Case, Contender, Family, cases,
     contender::{FLOOR, POLICY, TWIN},
-    memory,
+    memory, turns,
 };
 
 pub struct Measured {
@@ -51,7 +50,7 @@ impl Costs {
 }
 
 impl Measured {
-    /// Reads what criterion measured, and measures the memory.
+    /// Reads the times, and measures the memory.
     pub fn collect(contenders: &[Contender; 3]) -> Result<Self> {
         let [floor, policy, twin] = contenders;
         let rows = cases::all().into_iter().map(|case| {
@@ -89,7 +88,7 @@ impl Measured {
 /// What criterion calls the compilation of the modules.
 pub const COMPILE: &str = "compile";
 
-/// Where criterion leaves its estimates.
+/// Where criterion leaves its estimates, and [`turns`] the times.
 pub fn folder() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("criterion")
 }
@@ -100,19 +99,12 @@ pub fn root() -> PathBuf {
 
 fn times(case: &str, compared: bool) -> Result<Costs> {
     Ok(Costs {
-        floor: median(case, FLOOR)?,
-        policy: median(case, POLICY)?,
-        twin: compared.then(|| median(case, TWIN)).transpose()?,
+        floor: turns::kept(case, FLOOR)?,
+        policy: turns::kept(case, POLICY)?,
+        twin: compared.then(|| turns::kept(case, TWIN)).transpose()?,
     })
 }
 
-/// Nanoseconds.
-fn median(case: &str, contender: &str) -> Result<f64> {
-    let file = folder().join(case).join(contender).join("new/estimates.json");
-    let text = fs::read(&file).with_context(|| format!("{} is missing: `make bench` makes it", file.display()))?;
-    let estimates: Value = serde_json::from_slice(&text)?;
-    estimates["median"]["point_estimate"].as_f64().with_context(|| format!("{} has no median", file.display()))
-}
 pub fn as_f64(count: usize) -> f64 {
     count as f64
 }
