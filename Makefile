@@ -9,8 +9,8 @@ SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Ca
 # Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
 # request, spends a quarter of its time on that.
 MEMORY := -Clink-arg=--initial-memory=2097152
-# With the usual limit of inlining the module would be a tenth larger, slower to compile, and no faster.
-INLINING := -Cllvm-args=-inline-threshold=50
+# With the usual limit of inlining the module would be a twentieth larger and no faster; with half of this, slower.
+INLINING := -Cllvm-args=-inline-threshold=100
 # Panic messages name source files. With this, those of dependencies are named the same on every machine.
 NAMES := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry
 export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(NAMES)
@@ -32,7 +32,7 @@ floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock Makefile
 	cargo build --release --locked --target $(TARGET) -p floor
 	cp $(MODULES)/floor.wasm $@
 
-typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock
+typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock Makefile
 	cargo build --release --locked --target $(TARGET) -p typed-twin
 	cp $(MODULES)/typed_twin.wasm $@
 

@@ -16,10 +16,13 @@ const NODES_GROUP: &str = "system:nodes";
 
 /// What of the payload is cut in one pass.
 const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", SETTINGS)]);
-const REQUEST: Outline = Outline::Object(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline::FLAT)]);
+const REQUEST: Outline =
+    Outline::Object(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline::FLAT), ("userInfo", USER_INFO)]);
+const USER_INFO: Outline = Outline::Object(&[("groups", Outline::List)]);
 const OBJECT: Outline = Outline::Object(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline::FLAT)]);
 const METADATA: Outline = Outline::Object(&[("annotations", Outline::FLAT), ("labels", Outline::FLAT)]);
-const SPEC: Outline = Outline::Object(&[("template", OF_PODS), ("jobTemplate", OF_JOBS)]);
+const SPEC: Outline =
+    Outline::Object(&[("nodeSelector", Outline::FLAT), ("template", OF_PODS), ("jobTemplate", OF_JOBS)]);
 const OF_JOBS: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", OF_PODS)]))]);
 const OF_PODS: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
 const SETTINGS: Outline = Outline::Object(&[
