@@ -254,6 +254,40 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_read_as_what_it_is() {
+        for (text, kind) in [
+            ("{}", "an object"),
+            ("[]", "a list"),
+            (r#""""#, "a string"),
+            ("true", "a boolean"),
+            ("false", "a boolean"),
+            ("null", "null"),
+            ("0", "a number"),
+            ("-1", "a number"),
+        ] {
+            let json = Json::parse(text).unwrap();
+            assert_eq!(json.kind(), kind);
+            assert_eq!(json.object().is_ok(), kind == "an object");
+            assert_eq!(json.list().is_ok(), kind == "a list");
+            assert_eq!(json.string().is_ok(), kind == "a string");
+            assert_eq!(json.boolean().is_ok(), kind == "a boolean");
+            assert_eq!(json.boolean().unwrap_or_default(), text == "true");
+            assert_eq!(json.is_null(), kind == "null");
+        }
+    }
+
+    #[test]
+    fn lists_of_strings_and_of_objects_are_read_whole() {
+        let list = |text| Json::parse(text).unwrap();
+        assert_eq!(list(r#"["a","\u0062",""]"#).strings().unwrap(), ["a", "b", ""]);
+        assert_eq!(list(r#"["a",1]"#).strings().unwrap_err().to_string(), "[1]: expected a string, found a number");
+        let objects = list(r#"[{},{"a":true}]"#).objects().unwrap();
+        let read: Vec<bool> = objects.iter().map(|object| object.get("a").is_some()).collect();
+        assert_eq!(read, [false, true]);
+        assert_eq!(list("[{},[]]").objects().unwrap_err().to_string(), "[1]: expected an object, found a list");
+    }
+
+    #[test]
     fn a_mismatch_says_where_and_what() {
         let whole = Json::of(r#"{"spec":{"nodeSelector":{"a":1}}}"#).object().unwrap();
         let spec = whole.object("spec").unwrap().unwrap();

@@ -334,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn its_length_is_known_before_it_is_written() {
+        let mut whole = object(r#"{"a":{"b":{"c":1}},"d":{},"e":"ü"}"#);
+        // With a comma after the last member too.
+        assert_eq!(whole.longest(), whole.to_string().len() + 1);
+        let mut inner = whole.object("a").unwrap().unwrap();
+        inner.set_string("f", "\"");
+        whole.set_object("a", inner);
+        whole.set("g", "[7]".into());
+        assert_eq!(whole.longest(), whole.to_string().len() + 2);
+        assert_eq!(Object::default().longest(), 2);
+    }
+
+    #[test]
     fn an_escaped_key_is_found() {
         let mut whole = object(r#"{"\u0061b":1,"c":2}"#);
         assert_eq!(whole.get("ab").map(Json::text), Some("1"));

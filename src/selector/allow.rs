@@ -35,7 +35,7 @@ impl Allowance {
         }
         match expression.operator().as_set() {
             Operator::In => expression.values().iter().all(|value| self.allows_value(key, value)),
-            Operator::DoesNotExist => self.names_and_all(key, |own| own.operator() == Operator::DoesNotExist),
+            Operator::DoesNotExist => false,
             _ => self.allows_any_value(key),
         }
     }

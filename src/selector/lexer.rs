@@ -40,7 +40,7 @@ pub(super) fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     };
     let literal = word_text.get(..length).unwrap_or_default();
     let mut end = at.saturating_add(length);
-    if length > 0 && text.as_bytes().get(end) == Some(&0) {
+    if text.as_bytes().get(end) == Some(&0) {
         end = end.saturating_add(1);
     }
     (Word { token, text: literal, at }, end)
