@@ -110,6 +110,8 @@ mod tests {
         assert_eq!(pairs(&map), [("a", "4"), ("b", "5")]);
         assert_eq!((map.get("a"), map.get("b"), map.get("c")), (Some("4"), Some("5"), None));
         assert!(map.contains_key("a") && !map.contains_key("") && !map.is_empty());
+        assert_eq!(pairs(&self::map(&[("c", "1"), ("b", "2"), ("a", "3")])), [("a", "3"), ("b", "2"), ("c", "1")]);
+        assert_eq!(pairs(&self::map(&[("a", "1"), ("a", "2"), ("b", "3")])), [("a", "2"), ("b", "3")]);
     }
 
     #[test]
