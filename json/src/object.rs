@@ -91,6 +91,16 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The elements of the list under `key`, each with the string that it has under `by`. An [`Outline`] that cuts
+    /// the list must name the same.
+    pub fn list_by(&self, key: &str, by: &'static str) -> Result<Rc<[Named<'a>]>, Mismatch> {
+        match self.kept(key) {
+            Some((_, Cut::ListBy(elements))) => Ok(elements.clone()),
+            Some((value, _)) => value.list_by(by).map_err(|mismatch| mismatch.within(key)),
+            None => Ok(Rc::default()),
+        }
+    }
+
     /// The object at the end of `path`, if there is one.
     pub fn descend(&self, path: &[&str]) -> Result<Option<Object<'a>>, Mismatch> {
         let Some((first, rest)) = path.split_first() else {
@@ -114,15 +124,6 @@ impl<'a> Object<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The elements of the list under `key`, each with the string that it has under `by`.
-    pub fn list_by(&self, key: &str, by: &'static str) -> Result<Rc<[Named<'a>]>, Mismatch> {
-        match self.kept(key) {
-            Some((_, Cut::ListBy(elements))) => Ok(elements.clone()),
-            Some((value, _)) => value.list_by(by).map_err(|mismatch| mismatch.within(key)),
-            None => Ok(Rc::default()),
-        }
     }
 
     /// The string under `key`; absent is empty, as in Go.
