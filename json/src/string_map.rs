@@ -112,6 +112,7 @@ mod tests {
         assert!(map.contains_key("a") && !map.contains_key("") && !map.is_empty());
         assert_eq!(pairs(&self::map(&[("c", "1"), ("b", "2"), ("a", "3")])), [("a", "3"), ("b", "2"), ("c", "1")]);
         assert_eq!(pairs(&self::map(&[("a", "1"), ("a", "2"), ("b", "3")])), [("a", "2"), ("b", "3")]);
+        assert_eq!(pairs(&self::map(&[("a", "1"), ("a", "2")])), [("a", "2")]);
     }
 
     #[test]
