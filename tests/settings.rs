@@ -57,6 +57,7 @@ fn propagate(entry: &Value) -> String {
 #[case::empty_selectors(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "requiredNodeSelector": "", "defaultNodeSelector": "", "allowedNodeSelector": ""}]}}))]
 #[case::no_annotations(json!({"podNodeSelector": {"namespaceAnnotations": []}}))]
 #[case::a_required_set_that_is_ignored_by_the_whitelist(json!({"podNodeSelector": {"onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "e"}]}}))]
+#[case::a_required_part_of_what_is_allowed(json!({"podNodeSelector": {"namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c,d,e)"}]}}))]
 #[case::a_cluster_default_that_a_whitelist_forbids(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=b", "namespaces": [{"name": "a", "allowedNodeSelector": "c=d"}]}}))]
 #[case::one_target_for_each_kind(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "podAnnotation": "x.io/a"}, {"nodeLabel": "b", "podLabel": "x.io/a"}]}}))]
 #[case::an_annotation_with_capitals_in_its_prefix(json!({"nodeMetadata": {"propagate": [{"nodeAnnotation": "Example.com/a"}]}}))]
