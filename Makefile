@@ -97,7 +97,7 @@ e2e-cluster: | bats kubectl jq
 MUTANTS ?=
 .PHONY: mutants
 mutants: | cargo-mutants
-	CARGO_PROFILE_DEV_DEBUG=none cargo mutants $(MUTANTS)
+	CARGO_PROFILE_DEV_DEBUG=none cargo mutants --workspace $(MUTANTS)
 
 .PHONY: clean
 clean:
