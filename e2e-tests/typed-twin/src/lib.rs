@@ -9,12 +9,20 @@ mod metadata;
 mod placement;
 mod settings;
 
-use k8s_openapi::api::{
-    apps::v1::Deployment,
-    core::v1::{Binding, Namespace, Pod},
+use std::collections::BTreeSet;
+
+use k8s_openapi::{
+    Resource,
+    api::{
+        apps::v1::Deployment,
+        core::v1::{Binding, Namespace, Pod},
+    },
 };
 use kubewarden_policy_sdk::{
-    accept_request, mutate_request, protocol_version_guest, reject_request, request::ValidationRequest,
+    accept_request,
+    host_capabilities::kubernetes::{GetResourceRequest, get_resource},
+    mutate_request, protocol_version_guest, reject_request,
+    request::ValidationRequest,
     validate_settings,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -57,4 +65,17 @@ where
         Ok(false) => accept_request(),
         Err(reason) => reject_request(Some(reason), Some(403), None, None),
     }
+}
+
+/// Reads one field of an object of the cluster, which has no namespace.
+fn look_up<T: Resource + DeserializeOwned + Clone>(name: &str, field: &str) -> Result<T, String> {
+    let request = GetResourceRequest {
+        api_version: T::API_VERSION.to_owned(),
+        kind: T::KIND.to_owned(),
+        name: name.to_owned(),
+        namespace: None,
+        disable_cache: false,
+        field_masks: Some(BTreeSet::from([field.to_owned()])),
+    };
+    get_resource(&request).map_err(|error| error.to_string())
 }

@@ -1,15 +1,12 @@
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::core::v1::{Binding, Node};
-use kubewarden_policy_sdk::host_capabilities::kubernetes::{GetResourceRequest, get_resource};
 
-use crate::{Outcome, settings::Settings};
+use crate::{Outcome, look_up, settings::Settings};
 
 /// Writes the Node's labels onto the Binding.
 pub fn propagate(binding: &mut Binding, settings: &Settings) -> Outcome {
     let Some(wanted) = &settings.node_metadata else { return Ok(false) };
     let Some(name) = binding.target.name.as_deref() else { return Ok(false) };
-    let node = read(name)?;
+    let node: Node = look_up(name, "metadata.labels")?;
     let node_labels = node.metadata.labels.unwrap_or_default();
     let mut changed = false;
     for entry in &wanted.propagate {
@@ -25,16 +22,4 @@ pub fn propagate(binding: &mut Binding, settings: &Settings) -> Outcome {
         }
     }
     Ok(changed)
-}
-
-fn read(node: &str) -> Result<Node, String> {
-    let request = GetResourceRequest {
-        api_version: "v1".to_owned(),
-        kind: "Node".to_owned(),
-        name: node.to_owned(),
-        namespace: None,
-        disable_cache: false,
-        field_masks: Some(BTreeSet::from(["metadata.labels".to_owned()])),
-    };
-    get_resource(&request).map_err(|error| error.to_string())
 }

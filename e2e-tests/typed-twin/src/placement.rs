@@ -1,13 +1,10 @@
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::{
     apps::v1::Deployment,
     core::v1::{Namespace, Pod, PodSpec},
 };
-use kubewarden_policy_sdk::host_capabilities::kubernetes::{GetResourceRequest, get_resource};
 
 use crate::{
-    Outcome,
+    Outcome, look_up,
     settings::{Pairs, Settings, pairs},
 };
 
@@ -51,7 +48,7 @@ fn namespace_selector(namespace: &str, settings: &Settings) -> Result<Option<Pai
         .and_then(|rule| rule.default_node_selector.as_deref())
         .or(placement.cluster_default_node_selector.as_deref());
     let mut selector = required.map_or(Ok(Pairs::new()), pairs)?;
-    let object = read(namespace)?;
+    let object = look_up(namespace, "metadata.annotations")?;
     selector.extend(match annotated(&object, settings)? {
         Some(annotated) => annotated,
         None => default.map_or(Ok(Pairs::new()), pairs)?,
@@ -67,16 +64,4 @@ fn annotated(namespace: &Namespace, settings: &Settings) -> Result<Option<Pairs>
         found.get_or_insert_default().extend(pairs(text)?);
     }
     Ok(found)
-}
-
-fn read(namespace: &str) -> Result<Namespace, String> {
-    let request = GetResourceRequest {
-        api_version: "v1".to_owned(),
-        kind: "Namespace".to_owned(),
-        name: namespace.to_owned(),
-        namespace: None,
-        disable_cache: false,
-        field_masks: Some(BTreeSet::from(["metadata.annotations".to_owned()])),
-    };
-    get_resource(&request).map_err(|error| error.to_string())
 }
