@@ -15,7 +15,7 @@ use crate::settings::Settings;
 const NODES_GROUP: &str = "system:nodes";
 
 /// What of the payload is cut in one pass.
-const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", SETTINGS)]);
+const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", Settings::OUTLINE)]);
 const REQUEST: Outline =
     Outline::Object(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline::FLAT), ("userInfo", USER_INFO)]);
 const USER_INFO: Outline = Outline::Object(&[("groups", Outline::List)]);
@@ -25,10 +25,6 @@ const SPEC: Outline =
     Outline::Object(&[("nodeSelector", Outline::FLAT), ("template", OF_PODS), ("jobTemplate", OF_JOBS)]);
 const OF_JOBS: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", OF_PODS)]))]);
 const OF_PODS: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
-const SETTINGS: Outline = Outline::Object(&[
-    ("podNodeSelector", Outline::Object(&[("namespaces", Outline::ListBy("name"))])),
-    ("nodeMetadata", Outline::Object(&[("propagate", Outline::List)])),
-]);
 
 /// An AdmissionReview's request.
 #[derive(Debug)]

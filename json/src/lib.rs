@@ -128,22 +128,23 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// What `read` makes of each element, if this is a list.
+    pub fn each<T>(self, read: impl Fn(&Element<'a>) -> Result<T, Mismatch>) -> Result<Vec<T>, Mismatch> {
+        let mut all = Vec::new();
+        for (at, element) in self.list()?.iter().enumerate() {
+            all.push(read(element).map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
+        }
+        Ok(all)
+    }
+
     /// The elements, if this is a list of objects.
     pub fn objects(self) -> Result<Vec<Object<'a>>, Mismatch> {
-        let mut objects = Vec::new();
-        for (at, element) in self.list()?.iter().enumerate() {
-            objects.push(element.object().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
-        }
-        Ok(objects)
+        self.each(Element::object)
     }
 
     /// The elements, if this is a list of strings.
     pub fn strings(self) -> Result<Vec<Cow<'a, str>>, Mismatch> {
-        let mut strings = Vec::new();
-        for (at, element) in self.list()?.iter().enumerate() {
-            strings.push(element.json.string().map_err(|mismatch| mismatch.within(&format!("[{at}]")))?);
-        }
-        Ok(strings)
+        self.each(|element| element.json.string())
     }
 
     /// The characters, if this is a string; copied only if some were escaped.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use json::{Json, Mismatch, Object, StringMap};
+use json::{Element, Json, Mismatch, Object, StringMap};
 
 use super::namespace_selector::Demanded;
 use super::node_affinity::Term;
@@ -145,16 +145,12 @@ impl WrittenTerm<'_> {
 }
 
 fn read_terms<'a>(required: &Object<'a>) -> Result<Vec<WrittenTerm<'a>>, Mismatch> {
-    let mut terms = Vec::new();
-    for (at, element) in required.list(TERMS)?.iter().enumerate() {
-        let object = if element.json.is_null() { Ok(Object::default()) } else { element.object() };
-        let term = object.and_then(|object| {
-            let term = Term::read(&object)?;
-            Ok(WrittenTerm { written: element.json, object, term })
-        });
-        terms.push(term.map_err(|mismatch| mismatch.within(&format!("{TERMS}[{at}]")))?);
-    }
-    Ok(terms)
+    let read = |element: &Element<'a>| {
+        let object = if element.json.is_null() { Object::default() } else { element.object()? };
+        let term = Term::read(&object)?;
+        Ok(WrittenTerm { written: element.json, object, term })
+    };
+    Ok(required.read(TERMS, |list| list.each(read))?.unwrap_or_default())
 }
 
 fn within_required(mismatch: Mismatch) -> Mismatch {

@@ -28,7 +28,7 @@ pub(super) enum Token {
 
 /// The next word of `text` at or after byte `from`, and the byte where the one after it may begin.
 ///
-/// A NUL byte ends the text where a word would begin, and a word that it stands in; the latter swallows it.
+/// A NUL byte ends the text where a word would begin, and a word that it stands in. It is swallowed.
 pub(super) fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     let rest = text.get(from..).unwrap_or_default();
     let word_text = rest.trim_start_matches(is_space);

@@ -11,7 +11,7 @@ mod node_metadata;
 mod placement;
 mod validate;
 
-use json::Object;
+use json::{Object, Outline};
 
 pub use choice::{OnBindings, OnDaemonSets, OnLookupFailure, OnNamespaces, OnNodeAffinity, OnNodeName, OnWorkloads};
 pub use field_path::{FieldPath, Step};
@@ -26,6 +26,12 @@ pub use validate::mistakes;
 pub struct Settings<'a>(Object<'a>);
 
 impl<'a> Settings<'a> {
+    /// What of the settings is cut while the request is read.
+    pub const OUTLINE: Outline = Outline::Object(&[
+        (placement::BLOCK, Outline::Object(&[(placement::NAMESPACES, Outline::ListBy(placement::NAME))])),
+        (node_metadata::BLOCK, Outline::Object(&[(node_metadata::PROPAGATE, Outline::List)])),
+    ]);
+
     /// The settings in `object`.
     pub const fn of(object: Object<'a>) -> Self {
         Self(object)

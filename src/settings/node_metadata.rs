@@ -13,7 +13,7 @@ use crate::text::quote;
 
 pub(super) const BLOCK: &str = "nodeMetadata";
 
-const PROPAGATE: &str = "propagate";
+pub(super) const PROPAGATE: &str = "propagate";
 const PROTECT: &str = "protect";
 const NODE_LABEL: &str = "nodeLabel";
 const NODE_ANNOTATION: &str = "nodeAnnotation";
@@ -79,12 +79,14 @@ impl NodeMetadata {
             mistakes.push(mistake);
             false
         });
-        if block.get(PROPAGATE).is_some() && block.list(PROPAGATE).is_ok_and(|list| list.is_empty()) {
+        let before = mistakes.len();
+        let entries = elements(block, BLOCK, PROPAGATE, json::Element::object, mistakes);
+        if block.get(PROPAGATE).is_some() && entries.is_empty() && mistakes.len() == before {
             mistakes.push(Mistake::new(&format_args!("{BLOCK}.{PROPAGATE}"), "expected at least one entry"));
         }
         let mut propagate = Vec::new();
         let mut targets = BTreeSet::new();
-        for (place, entry) in elements(block, BLOCK, PROPAGATE, json::Element::object, mistakes) {
+        for (place, entry) in entries {
             let before = mistakes.len();
             let entry = Propagate::read(&entry, &place, mistakes);
             for (kind, pattern) in entry.iter().flat_map(|entry| &entry.targets) {
