@@ -7,43 +7,71 @@ use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 
 use crate::decision::Decision;
-use crate::text::{first_line, mentions, quote};
+use crate::selector::syntax;
+use crate::text::{first_line, mentions, quote, shorten};
 
 /// The host's words for a resource that does not exist.
 const NOT_FOUND: &str = "Cannot find v1/";
 
-/// What can be looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `v1/Namespace`
-    Namespace,
-    /// `v1/Node`
-    Node,
-}
-
-impl Kind {
-    /// `v1` of all kinds here.
-    pub const API_VERSION: &'static str = Node::API_VERSION;
-
-    /// As Kubernetes spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Namespace => Namespace::KIND,
-            Self::Node => Node::KIND,
-        }
-    }
-}
-
 /// Reads objects of the cluster, which have no namespace.
+///
+/// The host pastes a name into the URL of the API server. So nothing is looked up but what can be a name.
 pub trait Cluster {
-    /// The object's JSON text, of which the fields named by `masks` are needed.
+    /// The JSON text of a Namespace, of which the fields named by `masks` are needed.
     ///
     /// # Errors
     /// The host's words.
-    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String>;
+    fn namespace(&self, name: &NamespaceName, masks: &BTreeSet<String>) -> Result<String, String>;
+
+    /// The JSON text of a Node, of which the fields named by `masks` are needed.
+    ///
+    /// # Errors
+    /// The host's words.
+    fn node(&self, name: &NodeName, masks: &BTreeSet<String>) -> Result<String, String>;
 
     /// Takes note of a look-up that failed.
     fn note(&self, failure: &str);
+}
+
+/// The API version of all that is looked up.
+pub const API_VERSION: &str = Node::API_VERSION;
+
+/// The kind of a Namespace, as Kubernetes spells it.
+pub const NAMESPACE: &str = Namespace::KIND;
+
+/// The kind of a Node, as Kubernetes spells it.
+pub const NODE: &str = Node::KIND;
+
+/// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeName(String);
+
+impl NodeName {
+    /// `name` as the name of a Node; nothing, if no Node can have it.
+    pub fn new(name: &str) -> Option<Self> {
+        syntax::is_subdomain(name).then(|| Self(name.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A name that a Namespace can have: an RFC 1123 label (`ValidateNamespaceName`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceName(String);
+
+impl NamespaceName {
+    /// `name` as the name of a Namespace; nothing, if no Namespace can have it.
+    pub fn new(name: &str) -> Option<Self> {
+        syntax::is_dns_label(name).then(|| Self(name.to_owned()))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// Why an object could not be read.
@@ -67,7 +95,7 @@ impl LookupError {
 /// The text of an object that was looked up.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    kind: Kind,
+    kind: &'static str,
     name: String,
     text: String,
 }
@@ -87,27 +115,38 @@ pub const ANNOTATIONS: &str = "metadata.annotations";
 /// # Errors
 /// There is none, or it can't be read.
 pub fn look_up_namespace(cluster: &impl Cluster, name: &str) -> Result<Answer, LookupError> {
+    let Some(possible) = NamespaceName::new(name) else {
+        return Err(failed(cluster, NAMESPACE, name, "no Namespace can have this name"));
+    };
     let mut masks = BTreeSet::new();
     masks.insert(ANNOTATIONS.to_owned());
-    look_up(cluster, Kind::Namespace, name, &masks)
+    answer(cluster, NAMESPACE, name, cluster.namespace(&possible, &masks))
 }
 
 /// Looks a Node up, for the fields that `masks` name.
 ///
 /// # Errors
 /// There is none, or it can't be read.
-pub fn look_up_node(cluster: &impl Cluster, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
-    look_up(cluster, Kind::Node, name, masks)
+pub fn look_up_node(cluster: &impl Cluster, name: &NodeName, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
+    answer(cluster, NODE, name.as_str(), cluster.node(name, masks))
 }
 
-fn look_up(cluster: &impl Cluster, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
-    let answer = cluster.get(kind, name, masks).map_err(|error| {
-        let reason = first_line(&error);
-        let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));
-        cluster.note(&message);
-        if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
-    })?;
-    Ok(Answer { kind, name: name.to_owned(), text: answer })
+fn answer(
+    cluster: &impl Cluster,
+    kind: &'static str,
+    name: &str,
+    answer: Result<String, String>,
+) -> Result<Answer, LookupError> {
+    match answer {
+        Ok(text) => Ok(Answer { kind, name: name.to_owned(), text }),
+        Err(error) => Err(failed(cluster, kind, name, first_line(&error))),
+    }
+}
+
+fn failed(cluster: &impl Cluster, kind: &str, name: &str, reason: &str) -> LookupError {
+    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
+    cluster.note(&message);
+    if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
 }
 
 /// The Node in `answer`, of which the audit log is told.
@@ -131,10 +170,8 @@ impl Answer {
     /// What the host answered is none.
     pub fn object(&self, cluster: &impl Cluster) -> Result<Found<'_>, LookupError> {
         self.read().map_err(|mismatch| {
-            let what = format!("{} {}", self.kind.name(), quote(&self.name));
-            let message = format!("{what} can't be read: the host's answer is malformed: {mismatch}");
-            cluster.note(&message);
-            LookupError::Failed(message)
+            let reason = format!("the host's answer is malformed: {mismatch}");
+            failed(cluster, self.kind, &self.name, &reason)
         })
     }
 

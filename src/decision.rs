@@ -23,8 +23,10 @@ pub struct Decision<'a> {
 pub struct Rejection {
     /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
     pub code: u16,
-    /// One or two sentences; never empty.
+    /// One or two sentences of at most 1,024 characters; never empty.
     pub message: String,
+    /// What only the log is told: tenants read messages, those of Bindings too, as events.
+    detail: Option<String>,
 }
 
 impl<'a> Decision<'a> {
@@ -36,6 +38,11 @@ impl<'a> Decision<'a> {
     /// Lets `object` take the place of the request's, if it was changed.
     pub fn mutate(&mut self, object: Object<'a>) {
         self.mutated = Some(object).filter(Object::is_changed);
+    }
+
+    /// The object that takes the place of the request's, if one does.
+    pub const fn mutated(&self) -> Option<&Object<'a>> {
+        self.mutated.as_ref()
     }
 
     /// Tells the requester about something, in one line.
@@ -77,17 +84,34 @@ impl<'a> Decision<'a> {
 impl Rejection {
     /// The rules forbid it.
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { code: 403, message: message.into() }
+        Self::new(403, &message.into())
     }
 
     /// The request can't be read.
     pub fn bad_request(message: impl Into<String>) -> Self {
-        Self { code: 400, message: message.into() }
+        Self::new(400, &message.into())
     }
 
     /// Something that the policy needs failed.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self { code: 500, message: message.into() }
+        Self::new(500, &message.into())
+    }
+
+    fn new(code: u16, message: &str) -> Self {
+        Self { code, message: text::rejection(message), detail: None }
+    }
+
+    /// The same, with what the log is told beside the message.
+    pub fn with_detail(self, detail: String) -> Self {
+        Self { detail: Some(detail), ..self }
+    }
+
+    /// What is logged.
+    pub fn for_log(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{} ({detail})", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// Whether it is the request that can't be read.

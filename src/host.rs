@@ -9,7 +9,7 @@ use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::{CallResult, host_call, register_function};
 
-use crate::cluster::{Cluster, Kind};
+use crate::cluster::{API_VERSION, Cluster, NAMESPACE, NODE, NamespaceName, NodeName};
 
 /// Registers what the host can call.
 #[expect(unsafe_code, reason = "the host finds it by this name")]
@@ -24,7 +24,7 @@ pub extern "C" fn wapc_init() {
 fn validate(payload: &[u8]) -> CallResult {
     let (answer, rejection) = crate::validate(payload, &Host);
     if let Some(rejection) = rejection {
-        log("info", &rejection.message);
+        log("info", &rejection.for_log());
     }
     Ok(answer.into_bytes())
 }
@@ -41,8 +41,12 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 struct Host;
 
 impl Cluster for Host {
-    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
-        get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned())
+    fn namespace(&self, name: &NamespaceName, masks: &BTreeSet<String>) -> Result<String, String> {
+        get_resource(NAMESPACE, name.as_str(), masks).map_err(|error| plain(&error.to_string()).to_owned())
+    }
+
+    fn node(&self, name: &NodeName, masks: &BTreeSet<String>) -> Result<String, String> {
+        get_resource(NODE, name.as_str(), masks).map_err(|error| plain(&error.to_string()).to_owned())
     }
 
     fn note(&self, failure: &str) {
@@ -57,10 +61,10 @@ fn plain(error: &str) -> &str {
 }
 
 /// The host's answer as text: the SDK's function would parse all of it into a type.
-fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, Box<dyn Error + Send + Sync>> {
+fn get_resource(kind: &str, name: &str, masks: &BTreeSet<String>) -> Result<String, Box<dyn Error + Send + Sync>> {
     let request = GetResourceRequest {
-        api_version: Kind::API_VERSION.to_owned(),
-        kind: kind.name().to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: kind.to_owned(),
         name: name.to_owned(),
         namespace: None,
         disable_cache: false,

@@ -23,6 +23,7 @@ pub mod policy;
 pub mod request;
 pub mod selector;
 pub mod settings;
+mod size;
 mod text;
 
 pub use json;

@@ -57,6 +57,8 @@ pub enum Subject<'a> {
     Pod(Object<'a>),
     /// `the Pod template of Deployment "web"`
     TemplateOf(&'static str, Object<'a>),
+    /// `Deployment "web"`
+    Workload(&'static str, Object<'a>),
     /// Any Pod of a namespace.
     EveryPod,
 }
@@ -67,6 +69,7 @@ impl fmt::Display for Subject<'_> {
         match self {
             Self::Pod(object) => write!(f, "Pod {}", name(object)),
             Self::TemplateOf(kind, object) => write!(f, "the Pod template of {kind} {}", name(object)),
+            Self::Workload(kind, object) => write!(f, "{kind} {}", name(object)),
             Self::EveryPod => f.write_str("every Pod"),
         }
     }

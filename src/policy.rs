@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use json::{Mismatch, Object};
 
-use crate::cluster::{self, Answer, Cluster, Kind, LABELS, LookupError};
+use crate::cluster::{self, Answer, Cluster, LABELS, LookupError, NODE, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::metadata::{Metadata, Subject};
 use crate::node_metadata;
@@ -13,6 +13,8 @@ use crate::placement::workload::{self, Workload};
 use crate::placement::{binding, namespace, node_name, pod};
 use crate::request::Request;
 use crate::settings::{Dialect, NodeMetadata, OnBindings, Settings};
+use crate::size;
+use crate::text::quote;
 
 /// Decides about `request`.
 ///
@@ -58,6 +60,10 @@ fn create_pod<'a>(
 
     let mut spec = spec_of(&object)?;
     let name = spec.string("nodeName").map_err(|mismatch| mismatch.within(pod::SPEC))?;
+    let node_name = NodeName::new(&name);
+    if node_name.is_none() && !name.is_empty() && !is_mirror {
+        return Err(no_such_node(&format!("{subject} names node {}", quote(&name))));
+    }
     let selector = rules.as_ref().map(|rules| NamespaceSelector::look_up(rules, cluster)).transpose()?;
     let mut unverified = None;
     if let (Some(rules), Some(selector)) = (&rules, &selector) {
@@ -68,10 +74,12 @@ fn create_pod<'a>(
     }
     object.set_object("spec", spec);
 
-    let is_informed = !is_mirror && !name.is_empty();
+    let is_informed = !is_mirror && node_name.is_some();
     let is_protected = !is_mirror && settings.protects()?;
-    let node_metadata = if is_informed || is_protected { settings.node_metadata()? } else { None };
-    let answer = look_up_node(cluster, &name, unverified.is_some(), node_metadata.as_ref().filter(|_| is_informed));
+    let may_lack_room = !is_mirror && settings.has_node_metadata() && node_metadata::room::may_lack(&object)?;
+    let node_metadata = if is_informed || is_protected || may_lack_room { settings.node_metadata()? } else { None };
+    let informing = node_metadata.as_ref().filter(|_| is_informed);
+    let answer = node_name.and_then(|name| look_up_node(cluster, &name, unverified.is_some(), informing));
     let node = answer.as_ref().map(|answer| cluster::found(answer, cluster, &mut decision));
     if let (Some((pod, selector, rules)), Some(node)) = (unverified, &node) {
         node_name::verify(&pod, selector, rules, &subject, node.as_ref())?;
@@ -81,6 +89,9 @@ fn create_pod<'a>(
         node_metadata::pod::create(&settings, &mut object, node, &subject, &mut decision)?;
     }
     decision.mutate(object);
+    if !is_mirror {
+        size::check(request, &decision, &subject)?;
+    }
     Ok(decision)
 }
 
@@ -96,14 +107,15 @@ fn update_pod<'a>(
     }
     // The in-tree plugin looks at Pods only when they are created.
     let rules = settings.placement(&request.namespace)?.filter(|rules| rules.dialect() == Dialect::Full);
+    let subject = Subject::Pod(object.clone());
     if let Some(rules) = rules {
-        let old_spec = || spec_of(&request.old_object()?);
-        pod::update(&spec_of(&object)?, old_spec, &rules, &Subject::Pod(object.clone()), cluster)?;
+        pod::update(&spec_of(&object)?, &old_spec_of(request)?, &rules, &subject, cluster)?;
     }
     if let Some(settings) = settings.node_metadata()? {
         node_metadata::pod::update(&settings, request, &mut object, cluster, &mut decision)?;
         decision.mutate(object);
     }
+    size::check(request, &decision, &subject)?;
     Ok(decision)
 }
 
@@ -131,6 +143,10 @@ fn bind_pod<'a>(
     let Some(target) = target_node(&object).map_err(|mismatch| mismatch.within("object"))? else {
         return Ok(decision);
     };
+    let pod = Metadata::of(&object)?.name()?;
+    let Some(target) = NodeName::new(&target) else {
+        return Err(no_such_node(&format!("Pod {} is bound to node {}", quote(&pod), quote(&target))));
+    };
     let rules = settings.placement(&request.namespace)?;
     let selector = match &rules {
         Some(rules) if rules.on_bindings()? == OnBindings::Verify => Some(NamespaceSelector::look_up(rules, cluster)?),
@@ -143,7 +159,7 @@ fn bind_pod<'a>(
         return Ok(decision);
     };
     if let Some(selector) = selector {
-        binding::verify(&Metadata::of(&object)?.name()?, &target, &selector, node.as_ref())?;
+        binding::verify(&pod, &target, &selector, node.as_ref())?;
     }
     if let Some(settings) = node_metadata {
         node_metadata::binding::write(&settings, &mut object, node.as_ref(), &mut decision)?;
@@ -168,10 +184,24 @@ fn judge_workload<'a>(
     settings: &Settings<'a>,
     cluster: &impl Cluster,
 ) -> Result<Decision<'a>, Rejection> {
-    match settings.placement(&request.namespace)? {
-        Some(rules) => workload::admit(workload, request, &rules, cluster),
-        None => Ok(Decision::accept()),
+    let decision = match settings.placement(&request.namespace)? {
+        Some(rules) => workload::admit(workload, request, &rules, cluster)?,
+        None => Decision::accept(),
+    };
+    let object = request.object()?;
+    if request.operation == "CREATE"
+        && let Some(settings) = settings.node_metadata()?
+    {
+        node_metadata::workload::check(&settings, workload, &object)?;
     }
+    size::check(request, &decision, &Subject::Workload(workload.kind(), object))?;
+    Ok(decision)
+}
+
+/// Only what can be a name is looked up: the host pastes it into the URL of the API server. A Node by any other name
+/// does not exist.
+fn no_such_node(what: &str) -> Rejection {
+    Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
 }
 
 /// A mirror Pod stands for one that a kubelet already runs. From anyone else than a kubelet, or the audit scanner that
@@ -185,19 +215,24 @@ fn spec_of<'a>(object: &Object<'a>) -> Result<Object<'a>, Mismatch> {
     Ok(spec.unwrap_or_default())
 }
 
+fn old_spec_of<'a>(request: &Request<'a>) -> Result<Object<'a>, Mismatch> {
+    let spec = request.old_object()?.object("spec").map_err(|mismatch| mismatch.within("oldObject"))?;
+    Ok(spec.unwrap_or_default())
+}
+
 /// The node that a Binding's target names; nothing, if it is no Node or has no name.
 fn target_node<'a>(binding: &Object<'a>) -> Result<Option<Cow<'a, str>>, Mismatch> {
     let Some(target) = binding.object("target")? else { return Ok(None) };
     let within = |mismatch: Mismatch| mismatch.within("target");
     let kind = target.string("kind").map_err(within)?;
     let name = target.string("name").map_err(within)?;
-    Ok(Some(name).filter(|name| !name.is_empty() && (kind.is_empty() || kind == Kind::Node.name())))
+    Ok(Some(name).filter(|name| !name.is_empty() && (kind.is_empty() || kind == NODE)))
 }
 
 /// Reads a Node once for both jobs; not at all, if neither needs it.
 fn look_up_node(
     cluster: &impl Cluster,
-    name: &str,
+    name: &NodeName,
     labels: bool,
     node_metadata: Option<&NodeMetadata>,
 ) -> Option<Result<Answer, LookupError>> {

@@ -91,6 +91,16 @@ impl<'a> Request<'a> {
         needed(&self.whole, "oldObject", Object::object)
     }
 
+    /// The object's text.
+    pub fn object_text(&self) -> &'a str {
+        self.whole.get("object").map_or("", Json::text)
+    }
+
+    /// The text of the object as it was before an update.
+    pub fn old_object_text(&self) -> &'a str {
+        self.whole.get("oldObject").map_or("", Json::text)
+    }
+
     /// Whether a kubelet asks.
     pub fn is_from_node(&self) -> Result<bool, Mismatch> {
         let groups = self.user_info()?.list("groups").map_err(|mismatch| mismatch.within("userInfo"))?;

@@ -8,8 +8,11 @@ const LONGEST_QUOTE: usize = 100;
 /// The longest warning, in characters: what `kubectl` and the API server show without cutting it themselves.
 const LONGEST_WARNING: usize = 120;
 
+/// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
+const LONGEST_REJECTION: usize = 1024;
+
 /// `text`, cut with `…` so that it has at most `limit` characters.
-fn shorten(text: &str, limit: usize) -> String {
+fn cut(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();
     }
@@ -17,14 +20,24 @@ fn shorten(text: &str, limit: usize) -> String {
     kept.chain(std::iter::once('…')).collect()
 }
 
+/// Somebody else's text as it may stand in a message: at most 100 characters of it.
+pub fn shorten(text: &str) -> String {
+    cut(text, LONGEST_QUOTE)
+}
+
 /// `text` in double quotes, escaped and cut, fit for one line of a message.
 pub fn quote(text: &str) -> String {
-    encode(&shorten(text, LONGEST_QUOTE))
+    encode(&shorten(text))
 }
 
 /// `text` as a single line of at most 120 characters.
 pub fn warning(text: &str) -> String {
-    shorten(&one_line(text), LONGEST_WARNING)
+    cut(&one_line(text), LONGEST_WARNING)
+}
+
+/// `text` as a rejection shows it: at most 1,024 characters.
+pub fn rejection(text: &str) -> String {
+    cut(text, LONGEST_REJECTION)
 }
 
 /// Whether `text` has `words` in it. (The standard library's search is made for long texts, and is long itself.)

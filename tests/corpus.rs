@@ -38,6 +38,7 @@ fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8
 #[case::settings(checks::settings::check, 300)]
 #[case::payload(checks::payload::check, 800)]
 #[case::placement(checks::placement::check, 1_500)]
+#[case::adversary(checks::adversary::check, 800)]
 fn what_chance_builds_breaks_nothing(#[case] check: fn(&[u8]), #[case] count: usize) {
     let mut state = 1_u64;
     let mut byte = || {

@@ -10,6 +10,7 @@ use rstest::rstest;
 #[case::requests("requests.yml")]
 #[case::placement("placement.yml")]
 #[case::workloads("workloads.yml")]
+#[case::security("security.yml")]
 #[case::node_metadata("node-metadata.yml")]
 fn every_case_ends_as_it_must(#[case] file: &str) -> Result<()> {
     let policy = policy_under_test()?;

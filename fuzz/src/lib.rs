@@ -3,6 +3,7 @@
 //! Each module has one function `check`, which panics if an input breaks it. The fuzz targets look for such inputs; the
 //! inputs they kept are run by `tests/corpus.rs` of the policy, natively and without a nightly toolchain.
 
+pub mod adversary;
 pub mod json;
 pub mod payload;
 pub mod placement;
@@ -14,7 +15,7 @@ mod unharmed;
 use std::collections::BTreeSet;
 
 use arbitrary::Unstructured;
-use node_placement_policy::cluster::{Cluster, Kind};
+use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
 use serde::de::IgnoredAny;
 
 /// The deepest nesting that the policy must read.
@@ -73,11 +74,12 @@ struct Objects {
 }
 
 impl Cluster for Objects {
-    fn get(&self, kind: Kind, _name: &str, _masks: &BTreeSet<String>) -> Result<String, String> {
-        match kind {
-            Kind::Namespace => self.namespace.clone(),
-            Kind::Node => self.node.clone(),
-        }
+    fn namespace(&self, _name: &NamespaceName, _masks: &BTreeSet<String>) -> Result<String, String> {
+        self.namespace.clone()
+    }
+
+    fn node(&self, _name: &NodeName, _masks: &BTreeSet<String>) -> Result<String, String> {
+        self.node.clone()
     }
 
     fn note(&self, failure: &str) {

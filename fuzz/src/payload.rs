@@ -46,7 +46,8 @@ fn judge(payload: &[u8], cluster: &Objects) {
     }
     if rejection.is_some() {
         assert!(matches!(answer["code"].as_u64(), Some(400 | 403 | 500)), "{answer}");
-        assert!(!answer["message"].as_str().unwrap_or_default().trim().is_empty(), "{answer}");
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!(!message.trim().is_empty() && message.chars().count() <= 1024, "{answer}");
     }
     let (Some(result), Ok(whole)) = (answer.get("mutated_object"), serde_json::from_slice(payload)) else { return };
     harms_nothing(&whole, result);

@@ -1,10 +1,12 @@
 //! The labels and annotations of an object, and how a plan changes them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use json::{Mismatch, StringMap};
 
 use super::plan::Plan;
+use super::room::LARGEST;
 use crate::metadata::Metadata;
 use crate::settings::{Fallback, KeyPattern, NodeMetadata, TargetKind};
 
@@ -73,6 +75,36 @@ impl<'a> Marks<'a> {
         changed.chain(gone).map(|(key, _)| key)
     }
 
+    /// The annotations.
+    pub const fn annotations(&self) -> &StringMap<'a> {
+        &self.annotations
+    }
+
+    /// Whether a managed key has another value in `other`, or is only in one of them.
+    pub fn differs_in_managed(&self, settings: &NodeMetadata, other: &Self) -> bool {
+        MEMBERS.into_iter().any(|(kind, _)| self.differing(other, kind).any(|key| is_managed(settings, kind, key)))
+    }
+
+    /// Takes annotations away that `before` does not have so, the last first, until all are small enough for the API
+    /// server. Returns their keys.
+    pub fn make_fit(&mut self, before: &Self) -> BTreeSet<String> {
+        let mut size: usize = self.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+        let mut removed = BTreeSet::new();
+        let mut written: Vec<&str> = self.differing(before, TargetKind::Annotation).collect();
+        while size > LARGEST
+            && let Some(key) = written.pop()
+        {
+            if let Some(value) = self.annotations.get(key) {
+                size -= key.len() + value.len();
+                removed.insert(key.to_owned());
+            }
+        }
+        if !removed.is_empty() {
+            self.annotations.retain(|key| !removed.contains(key));
+        }
+        removed
+    }
+
     /// The value of `key`.
     pub fn get(&self, kind: TargetKind, key: &str) -> Option<&str> {
         self.of(kind).get(key)
@@ -113,7 +145,7 @@ impl<'a> Marks<'a> {
 }
 
 /// Whether `key` is one that the settings have the policy write: a *managed key*.
-fn is_managed(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
+pub fn is_managed(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
     let mut targets = settings.propagate.iter().flat_map(|entry| &entry.targets);
     targets.any(|(own, pattern)| *own == kind && pattern.rest(key).is_some())
 }

@@ -4,7 +4,8 @@
 //! - [`plan`]: what is to be written, and its bounds.
 //! - [`marks`]: labels and annotations, and how a plan changes them.
 //! - [`protect`]: undoes what others write to the same keys.
-//! - [`binding`], [`pod`]: what is done when, one file per kind of request.
+//! - [`room`]: whether a Pod has room for what is written.
+//! - [`binding`], [`pod`], [`workload`]: what is done when, one file per kind of request.
 //!
 //! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
 //! validates none of them.
@@ -14,6 +15,8 @@ pub mod marks;
 pub mod plan;
 pub mod pod;
 pub mod protect;
+pub mod room;
 pub mod source;
+pub mod workload;
 
-pub use marks::Marks;
+pub use marks::{Marks, is_managed};

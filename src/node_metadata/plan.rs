@@ -9,7 +9,7 @@ use crate::text::quote;
 
 /// The most that is written, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding does not
 /// show what it holds already.
-const MOST: usize = 16 * 1024;
+pub const MOST: usize = 16 * 1024;
 
 /// What is to be written.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,8 +5,12 @@ use json::StringMap;
 use crate::cluster::{self, Cluster, LookupError};
 use crate::decision::Rejection;
 use crate::selector::Requirement;
-use crate::settings::{Demand, PodNodeSelector};
-use crate::text::quote;
+use crate::settings::{Demand, Dialect, PodNodeSelector};
+use crate::text::{quote, shorten};
+
+/// The longest annotation that is read, in bytes. What it demands is added to every Pod of the namespace, and to every
+/// term of its node affinity.
+const LONGEST_ANNOTATION: usize = 16 * 1024;
 
 /// The node selector that holds for a namespace: everything that is demanded of its Pods, and by whom.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,11 +100,14 @@ impl NamespaceSelector {
                 let sentence = if other_at < first_annotation {
                     format!("the node selectors of namespace {} contradict each other", quote(namespace))
                 } else {
-                    format!("{namespace} annotations' node label selectors conflict")
+                    format!("{} annotations' node label selectors conflict", shorten(namespace))
                 };
                 return Err(Rejection::forbidden(format!(
-                    "{sentence}: {} demands {}={}, and {} demands {}={}; change one of them",
-                    demand.source, found.key, found.one, other.source, found.key, found.other,
+                    "{sentence}: {} demands {}, and {} demands {}; change one of them",
+                    demand.source,
+                    shorten(&format!("{}={}", found.key, found.one)),
+                    other.source,
+                    shorten(&format!("{}={}", found.key, found.other)),
                 )));
             }
         }
@@ -113,6 +120,12 @@ fn annotation_demands(rules: &PodNodeSelector<'_>, annotations: &StringMap<'_>) 
     let present = keys.iter().filter_map(|key| Some((key, annotations.get(key)?)));
     let demands = present.map(|(key, text)| {
         let source = format!("annotation {key} of namespace {}", quote(rules.namespace()));
+        if rules.dialect() == Dialect::Full && text.len() > LONGEST_ANNOTATION {
+            return Err(Rejection::forbidden(format!(
+                "{source} is not a node selector: it has {} bytes, expected at most {LONGEST_ANNOTATION}; shorten the annotation",
+                text.len()
+            )));
+        }
         match rules.dialect().parse(text) {
             Ok(selector) => Ok(Demand { selector, source }),
             Err(error) => Err(Rejection::forbidden(format!(

@@ -6,7 +6,7 @@ use crate::cluster::{Found, LookupError};
 use crate::decision::Rejection;
 use crate::metadata::Subject;
 use crate::settings::{OnNodeName, PodNodeSelector};
-use crate::text::quote;
+use crate::text::{quote, shorten};
 
 /// Whether the node that the Pod names must be looked up; rejects the Pod where it must not name one.
 ///
@@ -46,13 +46,13 @@ pub fn verify(
 ) -> Result<(), Rejection> {
     let node = found(node, || format!("{subject} names node {}", quote(&pod.node_name)))?;
     if let Some(demanded) = selector.unmet(&node.labels) {
-        return Err(Rejection::forbidden(format!(
-            "{subject} names node {}, but {} demands {}, and the node has {}; name another node, or remove nodeName",
+        let rejection = Rejection::forbidden(format!(
+            "{subject} names node {}, but {} demands {}, which the node does not meet; name another node, or remove nodeName",
             quote(node.name),
             demanded.source,
-            demanded.requirement,
-            label(node, demanded.requirement.key())
-        )));
+            shorten(&demanded.requirement.to_string()),
+        ));
+        return Err(rejection.with_detail(labelled(node, demanded.requirement.key())));
     }
     if !pod.matches(node.name, &node.labels) {
         return Err(Rejection::forbidden(format!(
@@ -65,13 +65,13 @@ pub fn verify(
         let value = node.labels.get(requirement.key());
         value.is_some_and(|value| !requirement.accepts(Some(value)))
     });
-    refused.map_or(Ok(()), |requirement| {
-        Err(Rejection::forbidden(format!(
-            "{subject} names node {}, which has {}, and {allowed_by} allows only {requirement}; name another node, or remove nodeName",
-            quote(node.name),
-            label(node, requirement.key())
-        )))
-    })
+    let Some(requirement) = refused else { return Ok(()) };
+    let rejection = Rejection::forbidden(format!(
+        "{subject} names node {}, and {allowed_by} allows only nodes with {}; name another node, or remove nodeName",
+        quote(node.name),
+        shorten(&requirement.to_string()),
+    ));
+    Err(rejection.with_detail(labelled(node, requirement.key())))
 }
 
 /// The node; one that does not exist is a mismatch, and one that can't be read a failure.
@@ -85,7 +85,10 @@ pub(super) fn found<'n, 'f>(
     })
 }
 
-/// What a node has under `key`, for a message.
-pub(super) fn label(node: &Found<'_>, key: &str) -> String {
-    node.labels.get(key).map_or_else(|| format!("no label {key}"), |value| quote(&format!("{key}={value}")))
+/// What a node has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
+pub(super) fn labelled(node: &Found<'_>, key: &str) -> String {
+    match node.labels.get(key) {
+        Some(value) => format!("the node has {}", quote(&format!("{key}={value}"))),
+        None => format!("the node has no label {}", quote(key)),
+    }
 }

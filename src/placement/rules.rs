@@ -11,7 +11,7 @@ use crate::decision::Rejection;
 use crate::metadata::Subject;
 use crate::selector::{Allowance, Operator, Requirement};
 use crate::settings::{Dialect, OnNodeAffinity, PodNodeSelector};
-use crate::text::quote;
+use crate::text::{quote, shorten};
 
 /// The most that is added to a Pod's node affinity, in bytes: more than an API server stores.
 const MOST_ADDED: usize = 2 * 1024 * 1024;
@@ -42,8 +42,9 @@ pub fn conflict(
         {
             return Err(sentence(dialect, CONFLICT, || {
                 format!(
-                    "the nodeSelector of {subject} asks for {}, but {source} demands {requirement}; {}",
+                    "the nodeSelector of {subject} asks for {}, but {source} demands {}; {}",
                     pair(key, value),
+                    shorten(&requirement.to_string()),
                     remedy(requirement)
                 )
             }));
@@ -56,7 +57,7 @@ pub fn conflict(
                     "no node can be right for {subject}: {source} demands {}, and {} demands {}; change one of them",
                     pair(key, value),
                     other.source,
-                    other.requirement
+                    shorten(&other.requirement.to_string())
                 )
             }));
         }
@@ -171,8 +172,9 @@ fn pair(key: &str, value: &str) -> String {
 }
 
 fn remedy(requirement: &Requirement) -> String {
+    let key = shorten(requirement.key());
     match requirement.only_value() {
-        Some(value) => format!("remove {} from the nodeSelector, or set it to {}", requirement.key(), quote(value)),
-        None => format!("remove {} from the nodeSelector, or choose a value that is accepted", requirement.key()),
+        Some(value) => format!("remove {key} from the nodeSelector, or set it to {}", quote(value)),
+        None => format!("remove {key} from the nodeSelector, or choose a value that is accepted"),
     }
 }

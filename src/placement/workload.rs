@@ -9,6 +9,7 @@ use crate::decision::{Decision, Rejection};
 use crate::metadata::{Metadata, Subject};
 use crate::request::Request;
 use crate::settings::{OnDaemonSets, OnNodeName, OnWorkloads, PodNodeSelector};
+use crate::text::shorten;
 
 /// A kind of object that holds a Pod template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,8 @@ enum Treatment {
 }
 
 impl Workload {
-    const fn kind(self) -> &'static str {
+    /// Its kind, as Kubernetes spells it.
+    pub const fn kind(self) -> &'static str {
         match self {
             Self::DaemonSet => "DaemonSet",
             Self::CronJob => "CronJob",
@@ -49,7 +51,8 @@ impl Workload {
         }
     }
 
-    const fn template(self) -> &'static [&'static str] {
+    /// Where its Pod template stands.
+    pub const fn template(self) -> &'static [&'static str] {
         match self {
             Self::PodTemplate => &["template"],
             Self::CronJob => &["spec", "jobTemplate", "spec", "template"],
@@ -161,7 +164,9 @@ impl Judging<'_, '_> {
         let Some(demanded) = injected.first() else { return Ok(()) };
         Err(Rejection::forbidden(format!(
             "{} lacks {}, which {} demands; add it, or Pods are planned for nodes where they can never run",
-            self.subject, demanded.requirement, demanded.source
+            self.subject,
+            shorten(&demanded.requirement.to_string()),
+            demanded.source
         )))
     }
 

@@ -60,6 +60,11 @@ impl<'a> Settings<'a> {
         mistakes.into_iter().next().map_or(Ok(read), Err)
     }
 
+    /// Whether the settings say anything about node metadata.
+    pub fn has_node_metadata(&self) -> bool {
+        self.0.get(node_metadata::BLOCK).is_some()
+    }
+
     /// Whether managed keys belong to the policy alone.
     ///
     /// # Errors

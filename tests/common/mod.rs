@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use node_placement_policy::cluster::{Cluster, Kind};
+use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -28,11 +28,12 @@ impl TestCluster {
 }
 
 impl Cluster for TestCluster {
-    fn get(&self, kind: Kind, name: &str, _masks: &BTreeSet<String>) -> Result<String, String> {
-        match kind {
-            Kind::Namespace => Ok(self.namespace.to_string()),
-            Kind::Node => Err(format!("Cannot find v1/Node named '{name}' inside of namespace 'None'")),
-        }
+    fn namespace(&self, _name: &NamespaceName, _masks: &BTreeSet<String>) -> Result<String, String> {
+        Ok(self.namespace.to_string())
+    }
+
+    fn node(&self, name: &NodeName, _masks: &BTreeSet<String>) -> Result<String, String> {
+        Err(format!("Cannot find v1/Node named '{}' inside of namespace 'None'", name.as_str()))
     }
 
     fn note(&self, _failure: &str) {}
