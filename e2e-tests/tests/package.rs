@@ -499,7 +499,7 @@ fn anchor(line: &str) -> Option<String> {
     Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
 }
 
-/// A test is named `file::function`, or `file::title` where cases are data.
+/// A test is named `file::function`, or `file::title` where cases are data: YAML in either style, or rows of a table.
 #[test]
 fn every_test_that_the_threat_model_names_is_there() -> Result<()> {
     let text = fs::read_to_string(file("docs/threat-model.md"))?;
@@ -507,8 +507,14 @@ fn every_test_that_the_threat_model_names_is_there() -> Result<()> {
     let mut count = 0;
     for (path, name) in named.filter(|(path, _)| !path.is_empty()) {
         let tests = fs::read_to_string(file(path)).with_context(|| path.to_owned())?;
-        let spellings =
-            [format!("fn {name}("), format!("case::{name}("), format!("title: {name}\n"), format!("name: {name}\n")];
+        let spellings = [
+            format!("fn {name}("),
+            format!("case::{name}("),
+            format!("title: {name}\n"),
+            format!("title: {name}, "),
+            format!("{name}\t"),
+            format!("name: {name}\n"),
+        ];
         ensure!(spellings.iter().any(|spelling| tests.contains(spelling)), "{path} has no {name}");
         count += 1;
     }
