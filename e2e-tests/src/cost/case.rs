@@ -1,12 +1,15 @@
 use std::{fmt, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use e2e_tests::{Call, Lookup, Policy, payload};
 use serde_json::Value;
 
 use crate::{
-    Contender, contender,
-    objects::{namespace, node},
+    Call, Cluster, InstructionCounter, Lookup, Policy,
+    cost::{
+        KB,
+        objects::{namespace, node},
+    },
+    payload,
 };
 
 /// A question to a policy, and the cluster to ask.
@@ -14,7 +17,7 @@ pub struct Case {
     pub family: Family,
     /// How much there is of what the family varies.
     pub size: usize,
-    /// What the answer holds beside its being accepted.
+    /// Whether the policy has to change the object.
     pub mutates: bool,
     operation: &'static str,
     payload: Vec<u8>,
@@ -31,6 +34,8 @@ pub enum Family {
     Nodes,
     Deployment,
     Namespace,
+    /// What no job is about.
+    Untouched,
     Settings,
     SettingsValidation,
     /// What somebody may write to make the policy slow. The typed twin is left out.
@@ -54,7 +59,7 @@ impl Case {
     }
 
     fn of(family: Family, size: usize, operation: &'static str, payload: Vec<u8>) -> Self {
-        let (namespace, node) = (namespace().to_string().into(), node(2 * crate::KB).to_string().into());
+        let (namespace, node) = (namespace().to_string().into(), node(2 * KB).to_string().into());
         Self { family, size, mutates: true, operation, payload, namespace, node }
     }
 
@@ -70,23 +75,29 @@ impl Case {
 
     /// One evaluation, in a fresh instance.
     pub fn evaluate(&self, policy: &Policy) -> Call {
-        let (node, namespace) = (self.node.clone(), self.namespace.clone());
-        let cluster = move |lookup: &Lookup| match lookup.kind.as_str() {
-            "Node" => Ok::<String, String>(node.to_string()),
-            _ => Ok(namespace.to_string()),
-        };
-        policy.call(self.operation, &self.payload, cluster)
+        policy.call(self.operation, &self.payload, self.cluster())
     }
 
-    /// Fails if the contender does not do what is asked of it: who answers wrongly is easily fast.
-    pub fn check(&self, contender: &Contender) -> Result<Call> {
-        let call = self.evaluate(&contender.policy);
-        let bytes = call.result.as_ref().map_err(|error| anyhow!("{self}: {}: {error}", contender.name))?;
+    /// One evaluation, in a fresh instance, and how many instructions it took.
+    pub fn count(&self, counter: &InstructionCounter) -> (Call, u64) {
+        counter.call(self.operation, &self.payload, self.cluster())
+    }
+
+    fn cluster(&self) -> impl Cluster + use<> {
+        let (node, namespace) = (self.node.clone(), self.namespace.clone());
+        move |lookup: &Lookup| match lookup.kind.as_str() {
+            "Node" => Ok::<String, String>(node.to_string()),
+            _ => Ok(namespace.to_string()),
+        }
+    }
+
+    /// Fails if the policy did not do what is asked of it: who answers wrongly is easily fast.
+    pub fn check(&self, call: &Call, mutates: bool) -> Result<()> {
+        let bytes = call.result.as_ref().map_err(|error| anyhow!("{self}: {error}"))?;
         let answer: Value = serde_json::from_slice(bytes).with_context(|| self.to_string())?;
         let said_yes = answer["accepted"] == true || answer["valid"] == true;
-        let mutates = self.mutates && contender.name != contender::FLOOR;
-        ensure!(said_yes && answer["mutated_object"].is_null() != mutates, "{self}: {}: {answer}", contender.name);
-        Ok(call)
+        ensure!(said_yes && answer["mutated_object"].is_null() != mutates, "{self}: {answer}");
+        Ok(())
     }
 
     /// The request with its settings, and what the look-ups of a call answered.
@@ -110,6 +121,7 @@ impl fmt::Display for Case {
             Family::Nodes => write!(f, "Binding, 3 entries, Node of {}", kilobytes(size)),
             Family::Deployment => write!(f, "Deployment"),
             Family::Namespace => write!(f, "Namespace"),
+            Family::Untouched => write!(f, "Request that is nobody's job"),
             Family::Settings => write!(f, "Pod CREATE, settings with {}", namespaces(size)),
             Family::SettingsValidation => write!(f, "validate_settings, {}", namespaces(size)),
             Family::Growth(what) => write!(f, "{size} {what}"),
@@ -127,7 +139,7 @@ fn count(size: usize, one: &str, many: &str) -> String {
 
 /// Of the sizes that cases have.
 pub fn kilobytes(bytes: usize) -> String {
-    match bytes / crate::KB {
+    match bytes / KB {
         1024 => "1 MB".to_owned(),
         kilobytes => format!("{kilobytes} KB"),
     }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use e2e_tests::{admission_request, read_document};
 use serde_json::{Value, json};
+
+use crate::{admission_request, read_document};
 
 /// A request that a real API server sent.
 pub fn request(name: &str) -> Value {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../fixtures/requests/{name}.json"));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/requests/{name}.json"));
     admission_request(&read_document(&file).expect("a fixture")).clone()
 }
 

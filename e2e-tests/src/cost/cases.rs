@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     Case, Family, KB,
     objects::{node, pod, request},
 };
@@ -32,6 +32,7 @@ pub fn all() -> Vec<Case> {
     cases.extend(NODES.map(|size| binding(Family::Nodes, size, 3).on(&node(size))));
     cases.push(Case::validate(Family::Deployment, 1, &deployment(), &placement).unchanged());
     cases.push(Case::validate(Family::Namespace, 1, &request("namespace-update-annotation"), &placement).unchanged());
+    cases.push(Case::validate(Family::Untouched, 1, &eviction(), &placement).unchanged());
     cases.extend(NAMESPACES.map(|entries| settings_of(Family::Settings, entries)));
     cases.extend([1, 1_000].map(|entries| Case::validate_settings(entries, &namespaces(entries))));
     cases.extend(growth());
@@ -71,6 +72,13 @@ fn binding(family: Family, size: usize, entries: usize) -> Case {
 fn deployment() -> Value {
     let mut request = request("deployment-create");
     request["object"]["spec"]["template"]["spec"]["nodeSelector"] = json!({"env": "production"});
+    request
+}
+
+/// Of a Pod of 2 KB.
+fn eviction() -> Value {
+    let mut request = pod(2 * KB);
+    request["subResource"] = "eviction".into();
     request
 }
 
