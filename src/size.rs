@@ -9,7 +9,7 @@ use crate::request::Request;
 
 /// The largest object that is let in, in bytes, as the API server writes it: policy-server refuses bodies of more than
 /// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
-const LARGEST: usize = 900 * 1024;
+pub const LARGEST: usize = 900 * 1024;
 
 /// What a character becomes at most: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 6;

@@ -57,12 +57,12 @@ fn required(expressions: Vec<Value>) -> Value {
     json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
 }
 
-/// policy-server refuses bodies above 2 MB.
+/// Larger ones are not let in.
 #[test]
-fn a_pod_of_one_and_a_half_megabytes() -> Result<()> {
+fn a_pod_of_eight_hundred_and_fifty_kilobytes() -> Result<()> {
     let mut pod = request("pod-create")?;
     let container = pod["object"]["spec"]["containers"][0].clone();
-    let count = 1_500_000 / container.to_string().len();
+    let count = 850_000 / container.to_string().len();
     pod["object"]["spec"]["containers"] = vec![container; count].into();
     let answer = answer(&pod, &placement("env=production"), &json!({}))?;
     let mutated = answer.mutated_object.context("it is changed")?;

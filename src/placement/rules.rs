@@ -11,10 +11,11 @@ use crate::decision::Rejection;
 use crate::metadata::Subject;
 use crate::selector::{Allowance, Operator, Requirement};
 use crate::settings::{Dialect, OnNodeAffinity, PodNodeSelector};
+use crate::size;
 use crate::text::{quote, shorten};
 
-/// The most that is added to a Pod's node affinity, in bytes: more than an API server stores.
-const MOST_ADDED: usize = 2 * 1024 * 1024;
+/// The most that is added to a Pod's node affinity, in bytes: with more no object is let in.
+const MOST_ADDED: usize = size::LARGEST;
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
 const CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";

@@ -48,7 +48,7 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
     let (few, many) = (row(Family::Settings, 1)?, row(Family::Settings, 1_000)?);
     let faster = |row: &Row| row.time.under_twin().context("the typed twin takes part");
     let mut bounds = vec![
-        Bound::at_most("`policy.wasm`", 300.0, measured.size.policy / as_f64(KB), "KiB"),
+        Bound::at_most("`policy.wasm`", 352.0, measured.size.policy / as_f64(KB), "KiB"),
         Bound::at_most("Compiling the module", 4.0, measured.compile.over_floor(), "× floor"),
         Bound::at_most("Pod CREATE with injection, 2 KB", 1.4, small.time.over_floor(), "× floor"),
         Bound::at_least("– the same", 1.7, faster(small)?, "× faster than typed twin"),
