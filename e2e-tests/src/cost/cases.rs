@@ -32,7 +32,7 @@ pub fn all() -> Vec<Case> {
     cases.extend(NODES.map(|size| binding(Family::Nodes, size, 3).on(&node(size))));
     cases.push(Case::validate(Family::Deployment, 1, &deployment(), &placement).unchanged());
     cases.push(Case::validate(Family::Namespace, 1, &request("namespace-update-annotation"), &placement).unchanged());
-    cases.push(Case::validate(Family::Untouched, 1, &eviction(), &placement).unchanged());
+    cases.push(Case::validate(Family::Untouched, 1, &untouched(), &placement).unchanged());
     cases.extend(NAMESPACES.map(|entries| settings_of(Family::Settings, entries)));
     cases.extend([1, 1_000].map(|entries| Case::validate_settings(entries, &namespaces(entries))));
     cases.extend(growth());
@@ -75,10 +75,11 @@ fn deployment() -> Value {
     request
 }
 
-/// Of a Pod of 2 KB.
-fn eviction() -> Value {
+/// An object of 2 KB, of a kind that the typed twin does not know either.
+fn untouched() -> Value {
     let mut request = pod(2 * KB);
-    request["subResource"] = "eviction".into();
+    request["kind"]["kind"] = "PodPreset".into();
+    request["resource"]["resource"] = "podpresets".into();
     request
 }
 
