@@ -236,7 +236,7 @@ const OF_ALL: [(&str, Place); 6] = [
     ("/object/metadata/annotations", Place::Other),
     ("/oldObject", Place::Needed),
 ])]
-fn a_value_of_a_wrong_type_matters_where_it_is_read(
+fn requests_with_swapped_types_are_answered(
     policy: &Policy,
     #[case] name: &str,
     #[case] of_this: &[(&str, Place)],

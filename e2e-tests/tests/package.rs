@@ -196,7 +196,11 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
 #[test]
 fn the_form_offers_what_the_policy_takes() -> Result<()> {
     let policy = policy_under_test()?;
-    for Question { variable, question } in questions()?.iter().filter(|question| question.question["type"] == "enum") {
+    let questions = questions()?;
+    let choices: Vec<&Question> = questions.iter().filter(|question| question.question["type"] == "enum").collect();
+    let known = settings().into_keys().filter(|path| path.contains(".on")).count();
+    assert_eq!(choices.len(), known, "every setting on… is a choice");
+    for Question { variable, question } in choices {
         let (block, field) = variable.split_once('.').context("a choice stands in a block")?;
         for option in strings(&question["options"]).chain([""]) {
             let valid = policy.validate_settings(&json!({ block: { field: option } }))?.valid;
