@@ -7,9 +7,12 @@
     clippy::panic,
     reason = "these are tests"
 )]
+#![allow(clippy::needless_pass_by_value, reason = "they read better so")]
 
 use std::fs;
 use std::path::Path;
+
+use serde_json::{Value, json};
 
 #[path = "../fuzz/src/lib.rs"]
 mod checks;
@@ -50,4 +53,47 @@ fn what_chance_builds_breaks_nothing(#[case] check: fn(&[u8]), #[case] count: us
         let input: Vec<u8> = (0..160).map(|_| byte()).collect();
         check(&input);
     }
+}
+
+/// What the checks take for harm: all but what the policy is there to write.
+#[rstest::rstest]
+#[case::nothing(json!({"spec": {}}), json!({"spec": {}}), true)]
+#[case::a_field_is_lost(json!({"spec": {"a": null}}), json!({"spec": {}}), false)]
+#[case::a_field_is_new(json!({"spec": {}}), json!({"spec": {"a": 1}}), false)]
+#[case::a_pair_is_added(json!({"spec": {}}), json!({"spec": {"nodeSelector": {"a": "b"}}}), true)]
+#[case::a_pair_is_changed(json!({"spec": {"nodeSelector": {"a": "b"}}}), json!({"spec": {"nodeSelector": {"a": "c"}}}), false)]
+#[case::a_pair_is_added_elsewhere(json!({"status": {}}), json!({"status": {"nodeSelector": {"a": "b"}}}), false)]
+#[case::a_term_is_narrowed(terms(json!([{"matchExpressions": [1]}])), terms(json!([{"matchExpressions": [1, 2]}])), true)]
+#[case::a_term_is_widened(terms(json!([{"matchExpressions": [1]}])), terms(json!([{"matchExpressions": []}])), false)]
+#[case::a_term_is_dropped(terms(json!([{"matchExpressions": [1]}, {}])), terms(json!([{"matchExpressions": [1]}])), false)]
+#[case::a_field_of_a_term_is_changed(terms(json!([{"matchFields": [1]}])), terms(json!([{"matchFields": [2], "matchExpressions": [1]}])), false)]
+#[case::a_toleration_is_added(json!({"spec": {"tolerations": [1]}}), json!({"spec": {"tolerations": [1, 2]}}), true)]
+#[case::a_toleration_is_added_in_front(json!({"spec": {"tolerations": [1]}}), json!({"spec": {"tolerations": [2, 1]}}), false)]
+#[case::a_variable_is_added(containers(json!({"name": "c", "env": [1]})), containers(json!({"name": "c", "env": [2, 1]})), true)]
+#[case::a_variable_is_the_first(containers(json!({"name": "c"})), containers(json!({"name": "c", "env": [1]})), true)]
+#[case::a_variable_is_changed(containers(json!({"env": [1]})), containers(json!({"env": [2]})), false)]
+#[case::a_variable_is_added_behind(containers(json!({"env": [1]})), containers(json!({"env": [1, 2]})), false)]
+#[case::a_container_is_changed(containers(json!({"name": "c"})), containers(json!({"name": "d", "env": [1]})), false)]
+#[case::a_managed_key(json!({"metadata": {"labels": {"ours": "a"}}}), json!({"metadata": {"labels": {"ours": "b"}}}), true)]
+#[case::another_key(json!({"metadata": {"labels": {"theirs": "a"}}}), json!({"metadata": {"labels": {"theirs": "b"}}}), false)]
+fn harm_is_found(#[case] before: Value, #[case] after: Value, #[case] is_harmless: bool) {
+    let harm = checks::unharmed::harm(&before, &after, Some(&["spec"]), |_, key| key == "ours");
+    assert_eq!(harm.is_none(), is_harmless, "{harm:?}");
+}
+
+fn terms(terms: Value) -> Value {
+    let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+    json!({"spec": {"affinity": {"nodeAffinity": required}}})
+}
+
+fn containers(container: Value) -> Value {
+    json!({"spec": {"containers": [container]}})
+}
+
+/// Templates get no environment variables.
+#[test]
+fn a_variable_in_a_template_is_harm() {
+    let template = |env: Value| json!({"spec": {"template": {"spec": {"containers": [{"env": env}]}}}});
+    let spec = Some(["spec", "template", "spec"].as_slice());
+    assert!(checks::unharmed::harm(&template(json!([])), &template(json!([1])), spec, |_, _| false).is_some());
 }

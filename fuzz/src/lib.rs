@@ -9,8 +9,7 @@ pub mod payload;
 pub mod placement;
 pub mod selector;
 pub mod settings;
-
-mod unharmed;
+pub mod unharmed;
 
 use std::collections::BTreeSet;
 
