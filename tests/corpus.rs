@@ -60,25 +60,29 @@ fn what_chance_builds_breaks_nothing(#[case] check: fn(&[u8]), #[case] count: us
 #[case::nothing(json!({"spec": {}}), json!({"spec": {}}), true)]
 #[case::a_field_is_lost(json!({"spec": {"a": null}}), json!({"spec": {}}), false)]
 #[case::a_field_is_new(json!({"spec": {}}), json!({"spec": {"a": 1}}), false)]
-#[case::a_pair_is_added(json!({"spec": {}}), json!({"spec": {"nodeSelector": {"a": "b"}}}), true)]
-#[case::a_pair_is_changed(json!({"spec": {"nodeSelector": {"a": "b"}}}), json!({"spec": {"nodeSelector": {"a": "c"}}}), false)]
+#[case::a_pair_is_added(pairs(json!({})), pairs(json!({"a": "b"})), true)]
+#[case::a_pair_is_changed(pairs(json!({"a": "b"})), pairs(json!({"a": "c"})), false)]
 #[case::a_pair_is_added_elsewhere(json!({"status": {}}), json!({"status": {"nodeSelector": {"a": "b"}}}), false)]
-#[case::a_term_is_narrowed(terms(json!([{"matchExpressions": [1]}])), terms(json!([{"matchExpressions": [1, 2]}])), true)]
+#[case::a_term_is_narrowed(terms(json!([{"a": 1}])), terms(json!([{"a": 1, "matchExpressions": [1]}])), true)]
 #[case::a_term_is_widened(terms(json!([{"matchExpressions": [1]}])), terms(json!([{"matchExpressions": []}])), false)]
-#[case::a_term_is_dropped(terms(json!([{"matchExpressions": [1]}, {}])), terms(json!([{"matchExpressions": [1]}])), false)]
-#[case::a_field_of_a_term_is_changed(terms(json!([{"matchFields": [1]}])), terms(json!([{"matchFields": [2], "matchExpressions": [1]}])), false)]
-#[case::a_toleration_is_added(json!({"spec": {"tolerations": [1]}}), json!({"spec": {"tolerations": [1, 2]}}), true)]
-#[case::a_toleration_is_added_in_front(json!({"spec": {"tolerations": [1]}}), json!({"spec": {"tolerations": [2, 1]}}), false)]
-#[case::a_variable_is_added(containers(json!({"name": "c", "env": [1]})), containers(json!({"name": "c", "env": [2, 1]})), true)]
-#[case::a_variable_is_the_first(containers(json!({"name": "c"})), containers(json!({"name": "c", "env": [1]})), true)]
-#[case::a_variable_is_changed(containers(json!({"env": [1]})), containers(json!({"env": [2]})), false)]
-#[case::a_variable_is_added_behind(containers(json!({"env": [1]})), containers(json!({"env": [1, 2]})), false)]
-#[case::a_container_is_changed(containers(json!({"name": "c"})), containers(json!({"name": "d", "env": [1]})), false)]
-#[case::a_managed_key(json!({"metadata": {"labels": {"ours": "a"}}}), json!({"metadata": {"labels": {"ours": "b"}}}), true)]
-#[case::another_key(json!({"metadata": {"labels": {"theirs": "a"}}}), json!({"metadata": {"labels": {"theirs": "b"}}}), false)]
+#[case::a_term_is_dropped(terms(json!([{"matchFields": [1]}, {}])), terms(json!([{"matchFields": [1]}])), false)]
+#[case::a_field_of_a_term_is_changed(terms(json!([{"matchFields": [1]}])), terms(json!([{"matchFields": [2]}])), false)]
+#[case::a_toleration_is_added(tolerations(json!([1])), tolerations(json!([1, 2])), true)]
+#[case::a_toleration_is_added_in_front(tolerations(json!([1])), tolerations(json!([2, 1])), false)]
+#[case::a_variable_is_added(container(json!({"env": [1]})), container(json!({"env": [2, 1]})), true)]
+#[case::a_variable_is_the_first(container(json!({"name": "c"})), container(json!({"name": "c", "env": [1]})), true)]
+#[case::a_variable_is_changed(container(json!({"env": [1]})), container(json!({"env": [2]})), false)]
+#[case::a_variable_is_added_behind(container(json!({"env": [1]})), container(json!({"env": [1, 2]})), false)]
+#[case::a_container_is_changed(container(json!({"name": "c"})), container(json!({"name": "d", "env": [1]})), false)]
+#[case::a_managed_key(labels(json!({"ours": "a"})), labels(json!({"ours": "b"})), true)]
+#[case::another_key(labels(json!({"theirs": "a"})), labels(json!({"theirs": "b"})), false)]
 fn harm_is_found(#[case] before: Value, #[case] after: Value, #[case] is_harmless: bool) {
     let harm = checks::unharmed::harm(&before, &after, Some(&["spec"]), |_, key| key == "ours");
     assert_eq!(harm.is_none(), is_harmless, "{harm:?}");
+}
+
+fn pairs(pairs: Value) -> Value {
+    json!({"spec": {"nodeSelector": pairs}})
 }
 
 fn terms(terms: Value) -> Value {
@@ -86,8 +90,16 @@ fn terms(terms: Value) -> Value {
     json!({"spec": {"affinity": {"nodeAffinity": required}}})
 }
 
-fn containers(container: Value) -> Value {
+fn tolerations(tolerations: Value) -> Value {
+    json!({"spec": {"tolerations": tolerations}})
+}
+
+fn container(container: Value) -> Value {
     json!({"spec": {"containers": [container]}})
+}
+
+fn labels(labels: Value) -> Value {
+    json!({"metadata": {"labels": labels}})
 }
 
 /// Templates get no environment variables.

@@ -1,8 +1,9 @@
-//! How many instructions an evaluation takes: the fuel that Wasmtime counts. It is the same on every machine and in every
-//! run, so a test can hold a policy to it, which no test can do with times.
+//! How many instructions an evaluation takes: the fuel that Wasmtime counts. It is the same on every machine and in
+//! every run, so a test can hold a policy to it, which no test can do with times.
 //!
-//! The engine that policies are run with elsewhere offers no fuel. This one differs from it in that, and in what there is
-//! of WASI: random numbers, always the same ones. A policy that answers needs no more; calling anything else is a trap.
+//! The engine that policies are run with elsewhere offers no fuel. This one differs from it in that, and in what there
+//! is of WASI: random numbers, always the same ones. A policy that answers needs no more; calling anything else is a
+//! trap.
 
 use std::{
     cell::Cell,

@@ -195,8 +195,8 @@ const OF_ALL: [(&str, Place); 6] = [
     ("/object/metadata", Place::Object),
 ];
 
-/// One place in a captured request at a time gets a value of every other type. Where it is read, the answer says so, and
-/// names the place; elsewhere it does not matter.
+/// One place in a captured request at a time gets a value of every other type. Where it is read, the answer says so,
+/// and names the place; elsewhere it does not matter.
 #[rstest]
 #[case::a_pod_with_a_node("pod-create-nodename", &[
     ("/userInfo", Place::Object),

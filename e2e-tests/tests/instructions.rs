@@ -1,7 +1,7 @@
 //! No evaluation takes more instructions than `instructions.tsv` says, unless the table says so too.
 //!
-//! A case that gets dearer by more than 3 % fails, and so does one that gets cheaper by more than 10 %, so that the table
-//! stays true. Every line is a test, named for its case.
+//! A case that gets dearer by more than 3 % fails, and so does one that gets cheaper by more than 10 %, so that the
+//! table stays true. Every line is a test, named for its case.
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, sync::Arc};
 

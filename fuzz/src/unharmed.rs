@@ -9,8 +9,8 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 /// Where a Pod has its spec. Only there containers get environment variables: a template stays as it is.
 const OF_A_POD: &[&str] = &["spec"];
 
-/// Fails if `after` has lost anything of `before`, or has something new but what places the Pod whose spec is at `spec`,
-/// environment variables of its containers, and labels and annotations that `is_managed`.
+/// Fails if `after` has lost anything of `before`, or has something new but what places the Pod whose spec is at
+/// `spec`, environment variables of its containers, and labels and annotations that `is_managed`.
 pub fn check(before: &Value, after: &Value, spec: Option<&[&str]>, is_managed: impl Fn(&str, &str) -> bool) {
     let harm = harm(before, after, spec, is_managed);
     assert!(harm.is_none(), "{}", harm.unwrap_or_default());
