@@ -1,11 +1,9 @@
 //! Objects that nobody could change any more are not let in.
 
-use std::fmt;
+use json::{Object, Text};
 
-use json::Object;
-
-use crate::decision::{Decision, Rejection};
-use crate::request::Request;
+use crate::decision::Rejection;
+use crate::object_meta::Named;
 
 /// The largest object that is let in, in bytes, as the API server writes it: policy-server refuses bodies of more than
 /// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
@@ -14,25 +12,22 @@ pub const LARGEST: usize = 900 * 1024;
 /// What a character becomes at most: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// Rejects an object that is created, or made larger, and then has more than 900 KiB with what the policy adds.
+/// Rejects `object`, of which `submitted` is the text that was submitted, if it has more than 900 KiB; with an
+/// `old_object`, only if it is larger than that.
 ///
 /// # Errors
 /// Its size.
-pub fn check(request: &Request<'_>, decision: &Decision<'_>, subject: &dyn fmt::Display) -> Result<(), Rejection> {
-    let submitted = request.object_text();
-    let with_additions = decision.mutated().map_or(0, Object::longest).max(submitted.len());
-    let added = (with_additions - submitted.len()) * LONGEST_ESCAPE;
-    if surely_fits(submitted.as_bytes(), LARGEST.saturating_sub(added)) {
+pub fn check(submitted: &Text, object: &Object, old_object: Option<&Object>, named: &Named) -> Result<(), Rejection> {
+    let added = object.text_len().saturating_sub(submitted.len());
+    if surely_fits(submitted.as_bytes(), LARGEST.saturating_sub(added * LONGEST_ESCAPE)) {
         return Ok(());
     }
-    let mutated = decision.mutated().map(ToString::to_string);
-    let length = stored_length(mutated.as_deref().unwrap_or(submitted));
-    let is_no_larger = request.operation == "UPDATE" && length <= stored_length(request.old_object_text());
-    if length <= LARGEST || is_no_larger {
+    let length = stored_length(&object.text());
+    if length <= LARGEST || old_object.is_some_and(|old_object| length <= stored_length(&old_object.text())) {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{subject} has {} KiB as the API server writes it, and at most {} KiB are let in: what is larger could never be \
+        "{named} has {} KiB as the API server writes it, and at most {} KiB are let in: what is larger could never be \
          changed again, nor its deletion end; make it smaller",
         length.div_ceil(1024),
         LARGEST / 1024

@@ -12,7 +12,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use node_placement_policy::selector::{NodeSelector, Operator, parse, parse_pairs};
+use node_placement_policy::selector::{Operator, Selector, parse, parse_pairs};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn upstream_name(operator: Operator) -> &'static str {
     }
 }
 
-fn requirements(selector: &NodeSelector) -> Vec<Requirement> {
+fn requirements(selector: &Selector) -> Vec<Requirement> {
     let requirements = selector.requirements().iter().map(|requirement| Requirement {
         key: requirement.key().to_owned(),
         operator: upstream_name(requirement.operator()).to_owned(),

@@ -186,11 +186,10 @@ impl Place {
 }
 
 /// What is read of every request.
-const OF_ALL: [(&str, Place); 6] = [
+const OF_ALL: [(&str, Place); 5] = [
     ("/resource/group", Place::Text),
     ("/subResource", Place::Text),
     ("/namespace", Place::Text),
-    ("/name", Place::Text),
     ("/object", Place::Needed),
     ("/object/metadata", Place::Object),
 ];

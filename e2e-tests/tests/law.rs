@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use e2e_tests::{Lookup, NoCluster, Policy, policy_under_test};
 use node_placement_policy::{
-    json::{Json, StringMap},
-    placement::pod_spec::PodSpec,
+    json::{Object, Outline, StringMap},
+    placement::node_selection::NodeSelection,
     selector::parse,
 };
 use proptest::prelude::*;
@@ -96,15 +96,14 @@ fn pod() -> impl Strategy<Value = Value> {
     })
 }
 
-fn string_map(labels: &BTreeMap<String, String>) -> StringMap<'_> {
-    labels.iter().map(|(key, value)| (key.into(), value.into())).collect()
+fn string_map(labels: &BTreeMap<String, String>) -> StringMap {
+    labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
 /// Whether the Pod may run on the node, as the scheduler sees it.
 fn matches(pod: &Value, node: &str, labels: &BTreeMap<String, String>) -> bool {
-    let spec = pod["spec"].to_string();
-    let spec = Json::parse(&spec).unwrap().object().unwrap();
-    PodSpec::read(&spec).unwrap().matches(node, &string_map(labels))
+    let spec = Object::parse(pod["spec"].to_string(), &Outline::FLAT).unwrap();
+    NodeSelection::read(&spec).unwrap().matches(node, &string_map(labels))
 }
 
 /// What the policy answers to a Pod in a namespace whose selector comes in two parts, one of them from its annotation.

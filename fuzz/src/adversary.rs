@@ -1,10 +1,9 @@
 //! A tenant who wants to do harm: names that mean something in a URL, keys and sizes that make a Pod invalid. Whatever
 //! is tried, only what can be a name is looked up, and no Pod that the policy accepts is invalid once it is bound.
 
-use std::collections::BTreeSet;
-
 use arbitrary::{Result, Unstructured};
 use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
+use node_placement_policy::field_masks::FieldMasks;
 use node_placement_policy::{selector::syntax, validate};
 use serde_json::{Map, Value, json};
 
@@ -190,17 +189,17 @@ struct Watched {
 }
 
 impl Cluster for Watched {
-    fn namespace(&self, name: &NamespaceName, _masks: &BTreeSet<String>) -> std::result::Result<String, String> {
+    fn namespace(&self, name: &NamespaceName, _masks: &FieldMasks) -> std::result::Result<String, String> {
         means_nothing_in_a_url(name.as_str());
         Ok(r#"{"metadata":{}}"#.to_owned())
     }
 
-    fn node(&self, name: &NodeName, _masks: &BTreeSet<String>) -> std::result::Result<String, String> {
+    fn node(&self, name: &NodeName, _masks: &FieldMasks) -> std::result::Result<String, String> {
         means_nothing_in_a_url(name.as_str());
         Ok(self.node.to_string())
     }
 
-    fn note(&self, _failure: &str) {}
+    fn log_failure(&self, _failure: &str) {}
 }
 
 fn means_nothing_in_a_url(name: &str) {

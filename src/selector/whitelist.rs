@@ -1,25 +1,25 @@
 //! Whitelists: what a selector allows others to ask for.
 
-use super::{NodeSelector, Operator, Requirement};
+use super::{Operator, Requirement, Selector};
 
 /// What a whitelist allows others to ask for. Empty allows everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allowance(NodeSelector);
+pub struct Whitelist(Selector);
 
-impl Allowance {
+impl Whitelist {
     /// The whitelist that `selector` states; none if it is empty, as in-tree.
-    pub fn new(selector: NodeSelector) -> Option<Self> {
+    pub fn new(selector: Selector) -> Option<Self> {
         (!selector.is_empty()).then_some(Self(selector))
     }
 
     /// The whitelist as a selector.
-    pub const fn selector(&self) -> &NodeSelector {
+    pub const fn selector(&self) -> &Selector {
         &self.0
     }
 
     /// Whether `key` may be asked to have `value`: some requirement names the key, and all that do accept the value.
     ///
-    /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets.
+    /// Upstream: `isSubset` of the `PodSelector` plugin, for sets.
     pub fn allows_value(&self, key: &str, value: &str) -> bool {
         self.names_and_all(key, |requirement| requirement.accepts(Some(value)))
     }

@@ -16,7 +16,7 @@ fn cut(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();
     }
-    let kept = text.chars().take(limit.saturating_sub(1));
+    let kept = text.chars().take(limit - 1);
     kept.chain(std::iter::once('…')).collect()
 }
 
@@ -28,6 +28,11 @@ pub fn shorten(text: &str) -> String {
 /// `text` in double quotes, escaped and cut, fit for one line of a message.
 pub fn quote(text: &str) -> String {
     encode(&shorten(text))
+}
+
+/// `key=value` in double quotes, escaped and cut.
+pub fn quote_pair(key: &str, value: &str) -> String {
+    quote(&format!("{key}={value}"))
 }
 
 /// `text` as a single line of at most 120 characters.
