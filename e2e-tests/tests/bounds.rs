@@ -81,7 +81,7 @@ fn a_node_with_a_thousand_labels_is_copied_up_to_the_bound() -> Result<()> {
 /// What the policy answers to a Pod with so many terms of node affinity, to each of which it adds 256 bytes.
 fn narrow(terms: usize) -> Result<Answer> {
     let key = format!("{}/{}", "a".repeat(162), "b".repeat(63));
-    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": key}});
+    let settings = json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": key}});
     let term = json!({"matchExpressions": [{"key": "c", "operator": "Exists"}]});
     let required = json!({"nodeSelectorTerms": vec![term; terms]});
     let mut request = request("pod-create")?;

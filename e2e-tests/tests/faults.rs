@@ -51,7 +51,7 @@ fn what_is_no_request_is_a_bad_request(policy: &Policy, #[case] bytes: &[u8]) ->
 #[case::no_json(b"{")]
 #[case::no_text(b"\xff\xfe")]
 #[case::a_list(b"[]")]
-#[case::a_string(b"\"podNodeSelector\"")]
+#[case::a_string(b"\"placement\"")]
 #[case::null(b"null")]
 #[case::a_block_of_a_wrong_type(b"{\"nodeMetadata\":[]}")]
 fn what_is_no_settings_is_invalid_settings(policy: &Policy, #[case] bytes: &[u8]) -> Result<()> {
@@ -67,7 +67,7 @@ fn what_is_no_settings_is_invalid_settings(policy: &Policy, #[case] bytes: &[u8]
 #[case::empty_error("", "no reason given")]
 #[case::not_found("Cannot find v1/Namespace named 'team-a' inside of namespace 'None'", "Cannot find v1/Namespace")]
 fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[case] reason: &str) -> Result<()> {
-    let settings = json!({"podNodeSelector": {}});
+    let settings = json!({"placement": {}});
     let error = error.to_owned();
     let failing = move |_: &Lookup| Err::<String, String>(error.clone());
     let call = policy.call("validate", &payload(&request("pod-create"), &settings), failing);
@@ -86,7 +86,7 @@ fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[
 #[case::a_binding("binding")]
 fn a_node_that_cannot_be_read_is_no_mismatch(policy: &Policy, #[case] name: &str) -> Result<()> {
     let placement = json!({"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b", "onBindings": "Verify"});
-    let settings = json!({ "podNodeSelector": placement });
+    let settings = json!({ "placement": placement });
     let away = |_: &Lookup| Err::<String, String>("the API server is away".to_owned());
     let answer = answer(&policy.call("validate", &payload(&request(name), &settings), away))?;
     ensure!(answer.code == Some(500), "{answer:?}");
@@ -107,7 +107,7 @@ fn a_node_that_cannot_be_read_is_no_mismatch(policy: &Policy, #[case] name: &str
 #[case::annotations_of_a_wrong_type(r#"{"metadata":{"annotations":true}}"#)]
 fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'static str) -> Result<()> {
     let broken = move |_: &Lookup| Ok::<String, String>(object.to_owned());
-    let placement = json!({"podNodeSelector": {}});
+    let placement = json!({"placement": {}});
     let metadata = json!({"nodeMetadata": {"propagate": [{"nodeLabel": "zone"}]}});
     for (name, settings, what) in
         [("pod-create", placement, "Namespace \"team-a\""), ("binding", metadata, "Node \"node-a\"")]
@@ -125,7 +125,7 @@ fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'sta
 
 #[rstest]
 fn what_is_accepted_is_not_logged(policy: &Policy) -> Result<()> {
-    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b"}});
+    let settings = json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b"}});
     let call = policy.call("validate", &payload(&request("pod-create"), &settings), NoCluster);
     ensure!(answer(&call)?.accepted && call.logs.is_empty(), "{call:?}");
     Ok(())
@@ -156,7 +156,7 @@ fn truncated_requests_are_answered(policy: &Policy) -> Result<()> {
 /// Settings that make the policy read whatever it ever reads.
 fn everything(selector: &str) -> Value {
     json!({
-        "podNodeSelector": {"clusterDefaultNodeSelector": selector, "onBindings": "Verify"},
+        "placement": {"clusterDefaultNodeSelector": selector, "onBindings": "Verify"},
         "nodeMetadata": {"protect": true, "propagate": [{"nodeLabel": "a.io/*"}]},
     })
 }

@@ -115,7 +115,7 @@ fn judge(pod: &Value, required: &str, annotation: &str) -> Value {
         "userInfo": {"username": "somebody"},
         "object": pod,
     });
-    let settings = json!({"podNodeSelector": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
+    let settings = json!({"placement": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
     let annotations = json!({"scheduler.alpha.kubernetes.io/node-selector": annotation});
     let namespace = json!({"metadata": {"name": "team-a", "annotations": annotations}}).to_string();
     let cluster = move |_: &Lookup| Ok::<String, String>(namespace.clone());
@@ -172,7 +172,7 @@ proptest! {
         let affinity = format!(r#"{{"nodeAffinity":{{"preferred":null{affinity}}}{affinity}}}"#);
         let spec = format!(r#"{{"affinity":{affinity},"containers":[]{within}}}"#);
         let pod = format!(r#"{{"kind":"Pod"{before},"metadata":{{"name":"p"{within}}},"spec":{spec}}}"#);
-        let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}});
+        let settings = json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}});
         let resource = r#"{"group":"","resource":"pods"}"#;
         let request = format!(r#"{{"resource":{resource},"operation":"CREATE","namespace":"n","object":{pod}}}"#);
         let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);

@@ -43,7 +43,7 @@ fn answer(request: &Value, settings: &Value, object: &Value) -> Result<Answer> {
 }
 
 fn placement(selector: &str) -> Value {
-    json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}})
+    json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}})
 }
 
 fn pod(affinity: Value) -> Result<Value> {
@@ -74,7 +74,7 @@ fn a_pod_of_eight_hundred_and_fifty_kilobytes() -> Result<()> {
 #[test]
 fn ten_thousand_namespaces_in_the_settings() -> Result<()> {
     let entry = |at: usize| json!({"name": format!("team-{at}"), "requiredNodeSelector": format!("pool=p{at}")});
-    let settings = json!({"podNodeSelector": {
+    let settings = json!({"placement": {
         "namespaceAnnotations": [],
         "namespaces": (0..10_000).map(entry).collect::<Vec<_>>(),
     }});
@@ -124,7 +124,8 @@ fn keys_of_64_kib() -> Result<()> {
     ensure!(mutated["metadata"]["annotations"] == pod["object"]["metadata"]["annotations"], "an annotation changed");
 
     pod["object"]["spec"]["nodeSelector"] = json!({key.as_str(): ""});
-    let settings = json!({"podNodeSelector": {"namespaceAnnotations": [], "namespaces": [{"name": "*", "allowedNodeSelector": "a"}]}});
+    let settings =
+        json!({"placement": {"namespaceAnnotations": [], "namespaces": [{"name": "*", "allowedNodeSelector": "a"}]}});
     let answer = answer(&pod, &settings, &json!({}))?;
     let message = answer.message.unwrap_or_default();
     ensure!(answer.code == Some(403) && message.contains('…') && message.len() < 1_000, "{message}");

@@ -39,7 +39,7 @@ fn selectors_are_parsed_and_matched_as_recorded() -> Result<()> {
     let policy = policy_under_test()?;
     let (mut lines, mut contradictions, mut judged) = (0, 0, 0);
     for vector in vectors("selectors.jsonl")? {
-        let settings = json!({"podNodeSelector": {
+        let settings = json!({"placement": {
             "namespaceAnnotations": [],
             "clusterDefaultNodeSelector": vector["selector"],
             "onBindings": "Verify",
@@ -71,7 +71,7 @@ fn pods_may_name_the_nodes_that_the_scheduler_would_choose() -> Result<()> {
     let policy = policy_under_test()?;
     // Something must be demanded for a Node to be looked up; this changes no match.
     let settings =
-        json!({"podNodeSelector": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "!example.com/never"}});
+        json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "!example.com/never"}});
     let (mut judged, mut right) = (0, 0);
     for vector in vectors("nodeaffinity.jsonl")? {
         let name = vector["node"]["name"].as_str().unwrap_or_default();

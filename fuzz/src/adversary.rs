@@ -178,7 +178,7 @@ fn settings(input: &mut Unstructured<'_>) -> Result<Value> {
     let on_bindings = pick(input, &["Verify", "Ignore"]);
     let on_lookup_failure = pick(input, &["Reject", "Ignore"]);
     Ok(json!({
-        "podNodeSelector": {"onBindings": on_bindings},
+        "placement": {"onBindings": on_bindings},
         "nodeMetadata": {"propagate": entries, "protect": input.arbitrary::<bool>()?, "onLookupFailure": on_lookup_failure},
     }))
 }

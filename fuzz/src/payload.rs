@@ -152,9 +152,9 @@ static SETTINGS: LazyLock<Vec<Value>> = LazyLock::new(|| {
         ],
     });
     vec![
-        json!({"podNodeSelector": {}}),
-        json!({"podNodeSelector": placement, "nodeMetadata": protected}),
-        json!({"podNodeSelector": fence, "nodeMetadata": lenient}),
+        json!({"placement": {}}),
+        json!({"placement": placement, "nodeMetadata": protected}),
+        json!({"placement": fence, "nodeMetadata": lenient}),
         json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "env=production", "team-a": ""}}),
         json!({"nodeMetadata": protected}),
         json!({"nodeMetadata": lenient}),
@@ -188,9 +188,9 @@ const PLACES: &[&str] = &[
     "/request/namespace",
     "/request/userInfo/groups",
     "/request/userInfo/username",
-    "/settings/podNodeSelector/clusterDefaultNodeSelector",
-    "/settings/podNodeSelector/namespaces",
-    "/settings/podNodeSelector/onDaemonSets",
+    "/settings/placement/clusterDefaultNodeSelector",
+    "/settings/placement/namespaces",
+    "/settings/placement/onDaemonSets",
     "/settings/nodeMetadata/protect",
     "/settings/nodeMetadata/propagate",
 ];

@@ -21,7 +21,7 @@ pub fn must_be_verified(node_name: &str, demands: &NamespaceDemands<'_>, named: 
         OnNodeName::Ignore => Ok(false),
         OnNodeName::Verify => Ok(true),
         OnNodeName::Reject => Err(Rejection::forbidden(format!(
-            "{named} names its node, {}, which namespace {} does not permit (podNodeSelector.onNodeName is Reject); remove \
+            "{named} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject); remove \
              nodeName and let the scheduler choose",
             quote(node_name),
             quote(&demands.namespace)

@@ -15,9 +15,9 @@ use crate::message::quote;
 pub enum Place {
     /// The settings as a whole.
     Settings,
-    /// A block: `podNodeSelector`.
+    /// A block: `placement`.
     Block(&'static str),
-    /// An element of a list in a block: `podNodeSelector.namespaces[1]`.
+    /// An element of a list in a block: `placement.namespaces[1]`.
     Element {
         /// The block.
         block: &'static str,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use json::{Mismatch, Within};
 
-/// What is wrong with one setting: its path, as in `podNodeSelector.namespaces[1].allowedNodeSelector`, and the problem.
+/// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake(String);
 

@@ -1,4 +1,4 @@
-//! The placement blocks: `podNodeSelector`, and `podNodeSelectorPluginConfig` of the in-tree plugin.
+//! The placement blocks: `placement`, and `podNodeSelectorPluginConfig` of the in-tree plugin.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::{Mistake, OnBindings, OnDaemonSets, OnNamespaces, OnNodeAffinity, OnN
 use crate::message::quote;
 use crate::selector::{self, ParseError, Selector, Whitelist};
 
-pub(super) const BLOCK: &str = "podNodeSelector";
+pub(super) const BLOCK: &str = "placement";
 pub(super) const PLUGIN_BLOCK: &str = "podNodeSelectorPluginConfig";
 
 pub(super) const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
@@ -53,7 +53,7 @@ impl Mode {
 /// Who demands something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A setting: `podNodeSelector.clusterDefaultNodeSelector`.
+    /// A setting: `placement.clusterDefaultNodeSelector`.
     Setting(Place, &'static str),
     /// The in-tree plugin's configuration for a namespace.
     PluginConfig(String),

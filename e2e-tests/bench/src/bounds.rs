@@ -108,8 +108,8 @@ fn memory(measured: &Measured) -> Result<Bound> {
 /// What the policy looks up with every setting switched on, by kind of request.
 fn host_calls(policy: &Contender) -> Result<Vec<Bound>> {
     let propagate = json!([{"nodeLabel": "topology.kubernetes.io/zone"}]);
-    let usual = json!({"podNodeSelector": {}, "nodeMetadata": {"propagate": propagate}});
-    let strict = json!({"podNodeSelector": {"onBindings": "Verify"}, "nodeMetadata": {"propagate": propagate}});
+    let usual = json!({"placement": {}, "nodeMetadata": {"propagate": propagate}});
+    let strict = json!({"placement": {"onBindings": "Verify"}, "nodeMetadata": {"propagate": propagate}});
     let create = pod(2 * KB);
     let mut named = create.clone();
     named["object"]["spec"]["nodeName"] = "node-a".into();

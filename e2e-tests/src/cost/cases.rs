@@ -15,12 +15,12 @@ const NAMESPACES: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
 /// The smallest that the tables show.
 pub fn smallest() -> Case {
-    Case::validate(Family::Injected, PODS[0], &pod(PODS[0]), &json!({"podNodeSelector": {}}))
+    Case::validate(Family::Injected, PODS[0], &pod(PODS[0]), &json!({"placement": {}}))
 }
 
 /// Everything that the tables show.
 pub fn all() -> Vec<Case> {
-    let placement = json!({"podNodeSelector": {}});
+    let placement = json!({"placement": {}});
     let mut cases = vec![];
     cases.extend(PODS.map(|size| Case::validate(Family::Injected, size, &pod(size), &placement)));
     cases.extend([PODS[0], PODS[2], PODS[4], PODS[5]].map(|size| {
@@ -46,7 +46,7 @@ fn growth() -> Vec<Case> {
     };
     [
         halves("KB of Pod", 1536, |family, size| {
-            Case::validate(family, size, &pod(size * KB), &json!({"podNodeSelector": {}}))
+            Case::validate(family, size, &pod(size * KB), &json!({"placement": {}}))
         }),
         halves("namespaces in the settings", 10_000, settings_of),
         halves("node affinity expressions", 2_000, expressions),
@@ -93,7 +93,7 @@ fn namespaces(entries: usize) -> Value {
             })
         })
         .collect();
-    json!({"podNodeSelector": {"namespaces": entries}})
+    json!({"placement": {"namespaces": entries}})
 }
 
 /// A Pod of 2 KB in the last of the namespaces.
@@ -117,7 +117,7 @@ fn expressions(family: Family, count: usize) -> Case {
         "requiredNodeSelector": "pool in (a,b)",
         "allowedNodeSelector": "env,pool,disktype"
     });
-    Case::validate(family, count, &request, &json!({"podNodeSelector": {"namespaces": [rule]}}))
+    Case::validate(family, count, &request, &json!({"placement": {"namespaces": [rule]}}))
 }
 
 /// A hundred fields that no version of Kubernetes knows.
@@ -125,14 +125,14 @@ fn nesting(family: Family, levels: usize) -> Case {
     let nested = (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let mut request = pod(2 * KB);
     request["object"]["spec"]["unknown"] = vec![nested; 100].into();
-    Case::validate(family, levels, &request, &json!({"podNodeSelector": {}}))
+    Case::validate(family, levels, &request, &json!({"placement": {}}))
 }
 
 fn long_key(family: Family, bytes: usize) -> Case {
     let mut request = pod(2 * KB);
     request["object"]["spec"]["nodeSelector"] = json!({("k".repeat(bytes)): "v"});
     request["object"]["metadata"]["labels"] = json!({("l".repeat(bytes)): "v"});
-    Case::validate(family, bytes, &request, &json!({"podNodeSelector": {}}))
+    Case::validate(family, bytes, &request, &json!({"placement": {}}))
 }
 
 /// All of them copied by one entry, as far as they fit onto a Pod.
