@@ -6,6 +6,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`selector`] | label selectors as text, and nothing of Kubernetes' objects |
+//! | [`toleration`] | tolerations and taints, and nothing else of Kubernetes' objects |
 //! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
 //! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`] | what comes in and goes out, as types |
 //! | [`placement`] | which nodes a namespace's Pods may use |
@@ -26,6 +27,7 @@ pub mod request;
 pub mod selector;
 pub mod settings;
 mod size;
+pub mod toleration;
 pub mod workload;
 
 pub use json;
