@@ -22,6 +22,7 @@ mod checks;
 #[case::settings("settings", checks::settings::check)]
 #[case::payload("payload", checks::payload::check)]
 #[case::placement("placement", checks::placement::check)]
+#[case::tolerations("tolerations", checks::tolerations::check)]
 #[case::json("json", checks::json::check)]
 fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
@@ -42,6 +43,7 @@ fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8
 #[case::payload(checks::payload::check, 800)]
 #[case::placement(checks::placement::check, 1_500)]
 #[case::adversary(checks::adversary::check, 800)]
+#[case::tolerations(checks::tolerations::check, 1_500)]
 fn what_chance_builds_breaks_nothing(#[case] check: fn(&[u8]), #[case] count: usize) {
     let mut state = 1_u64;
     let mut byte = || {

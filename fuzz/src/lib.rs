@@ -9,6 +9,7 @@ pub mod payload;
 pub mod placement;
 pub mod selector;
 pub mod settings;
+pub mod tolerations;
 pub mod unharmed;
 
 use arbitrary::Unstructured;
