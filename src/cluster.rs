@@ -114,6 +114,8 @@ pub struct Node {
 pub struct Namespace {
     /// Its annotations.
     pub annotations: StringMap,
+    /// Its labels.
+    pub labels: StringMap,
 }
 
 /// Looks a Node up, for the fields that `masks` name.
@@ -144,7 +146,7 @@ pub fn look_up_namespace(cluster: &impl Cluster, name: &str, masks: &FieldMasks)
         Err(error) => return Err(failure(cluster, NAMESPACE, name, first_line(&error))),
     };
     match read(text) {
-        Ok((_, _, annotations)) => Ok(Namespace { annotations }),
+        Ok((_, labels, annotations)) => Ok(Namespace { annotations, labels }),
         Err(error) => Err(malformed(cluster, NAMESPACE, name, &error)),
     }
 }

@@ -52,6 +52,20 @@ pub fn has_controller(object: &Object) -> Result<bool, Mismatch> {
     Ok(false)
 }
 
+/// Whether the object that controls `object` is of this kind.
+///
+/// # Errors
+/// The metadata can't be read.
+pub fn is_controlled_by(object: &Object, kind: &str) -> Result<bool, Mismatch> {
+    let Some(metadata) = object.object("metadata")? else { return Ok(false) };
+    for owner in metadata.objects("ownerReferences").within("metadata")? {
+        if owner.boolean("controller").unwrap_or(false) && owner.string("kind").is_ok_and(|own| own == kind) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What a message is about.
 #[derive(Clone, Debug)]
 pub enum Named {

@@ -15,6 +15,12 @@ use crate::settings::Settings;
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
 
+/// As whom the DaemonSet controller asks, if each controller has a service account of its own.
+const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
+
+/// As whom all controllers ask otherwise.
+const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
+
 /// What of the payload is taken apart while it is read.
 const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", Settings::OUTLINE)]);
 const REQUEST: Outline = Outline::Object(&[
@@ -60,6 +66,8 @@ pub enum Requester {
     Kubelet,
     /// Nobody: the audit scanner judges what exists, and names no user.
     Nobody,
+    /// The controller that makes the Pods of DaemonSets.
+    DaemonSetController,
     /// Anybody else.
     Somebody,
 }
@@ -111,6 +119,13 @@ impl Request {
         Requester::read(&self.whole)
     }
 
+    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner, which
+    /// names nobody, they are believed.
+    pub fn is_about_pod_of_daemon_set(&self, pod: &Object) -> Result<bool, Mismatch> {
+        let is_believed = matches!(self.requester()?, Requester::DaemonSetController | Requester::Nobody);
+        Ok(is_believed && object_meta::is_controlled_by(pod, "DaemonSet").within("object")?)
+    }
+
     /// Whether this is an update.
     pub fn is_update(&self) -> bool {
         self.action.operation == "UPDATE"
@@ -119,7 +134,8 @@ impl Request {
     /// Whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else than a
     /// kubelet, or the audit scanner that judges what exists, the annotation exempts nobody.
     pub fn is_about_mirror(&self, object: &Object) -> Result<bool, Mismatch> {
-        Ok(self.requester()? != Requester::Somebody && object_meta::is_annotated_as_mirror(object).within("object")?)
+        let is_believed = matches!(self.requester()?, Requester::Kubelet | Requester::Nobody);
+        Ok(is_believed && object_meta::is_annotated_as_mirror(object).within("object")?)
     }
 }
 
@@ -146,7 +162,11 @@ impl Requester {
             return Ok(Self::Kubelet);
         }
         let username = user_info.string("username").within("userInfo")?;
-        Ok(if username.is_empty() { Self::Nobody } else { Self::Somebody })
+        Ok(match username.as_ref() {
+            "" => Self::Nobody,
+            DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
+            _ => Self::Somebody,
+        })
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use json::{Mismatch, Object, Outline, StringMap, Value, Within};
+use node_placement_policy::placement::toleration_plugin;
 use node_placement_policy::toleration::{
     AddedTo, DEFAULTS_ANNOTATION, Effect, Merged, Operation, PluginConfig, PodTolerations, Refusal, Taint, Toleration,
-    WHITELIST_ANNOTATION, admit, from_annotation, has_cpu_or_memory, is_allowed, merge, missing, requested,
-    tolerations, tolerations_of_extended, untolerated,
+    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, requested, tolerations,
+    tolerations_of_extended, untolerated,
 };
 use rstest::rstest;
 
@@ -66,39 +67,13 @@ fn resources_of_containers(spec: &Object) -> Result<Vec<&Object>, Mismatch> {
     Ok(resources)
 }
 
-/// Whether a Pod's quality of service is `BestEffort` (`GetPodQOS`): as its status has it, or else if nothing in it
-/// asks for cpu or memory. What the Pod asks for as a whole, be it nothing, hides its containers.
-fn is_best_effort(pod: &Object) -> Result<bool, Mismatch> {
-    if let Some(status) = pod.object("status")? {
-        let class = status.string("qosClass")?;
-        if !class.is_empty() {
-            return Ok(class == "BestEffort");
-        }
-    }
-    let Some(spec) = pod.object("spec")? else { return Ok(true) };
-    let all = match spec.object("resources")? {
-        Some(of_pod) => vec![of_pod],
-        None => resources_of_containers(spec)?,
-    };
-    for resources in all {
-        if has_cpu_or_memory(resources)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 fn pod_tolerations(vector: &Object) -> PodTolerations {
-    let pod = vector.required_object("pod").unwrap();
-    PodTolerations {
-        operation: match &*vector.string("operation").unwrap() {
-            "CREATE" => Operation::Create,
-            "UPDATE" => Operation::Update,
-            other => panic!("{other}"),
-        },
-        own: list(pod.required_object("spec").unwrap(), "tolerations"),
-        is_best_effort: is_best_effort(pod).unwrap(),
-    }
+    let operation = match &*vector.string("operation").unwrap() {
+        "CREATE" => Operation::Create,
+        "UPDATE" => Operation::Update,
+        other => panic!("{other}"),
+    };
+    toleration_plugin::tolerations_of(vector.required_object("pod").unwrap(), operation).unwrap()
 }
 
 #[test]

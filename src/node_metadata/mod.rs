@@ -5,6 +5,7 @@
 //! - [`managed_keys`]: labels and annotations, and which of them the policy writes.
 //! - [`changes`]: what becomes of them, and what the requester is told.
 //! - [`room`]: whether a Pod has room for what is written.
+//! - [`env`]: environment variables that refer to it.
 //! - [`on_create`], [`on_update`], [`on_binding`], [`selected_labels`]: what is done when.
 //!
 //! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
@@ -13,6 +14,7 @@
 use crate::settings::{Mistake, NodeMetadataBlock, OnLookupFailure, Propagate};
 
 pub mod changes;
+pub mod env;
 pub mod managed_keys;
 pub mod on_binding;
 pub mod on_create;

@@ -2,16 +2,19 @@
 
 use json::StringMap;
 
-use crate::cluster::{self, Cluster};
+use super::toleration_demands::TolerationDemands;
+use crate::cluster::{self, Cluster, Namespace};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::message::{quote, shorten};
 use crate::selector::{Requirement, Whitelist};
-use crate::settings::{Demand, Mistake, Mode, NamespaceEntry, Origin, Placement};
+use crate::settings::{
+    Demand, Mistake, Mode, NamespaceEntry, OnTolerationAnnotations, Origin, Placement, first_matching,
+};
 
 /// The longest annotation that is read, in bytes. What it demands is added to every Pod of the namespace, and to every
 /// term of its node affinity.
-const LONGEST_ANNOTATION: usize = 16 * 1024;
+pub(super) const LONGEST_ANNOTATION: usize = 16 * 1024;
 
 /// Everything that is demanded of the Pods of a namespace: by the settings, and by the Namespace's annotations.
 #[derive(Debug)]
@@ -21,6 +24,7 @@ pub struct NamespaceDemands<'s> {
     /// The namespace.
     pub namespace: String,
     entry: Option<NamespaceEntry<'s>>,
+    annotations: StringMap,
     node_selectors: Vec<Demand>,
 }
 
@@ -35,41 +39,50 @@ pub struct Demanded<'d> {
 
 impl<'s> NamespaceDemands<'s> {
     /// What holds for `namespace`: what the settings require; and with it the Namespace's annotations or, if there are none,
-    /// what the settings have as default. Looks the Namespace up where annotations can matter.
+    /// what the settings have as default. Looks the Namespace up where it can matter.
     ///
     /// # Errors
     /// The Namespace can't be read; an annotation is malformed; demands contradict each other.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
     pub fn look_up(settings: &'s Placement<'s>, namespace: &str, cluster: &impl Cluster) -> Result<Self, Rejection> {
-        if settings.annotations()?.is_empty() {
-            return Self::of(settings, namespace, &StringMap::new());
+        let masks = field_masks(settings, namespace)?;
+        if masks.is_empty() {
+            return Self::of(settings, namespace, Namespace::default());
         }
-        let masks = FieldMasks::of(FieldMasks::ANNOTATIONS);
         match cluster::look_up_namespace(cluster, namespace, &masks) {
-            Ok(found) => Self::of(settings, namespace, &found.annotations),
+            Ok(found) => Self::of(settings, namespace, found),
             Err(error) => Err(Rejection::internal(error.message())),
         }
     }
 
-    /// The same, given the Namespace's annotations.
+    /// The same, given the Namespace.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other.
-    pub fn of(settings: &'s Placement<'s>, namespace: &str, annotations: &StringMap) -> Result<Self, Rejection> {
-        let entry = settings.entry(namespace)?;
+    pub fn of(settings: &'s Placement<'s>, name: &str, namespace: Namespace) -> Result<Self, Rejection> {
+        let Namespace { labels, annotations } = namespace;
+        let entry = first_matching(settings.candidates(name)?, &labels)?;
         let mut node_selectors = Vec::new();
         if let Some(entry) = &entry {
             node_selectors.extend(entry.required()?);
         }
-        let annotated = in_annotations(settings, namespace, annotations)?;
+        let annotated = in_annotations(settings, name, &annotations)?;
         if annotated.is_empty() {
             node_selectors.extend(default_of(settings, entry.as_ref())?);
         }
         node_selectors.extend(annotated);
-        let demands = Self { settings, namespace: namespace.to_owned(), entry, node_selectors };
+        let demands = Self { settings, namespace: name.to_owned(), entry, annotations, node_selectors };
         demands.reject_contradictions()?;
         Ok(demands)
+    }
+
+    /// What is demanded of the tolerations of Pods.
+    ///
+    /// # Errors
+    /// An annotation is malformed, or the settings have a mistake.
+    pub fn tolerations(&self) -> Result<TolerationDemands, Rejection> {
+        TolerationDemands::read(self.settings, self.entry.as_ref(), &self.namespace, &self.annotations)
     }
 
     /// Whether any node will do.
@@ -139,6 +152,22 @@ impl<'s> NamespaceDemands<'s> {
             }
         }
     }
+}
+
+/// What of a Namespace is needed to tell what holds for it: its annotations, if any of them count; its labels, if the
+/// first entry that could be about it is by labels.
+///
+/// # Errors
+/// A mistake in the settings.
+pub fn field_masks(settings: &Placement<'_>, namespace: &str) -> Result<FieldMasks, Mistake> {
+    let mut masks = FieldMasks::default();
+    if !settings.annotations()?.is_empty() || settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
+        masks.add(FieldMasks::ANNOTATIONS);
+    }
+    if settings.candidates(namespace)?.first().is_some_and(NamespaceEntry::needs_labels) {
+        masks.add(FieldMasks::LABELS);
+    }
+    Ok(masks)
 }
 
 /// What the settings have for namespaces without annotations.

@@ -5,7 +5,8 @@
 //! - [`demands`]: what a namespace demands of its Pods.
 //! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
 //! - [`conflict`], [`injection`], [`whitelist`], [`named_node`]: what is done about it.
-//! - [`pods`], [`workloads`], [`namespaces`], [`bindings`]: when, one file per kind of request.
+//! - [`toleration_demands`], [`tolerations`]: the same for what Pods tolerate; [`toleration_plugin`], as in-tree.
+//! - [`pods`], [`workloads`], [`namespaces`], [`bindings`], [`nodes`]: when, one file per kind of request.
 
 pub mod bindings;
 pub mod conflict;
@@ -15,6 +16,10 @@ pub mod named_node;
 pub mod namespaces;
 pub mod node_affinity;
 pub mod node_selection;
+pub mod nodes;
 pub mod pods;
+pub mod toleration_demands;
+pub mod toleration_plugin;
+pub mod tolerations;
 pub mod whitelist;
 pub mod workloads;

@@ -1,70 +1,169 @@
 //! Pods that name their node, and so never pass the scheduler.
 
+use json::{Mismatch, Object, Within};
+
 use super::demands::NamespaceDemands;
 use super::node_selection::NodeSelection;
+use super::pods::{self, Admitted};
+use super::tolerations;
 use crate::cluster::{LookupError, Node};
 use crate::decision::Rejection;
+use crate::field_masks::FieldMasks;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::Named;
-use crate::settings::{Mistake, OnNodeName};
+use crate::request::Requester;
+use crate::settings::OnNodeName;
+use crate::toleration::{Taint, Toleration, untolerated};
 
-/// Rejects a Pod that names its node, `node_name`, where none may. Returns whether the node must be one that the Pod may
-/// run on: [`verify`].
+/// The field mask for taints.
+const TAINTS: &str = "spec.taints";
+
+/// A Pod that names its node, which must be one that the Pod may run on.
+#[derive(Debug)]
+pub struct NamedNode<'d> {
+    selection: NodeSelection,
+    tolerations: Vec<Toleration>,
+    demands: &'d NamespaceDemands<'d>,
+}
+
+impl<'d> NamedNode<'d> {
+    /// Rejects a Pod that names its node, `node_name`, where none may. Returns what is to be [verified](Self::verify) of
+    /// the node, if that must be looked up: of a Pod that is `admitted`, with its completed `spec`.
+    ///
+    /// # Errors
+    /// Such a rejection, or a mistake in the settings.
+    pub fn of(
+        node_name: &str,
+        admitted: &Admitted<'d>,
+        spec: &Object,
+        demands: &'d NamespaceDemands<'d>,
+        requester: Requester,
+        named: &Named,
+    ) -> Result<Option<Self>, Rejection> {
+        match on_node_name(node_name, demands, requester)? {
+            OnNodeName::Ignore => Ok(None),
+            OnNodeName::Verify => Ok(Some(Self {
+                selection: admitted.selection.clone(),
+                tolerations: tolerations::read(spec).within(pods::SPEC)?,
+                demands,
+            })),
+            OnNodeName::Reject => Err(not_permitted(node_name, demands, named)),
+        }
+    }
+
+    /// The fields that are needed of the node.
+    pub fn field_masks() -> FieldMasks {
+        let mut masks = FieldMasks::of(FieldMasks::LABELS);
+        masks.add(TAINTS);
+        masks
+    }
+
+    /// Rejects a Pod that names a node which it may not use.
+    ///
+    /// # Errors
+    /// What the node lacks; or that it could not be read.
+    pub fn verify(&self, node: Result<&Node, &LookupError>, node_name: &str, named: &Named) -> Result<(), Rejection> {
+        let node = match node {
+            Ok(node) => node,
+            Err(error) => return Err(unreadable(error, &format!("{named} names node {}", quote(node_name)))),
+        };
+        if let Some(demanded) = self.demands.unmet_by(&node.labels) {
+            let rejection = Rejection::forbidden(format!(
+                "{named} names node {}, but {} demands {}, which the node does not meet; name another node, or remove \
+                 nodeName",
+                quote(node_name),
+                demanded.origin,
+                shorten(&demanded.requirement.to_string()),
+            ));
+            return Err(rejection.with_detail(labelled(node, demanded.requirement.key())));
+        }
+        if !self.selection.matches(node_name, &node.labels) {
+            return Err(Rejection::forbidden(format!(
+                "{named} names node {}, which its own nodeSelector or node affinity does not match; change one of them, or \
+                 remove nodeName",
+                quote(node_name)
+            )));
+        }
+        verify_allowed(node, self.demands, named)?;
+        self.verify_tolerated(node, named)
+    }
+
+    /// A Pod that names its node walks past its taints. Those that tell a passing condition don't count.
+    fn verify_tolerated(&self, node: &Node, named: &Named) -> Result<(), Rejection> {
+        let taints = match taints_of(node) {
+            Ok(taints) => taints,
+            Err(mismatch) => {
+                let name = quote(node.name.as_str());
+                return Err(Rejection::internal(format!("Node {name} can't be read: {mismatch}")));
+            }
+        };
+        let lasting = taints.iter().filter(|taint| !taint.tells_a_condition());
+        let Some(taint) = untolerated(&self.tolerations, lasting) else { return Ok(()) };
+        let rejection = Rejection::forbidden(format!(
+            "{named} names node {}, which has a taint that it does not tolerate; name another node, or remove nodeName",
+            quote(node.name.as_str())
+        ));
+        Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))))
+    }
+}
+
+/// What is done about a Pod that names its node, where its namespace demands anything.
+fn on_node_name(
+    node_name: &str,
+    demands: &NamespaceDemands<'_>,
+    requester: Requester,
+) -> Result<OnNodeName, Rejection> {
+    if node_name.is_empty() {
+        return Ok(OnNodeName::Ignore);
+    }
+    let whitelist = demands.whitelist()?;
+    let is_anything_demanded =
+        !demands.select_every_node() || whitelist.is_some() || demands.tolerations()?.judge_anything();
+    if !is_anything_demanded {
+        return Ok(OnNodeName::Ignore);
+    }
+    let chosen = demands.settings.on_node_name()?;
+    // Who may choose nothing, may name no node. What the audit scanner sends is bound, which is how it got its node.
+    let names_no_node = whitelist.is_some_and(|(whitelist, _)| whitelist.is_empty());
+    Ok(match chosen {
+        OnNodeName::Reject if requester == Requester::Nobody => OnNodeName::Verify,
+        OnNodeName::Verify if names_no_node && requester != Requester::Nobody => OnNodeName::Reject,
+        chosen => chosen,
+    })
+}
+
+/// Rejects a template that names a node, where no Pod may. No Node is looked up for a template: nodes may come and go
+/// before a Pod is made from it.
 ///
 /// # Errors
 /// Such a rejection, or a mistake in the settings.
-pub fn must_be_verified(node_name: &str, demands: &NamespaceDemands<'_>, named: &Named) -> Result<bool, Rejection> {
-    if node_name.is_empty() || !is_anything_demanded(demands)? {
-        return Ok(false);
-    }
-    match demands.settings.on_node_name()? {
-        OnNodeName::Ignore => Ok(false),
-        OnNodeName::Verify => Ok(true),
-        OnNodeName::Reject => Err(Rejection::forbidden(format!(
-            "{named} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject); remove \
-             nodeName and let the scheduler choose",
-            quote(node_name),
-            quote(&demands.namespace)
-        ))),
-    }
-}
-
-fn is_anything_demanded(demands: &NamespaceDemands<'_>) -> Result<bool, Mistake> {
-    Ok(!demands.select_every_node() || demands.whitelist()?.is_some())
-}
-
-/// Rejects a Pod that names a node which it may not use.
-///
-/// # Errors
-/// What the node lacks; or that it could not be read.
-pub fn verify(
-    node: Result<&Node, &LookupError>,
+pub fn reject_in_template(
     node_name: &str,
-    selection: &NodeSelection,
     demands: &NamespaceDemands<'_>,
+    requester: Requester,
     named: &Named,
 ) -> Result<(), Rejection> {
-    let node = match node {
-        Ok(node) => node,
-        Err(error) => return Err(unreadable(error, &format!("{named} names node {}", quote(node_name)))),
-    };
-    if let Some(demanded) = demands.unmet_by(&node.labels) {
-        let rejection = Rejection::forbidden(format!(
-            "{named} names node {}, but {} demands {}, which the node does not meet; name another node, or remove nodeName",
-            quote(node_name),
-            demanded.origin,
-            shorten(&demanded.requirement.to_string()),
-        ));
-        return Err(rejection.with_detail(labelled(node, demanded.requirement.key())));
+    match on_node_name(node_name, demands, requester)? {
+        OnNodeName::Reject => Err(not_permitted(node_name, demands, named)),
+        OnNodeName::Verify | OnNodeName::Ignore => Ok(()),
     }
-    if !selection.matches(node_name, &node.labels) {
-        return Err(Rejection::forbidden(format!(
-            "{named} names node {}, which its own nodeSelector or node affinity does not match; change one of them, or \
-             remove nodeName",
-            quote(node_name)
-        )));
-    }
-    verify_allowed(node, demands, named)
+}
+
+fn not_permitted(node_name: &str, demands: &NamespaceDemands<'_>, named: &Named) -> Rejection {
+    Rejection::forbidden(format!(
+        "{named} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
+         allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
+        quote(node_name),
+        quote(&demands.namespace)
+    ))
+}
+
+fn taints_of(node: &Node) -> Result<Vec<Taint>, Mismatch> {
+    let Some(spec) = node.object.object("spec")? else { return Ok(Vec::new()) };
+    let Some(list) = spec.list("taints").within("spec")? else { return Ok(Vec::new()) };
+    let taints: Result<Vec<Taint>, Mismatch> =
+        list.iter().enumerate().map(|(position, taint)| Taint::read(taint).at(position)).collect();
+    taints.within("spec.taints")
 }
 
 /// Rejects a Pod that names a node which the whitelist does not allow.
@@ -72,7 +171,7 @@ fn verify_allowed(node: &Node, demands: &NamespaceDemands<'_>, named: &Named) ->
     let Some((whitelist, origin)) = demands.whitelist()? else { return Ok(()) };
     for requirement in whitelist.selector().requirements() {
         let Some(value) = node.labels.get(requirement.key()) else { continue };
-        if !requirement.accepts(Some(value)) {
+        if !requirement.accepts(Some(value)) && !whitelist.demands_value(requirement.key(), value) {
             let rejection = Rejection::forbidden(format!(
                 "{named} names node {}, and {origin} allows only nodes with {}; name another node, or remove nodeName",
                 quote(node.name.as_str()),

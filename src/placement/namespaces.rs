@@ -1,34 +1,37 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
-use json::{Mismatch, Object, StringMap, Within};
+use json::{Mismatch, Object, Within};
 
 use super::demands::NamespaceDemands;
-use super::pods;
+use super::pods::{self, Judged};
+use crate::cluster::Namespace;
 use crate::decision::{Decision, Rejection};
 use crate::object_meta::{self, Named};
 use crate::request::Request;
-use crate::settings::{OnNamespaces, Placement};
+use crate::settings::{Mistake, OnNamespaces, OnTolerationAnnotations, Placement, first_matching};
+use crate::toleration::{AddedTo, DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 
-/// Judges a Namespace that is created, or whose annotations change.
+/// Judges a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
 /// # Errors
 /// What is wrong with the annotations.
 pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
-    let namespace = request.object()?;
+    let object = request.object()?;
     let on_namespaces = settings.on_namespaces()?;
     // What goes away must be able to.
-    if on_namespaces == OnNamespaces::Ignore || object_meta::is_terminating(namespace).within("object")? {
+    if on_namespaces == OnNamespaces::Ignore || object_meta::is_terminating(object).within("object")? {
         return Ok(decision);
     }
-    let annotations = annotations_of(namespace).within("object")?;
-    if !are_written(request, settings, &annotations)? {
+    let name = object_meta::name(object).within("object")?;
+    let namespace = read(object).within("object")?;
+    if !must_be_judged(request, settings, &name, &namespace)? {
         return Ok(decision);
     }
-    let name = object_meta::name(namespace).within("object")?;
-    let judged = NamespaceDemands::of(settings, &name, &annotations).and_then(|demands| {
+    let judged = NamespaceDemands::of(settings, &name, namespace).and_then(|demands| {
         // A Pod that asks for nothing gets what the annotations say.
-        pods::admit(&mut Object::new(), pods::SPEC, &demands, &Named::EveryPod).map(drop)
+        let judged = Judged { named: &Named::EveryPod, path: pods::SPEC, added_to: AddedTo::AnyPod, is_pinned: false };
+        pods::admit(&mut Object::new(), &judged, &demands).map(drop)
     });
     match judged {
         Err(rejection) if on_namespaces == OnNamespaces::Warn => decision.warn(&rejection.message),
@@ -37,22 +40,40 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Re
     Ok(decision)
 }
 
-/// Whether one of the annotations that hold selectors is there, and was not before.
-fn are_written(request: &Request, settings: &Placement<'_>, annotations: &StringMap) -> Result<bool, Rejection> {
-    let keys = settings.annotations()?;
-    if !keys.iter().any(|key| annotations.contains_key(key)) {
+/// Whether an annotation that counts is there, and was not before, or another entry holds now.
+fn must_be_judged(
+    request: &Request,
+    settings: &Placement<'_>,
+    name: &str,
+    namespace: &Namespace,
+) -> Result<bool, Rejection> {
+    let mut keys = settings.annotations()?;
+    if settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
+        keys.extend([DEFAULTS_ANNOTATION.into(), WHITELIST_ANNOTATION.into()]);
+    }
+    if !keys.iter().any(|key| namespace.annotations.contains_key(key)) {
         return Ok(false);
     }
     if !request.is_update() {
         return Ok(true);
     }
-    let old = annotations_of(request.old_object()?).within("oldObject")?;
-    Ok(keys.iter().any(|key| annotations.get(key) != old.get(key)))
+    let old = read(request.old_object()?).within("oldObject")?;
+    if keys.iter().any(|key| namespace.annotations.get(key) != old.annotations.get(key)) {
+        return Ok(true);
+    }
+    Ok(namespace.labels != old.labels && entry_of(settings, name, namespace)? != entry_of(settings, name, &old)?)
 }
 
-fn annotations_of(namespace: &Object) -> Result<StringMap, Mismatch> {
-    match namespace.object("metadata")? {
-        Some(metadata) => metadata.string_map("annotations").within("metadata"),
-        None => Ok(StringMap::new()),
-    }
+/// Where the entry stands that holds for the namespace.
+fn entry_of(settings: &Placement<'_>, name: &str, namespace: &Namespace) -> Result<Option<String>, Mistake> {
+    let entry = first_matching(settings.candidates(name)?, &namespace.labels)?;
+    Ok(entry.map(|entry| entry.place().to_string()))
+}
+
+fn read(object: &Object) -> Result<Namespace, Mismatch> {
+    let Some(metadata) = object.object("metadata")? else { return Ok(Namespace::default()) };
+    Ok(Namespace {
+        annotations: metadata.string_map("annotations").within("metadata")?,
+        labels: metadata.string_map("labels").within("metadata")?,
+    })
 }

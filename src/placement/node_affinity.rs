@@ -50,6 +50,11 @@ impl Term {
         self.expressions.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether it matches fields, the name of the node.
+    pub const fn matches_fields(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
     /// Whether a node with this name and these labels matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.

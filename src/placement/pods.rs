@@ -5,25 +5,55 @@ use json::{Object, Within};
 use super::demands::NamespaceDemands;
 use super::injection::{self, Injected};
 use super::node_selection::NodeSelection;
+use super::tolerations::{self, AddedTolerations};
 use super::{conflict, whitelist};
 use crate::cluster::Cluster;
-use crate::decision::Rejection;
+use crate::decision::{Decision, Rejection};
 use crate::object_meta::Named;
-use crate::settings::Placement;
+use crate::settings::{NamespaceEntry, OnTolerationAnnotations, Placement};
+use crate::toleration::{AddedTo, Toleration};
 
 /// The path of a Pod's spec in the request.
 pub const SPEC: &str = "object.spec";
+
+/// What is judged: a Pod, or the template of Pods.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'j> {
+    /// What messages call it.
+    pub named: &'j Named,
+    /// Where its PodSpec stands.
+    pub path: &'j str,
+    /// What the cluster adds to the tolerations of such Pods by itself.
+    pub added_to: AddedTo,
+    /// Whether the DaemonSet controller pinned it to its node, by `matchFields`.
+    pub is_pinned: bool,
+}
 
 /// What became of a Pod that is let in.
 #[derive(Debug)]
 pub struct Admitted<'d> {
     /// On which nodes it may run now.
     pub selection: NodeSelection,
-    /// What was added.
+    /// What was added to its nodeSelector and node affinity.
     pub injected: Injected<'d>,
+    /// What was added to its tolerations.
+    pub tolerations: AddedTolerations,
 }
 
-/// Judges what is being created, and adds what its namespace demands to `spec`, which stands at `path`.
+impl Admitted<'_> {
+    /// Whether anything was added.
+    pub fn is_changed(&self) -> bool {
+        self.injected.first().is_some() || self.tolerations.first().is_some()
+    }
+
+    /// Tells the audit log what was added, and who demanded it.
+    pub fn record(&self, decision: &mut Decision) {
+        self.injected.record(decision);
+        self.tolerations.record(decision);
+    }
+}
+
+/// Judges what is being created, and adds what its namespace demands to `spec`.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -31,39 +61,68 @@ pub struct Admitted<'d> {
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
 pub fn admit<'d>(
     spec: &mut Object,
-    path: &str,
+    judged: &Judged<'_>,
     demands: &'d NamespaceDemands<'_>,
-    named: &Named,
 ) -> Result<Admitted<'d>, Rejection> {
+    let Judged { named, path, added_to, is_pinned } = *judged;
     let own = NodeSelection::read(spec).within(path)?;
     conflict::reject(&own, demands, named)?;
     let injected = injection::inject(spec, path, &own, demands, named)?;
     let selection = if injected.first().is_some() { NodeSelection::read(spec).within(path)? } else { own };
-    whitelist::check(&selection, &injected, demands, named)?;
-    Ok(Admitted { selection, injected })
+    whitelist::check(&selection, &injected, is_pinned, demands, named)?;
+    let tolerations = tolerations::admit(spec, path, &demands.tolerations()?, added_to, named)?;
+    Ok(Admitted { selection, injected, tolerations })
 }
 
-/// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change.
+/// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can be
+/// added as long as it lives.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
 pub fn judge_update(
     spec: &Object,
     old_spec: &Object,
+    judged: &Judged<'_>,
     settings: &Placement<'_>,
     namespace: &str,
-    named: &Named,
     cluster: &impl Cluster,
 ) -> Result<(), Rejection> {
-    // What the new object says is not validated yet, and trusted by nobody.
-    if !old_spec.string("nodeName").within("oldObject.spec")?.is_empty() {
-        return Ok(());
-    }
+    const OLD: &str = "oldObject.spec";
+    let named = judged.named;
+    // What the new object says of its node is not validated yet, and trusted by nobody.
+    let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selection = NodeSelection::read(spec).within(SPEC)?;
-    if selection == NodeSelection::read(old_spec).within("oldObject.spec")? {
+    let is_selection_judged = !is_bound && selection != NodeSelection::read(old_spec).within(OLD)?;
+    let new_tolerations = if may_judge_tolerations(settings, namespace)? {
+        tolerations::new_among(tolerations::read(spec).within(SPEC)?, tolerations::read(old_spec).within(OLD)?)
+    } else {
+        Vec::new()
+    };
+    if !is_selection_judged && new_tolerations.is_empty() {
         return Ok(());
     }
     let demands = NamespaceDemands::look_up(settings, namespace, cluster)?;
-    conflict::reject(&selection, &demands, named)?;
-    whitelist::check(&selection, &Injected::default(), &demands, named)
+    if is_selection_judged {
+        conflict::reject(&selection, &demands, named)?;
+        whitelist::check(&selection, &Injected::default(), judged.is_pinned, &demands, named)?;
+    }
+    judge_new_tolerations(spec, &new_tolerations, judged, &demands)
+}
+
+fn judge_new_tolerations(
+    spec: &Object,
+    new: &[Toleration],
+    judged: &Judged<'_>,
+    demands: &NamespaceDemands<'_>,
+) -> Result<(), Rejection> {
+    if new.is_empty() {
+        return Ok(());
+    }
+    tolerations::judge_update(spec, new, &demands.tolerations()?, judged.added_to, judged.named)
+}
+
+/// Whether an entry that could hold for the namespace, or an annotation, says what Pods may or must not tolerate.
+fn may_judge_tolerations(settings: &Placement<'_>, namespace: &str) -> Result<bool, Rejection> {
+    Ok(settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor
+        || settings.candidates(namespace)?.iter().any(NamespaceEntry::judges_tolerations))
 }

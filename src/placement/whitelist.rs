@@ -3,7 +3,7 @@
 use super::conflict::in_tree_sentence;
 use super::demands::NamespaceDemands;
 use super::injection::Injected;
-use super::node_affinity::Expression;
+use super::node_affinity::{Expression, Term};
 use super::node_selection::NodeSelection;
 use crate::decision::Rejection;
 use crate::message::{quote, quote_pair};
@@ -15,7 +15,7 @@ use crate::settings::{OnNodeAffinity, Origin};
 const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
 /// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injected` is what it
-/// did not ask for itself.
+/// did not ask for itself. One that `is_pinned` matches the name of its node because the DaemonSet controller wrote that.
 ///
 /// # Errors
 /// What is not allowed, or a mistake in the settings.
@@ -24,6 +24,7 @@ const NOT_ALLOWED: &str = "pod node label selector labels conflict with its name
 pub fn check(
     selection: &NodeSelection,
     injected: &Injected<'_>,
+    is_pinned: bool,
     demands: &NamespaceDemands<'_>,
     named: &Named,
 ) -> Result<(), Rejection> {
@@ -43,6 +44,10 @@ pub fn check(
             let asked = format!("node affinity {}", quote(&expression.to_string()));
             return Err(refusal.of(&asked, expression.requirement.as_ref()));
         }
+    }
+    let mut terms = selection.terms.iter().flatten();
+    if whitelist.is_empty() && !is_pinned && terms.any(Term::matches_fields) {
+        return Err(refusal.of("node affinity by matchFields", None));
     }
     Ok(())
 }

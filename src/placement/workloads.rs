@@ -3,15 +3,15 @@
 use json::{Mismatch, Object, Within};
 
 use super::demands::NamespaceDemands;
-use super::injection::Injected;
-use super::pods::Admitted;
+use super::pods::{Admitted, Judged};
 use super::{named_node, pods};
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
-use crate::message::shorten;
+use crate::message::{quote, shorten};
 use crate::object_meta::{self, Named};
-use crate::request::Request;
-use crate::settings::{OnDaemonSets, OnNodeName, OnWorkloads, Placement};
+use crate::request::{Request, Requester};
+use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
+use crate::toleration::AddedTo;
 use crate::workload::Workload;
 
 /// What is done about a template.
@@ -79,6 +79,7 @@ pub fn admit(
         workload,
         settings,
         namespace: &request.namespace,
+        requester: request.requester()?,
         named: Named::template_of(workload.kind(), object),
         spec: template.object("spec").within(&path_of(workload))?.cloned().unwrap_or_default(),
     };
@@ -101,6 +102,7 @@ struct Template<'t> {
     workload: Workload,
     settings: &'t Placement<'t>,
     namespace: &'t str,
+    requester: Requester,
     named: Named,
     spec: Object,
 }
@@ -114,12 +116,12 @@ impl Template<'_> {
         decision: &mut Decision,
     ) -> Result<(), Rejection> {
         let demands = NamespaceDemands::look_up(self.settings, self.namespace, cluster)?;
-        let Admitted { injected, .. } = self.admit(&demands)?;
+        let admitted = self.admit(&demands)?;
         if treatment.must_be_complete() {
-            self.reject_incomplete(&injected)?;
+            self.reject_incomplete(&admitted)?;
         }
-        if treatment == Treatment::Inject && injected.first().is_some() {
-            injected.record(decision);
+        if treatment == Treatment::Inject && admitted.is_changed() {
+            admitted.record(decision);
             object.object_mut_at(self.workload.template()).within("object")?.set("spec", self.spec);
         }
         Ok(())
@@ -128,17 +130,24 @@ impl Template<'_> {
     /// Judges the template as a Pod made from it would be, and adds to its spec what that would get.
     fn admit<'d>(&mut self, demands: &'d NamespaceDemands<'_>) -> Result<Admitted<'d>, Rejection> {
         let path = format!("{}.spec", path_of(self.workload));
-        let admitted = pods::admit(&mut self.spec, &path, demands, &self.named)?;
-        // No Node is looked up for a template: nodes may come and go before a Pod is made from it.
-        if self.settings.on_node_name()? == OnNodeName::Reject {
-            let node_name = self.spec.string("nodeName").within(&path)?;
-            named_node::must_be_verified(&node_name, demands, &self.named)?;
-        }
+        let added_to = if self.workload == Workload::DaemonSet { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
+        let judged = Judged { named: &self.named, path: &path, added_to, is_pinned: false };
+        let admitted = pods::admit(&mut self.spec, &judged, demands)?;
+        let node_name = self.spec.string("nodeName").within(&path)?;
+        named_node::reject_in_template(&node_name, demands, self.requester, &self.named)?;
         Ok(admitted)
     }
 
-    fn reject_incomplete(&self, injected: &Injected<'_>) -> Result<(), Rejection> {
-        let Some(demanded) = injected.first() else { return Ok(()) };
+    fn reject_incomplete(&self, admitted: &Admitted<'_>) -> Result<(), Rejection> {
+        if let Some(toleration) = admitted.tolerations.first() {
+            return Err(Rejection::forbidden(format!(
+                "{} lacks the toleration {}, which its namespace adds to Pods; add it, or no Pods are planned for the nodes \
+                 that need it",
+                self.named,
+                quote(&toleration.to_string())
+            )));
+        }
+        let Some(demanded) = admitted.injected.first() else { return Ok(()) };
         Err(Rejection::forbidden(format!(
             "{} lacks {}, which {} demands; add it, or Pods are planned for nodes where they can never run",
             self.named,
@@ -156,7 +165,7 @@ impl Template<'_> {
         let lacking = match NamespaceDemands::look_up(self.settings, self.namespace, cluster) {
             Err(rejection) => Err(rejection),
             Ok(demands) => match self.admit(&demands) {
-                Ok(admitted) => self.reject_incomplete(&admitted.injected),
+                Ok(admitted) => self.reject_incomplete(&admitted),
                 // A broken rule is for its Pods to say.
                 Err(_) => Ok(()),
             },

@@ -2,26 +2,37 @@
 
 use super::{Operator, Requirement, Selector};
 
-/// What a whitelist allows others to ask for. Empty allows everything.
+/// What others may ask for: what a selector states, of which an empty one states nothing; and what is demanded of them
+/// anyway.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whitelist(Selector);
+pub struct Whitelist {
+    selector: Selector,
+    /// What may be asked for without being stated.
+    demanded: Vec<Requirement>,
+}
 
 impl Whitelist {
-    /// The whitelist that `selector` states; none if it is empty, as in-tree.
-    pub fn new(selector: Selector) -> Option<Self> {
-        (!selector.is_empty()).then_some(Self(selector))
+    /// The whitelist that `selector` states; what is `demanded` is always allowed.
+    pub const fn new(selector: Selector, demanded: Vec<Requirement>) -> Self {
+        Self { selector, demanded }
     }
 
     /// The whitelist as a selector.
     pub const fn selector(&self) -> &Selector {
-        &self.0
+        &self.selector
     }
 
-    /// Whether `key` may be asked to have `value`: some requirement names the key, and all that do accept the value.
+    /// Whether nothing may be asked for but what is demanded.
+    pub const fn is_empty(&self) -> bool {
+        self.selector.is_empty()
+    }
+
+    /// Whether `key` may be asked to have `value`: that is demanded, or some requirement names the key, and all that do
+    /// accept the value.
     ///
-    /// Upstream: `isSubset` of the `PodSelector` plugin, for sets.
+    /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets.
     pub fn allows_value(&self, key: &str, value: &str) -> bool {
-        self.names_and_all(key, |requirement| requirement.accepts(Some(value)))
+        self.demands_value(key, value) || self.states_value(key, value)
     }
 
     /// Whether a node-affinity expression, or what a selector demands beyond pairs, may be asked for.
@@ -30,11 +41,12 @@ impl Whitelist {
     /// word for word, or where the key may have any value.
     pub fn allows(&self, expression: &Requirement) -> bool {
         let key = expression.key();
-        if self.0.on(key).iter().any(|requirement| requirement.same_as(expression)) {
+        let mut stated = self.demanded.iter().chain(self.selector.on(key));
+        if stated.any(|requirement| requirement.same_as(expression)) {
             return true;
         }
         match expression.operator().as_set() {
-            Operator::In => expression.values().iter().all(|value| self.allows_value(key, value)),
+            Operator::In => expression.values().iter().all(|value| self.states_value(key, value)),
             Operator::DoesNotExist => false,
             _ => self.allows_any_value(key),
         }
@@ -45,8 +57,17 @@ impl Whitelist {
         self.names_and_all(key, |own| own.operator() == Operator::Exists)
     }
 
+    /// Whether `key` is demanded to have `value`, whatever is stated.
+    pub fn demands_value(&self, key: &str, value: &str) -> bool {
+        self.demanded.iter().any(|own| own.key() == key && own.only_value() == Some(value))
+    }
+
+    fn states_value(&self, key: &str, value: &str) -> bool {
+        self.names_and_all(key, |requirement| requirement.accepts(Some(value)))
+    }
+
     fn names_and_all(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
-        let own = self.0.on(key);
+        let own = self.selector.on(key);
         !own.is_empty() && own.iter().all(holds)
     }
 }

@@ -106,6 +106,38 @@ choice! {
     }
 }
 choice! {
+    /// What happens where a kubelet gives its Node a label that a node selector of the settings names.
+    OnNodes as "onNodes" {
+        /// Rejected, the creation of a Node with such a label too.
+        Reject,
+        /// Rejected; but a Node may be created with such a label.
+        RejectChanges,
+        /// Accepted.
+        #[default]
+        Ignore
+    }
+}
+choice! {
+    /// What the annotations of namespaces about tolerations count for.
+    OnTolerationAnnotations as "onTolerationAnnotations" {
+        /// Their defaults are added to Pods, and their whitelist narrows what the settings allow.
+        Honor,
+        /// Nothing.
+        #[default]
+        Ignore
+    }
+}
+choice! {
+    /// What is done for Pods that request extended resources, such as GPUs.
+    OnExtendedResources as "onExtendedResources" {
+        /// They tolerate taints with the resource as key.
+        Tolerate,
+        /// Nothing.
+        #[default]
+        Ignore
+    }
+}
+choice! {
     /// What happens when the Node that metadata comes from can't be read.
     OnLookupFailure as "onLookupFailure" {
         /// Rejected; the scheduler tries again.

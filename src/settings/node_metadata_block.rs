@@ -18,6 +18,7 @@ pub(super) const POD_ANNOTATION: &str = "podAnnotation";
 pub(super) const POD_LABEL: &str = "podLabel";
 pub(super) const DEFAULT: &str = "default";
 pub(super) const REQUIRED: &str = "required";
+pub(super) const ENV: &str = "env";
 
 /// What of the block is taken apart while the request is read.
 pub(super) const OUTLINE: Outline = Outline::Object(&[(PROPAGATE, Outline::OBJECTS)]);
@@ -37,6 +38,8 @@ pub struct Propagate {
     pub targets: Vec<Target>,
     /// What happens where the Node lacks it.
     pub fallback: Fallback,
+    /// The environment variable that every container has it as.
+    pub env: Option<String>,
 }
 
 /// Where on a Node something stands.
@@ -88,6 +91,12 @@ impl<'s> NodeMetadataBlock<'s> {
         Ok(entries)
     }
 
+    /// Whether any entry of `propagate` has an `env`.
+    pub fn has_env(&self) -> Result<bool, Mistake> {
+        let Some(list) = self.fields.list(PROPAGATE)? else { return Ok(false) };
+        Ok(list.objects().flatten().any(|entry| entry.get(ENV).is_some()))
+    }
+
     /// `onLookupFailure`
     pub fn on_lookup_failure(&self) -> Result<OnLookupFailure, Mistake> {
         OnLookupFailure::read(&self.fields)
@@ -113,7 +122,7 @@ impl Propagate {
             (None, true) => Fallback::Required,
             (None, false) => Fallback::Skip,
         };
-        Ok(Self { source, targets, fallback })
+        Ok(Self { source, targets, fallback, env: fields.string(ENV)?.map(Cow::into_owned) })
     }
 }
 

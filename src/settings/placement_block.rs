@@ -1,89 +1,32 @@
-//! The placement blocks: `placement`, and `podNodeSelectorPluginConfig` of the in-tree plugin.
+//! The placement blocks: `placement`, and the configurations of the in-tree plugins.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use json::Outline;
+use json::{Outline, StringMap};
 
 use super::choice::Choice;
-use super::fields::{Fields, Place};
-use super::{Mistake, OnBindings, OnDaemonSets, OnNamespaces, OnNodeAffinity, OnNodeName, OnWorkloads};
-use crate::message::quote;
-use crate::selector::{self, ParseError, Selector, Whitelist};
+use super::fields::Fields;
+use super::namespace_entry::NAME;
+use super::{
+    Demand, Mistake, Mode, NamespaceEntry, OnBindings, OnDaemonSets, OnExtendedResources, OnNamespaces, OnNodeAffinity,
+    OnNodeName, OnNodes, OnTolerationAnnotations, OnWorkloads, Origin, TolerationList,
+};
+use crate::selector::{Requirement, Whitelist};
+use crate::toleration;
 
 pub(super) const BLOCK: &str = "placement";
 pub(super) const PLUGIN_BLOCK: &str = "podNodeSelectorPluginConfig";
 
 pub(super) const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
+pub(super) const CLUSTER_DEFAULT_TOLERATIONS: &str = "clusterDefaultTolerations";
 pub(super) const ANNOTATIONS: &str = "namespaceAnnotations";
 pub(super) const NAMESPACES: &str = "namespaces";
-pub(super) const NAME: &str = "name";
-pub(super) const REQUIRED: &str = "requiredNodeSelector";
-pub(super) const DEFAULT: &str = "defaultNodeSelector";
-pub(super) const ALLOWED: &str = "allowedNodeSelector";
 
 /// What of the block is taken apart while the request is read: of a thousand entries only those that can match.
 pub(super) const OUTLINE: Outline = Outline::Object(&[(NAMESPACES, Outline::ListBy(NAME))]);
 
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
 const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
-
-/// As which of the two the policy behaves and speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// All rules, and the whole language of selectors.
-    Placement,
-    /// The in-tree plugin.
-    Plugin,
-}
-
-impl Mode {
-    /// Parses `text` as a selector.
-    ///
-    /// # Errors
-    /// What was found where, and what was expected.
-    pub fn parse(self, text: &str) -> Result<Selector, ParseError> {
-        match self {
-            Self::Plugin => selector::parse_pairs(text),
-            Self::Placement => selector::parse(text),
-        }
-    }
-}
-
-/// Who demands something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A setting: `placement.clusterDefaultNodeSelector`.
-    Setting(Place, &'static str),
-    /// The in-tree plugin's configuration for a namespace.
-    PluginConfig(String),
-    /// An annotation of a Namespace.
-    Annotation {
-        /// Its key.
-        key: String,
-        /// The namespace.
-        namespace: String,
-    },
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Setting(place, name) => f.write_str(&place.field(name)),
-            Self::PluginConfig(namespace) => write!(f, "{PLUGIN_BLOCK}.{namespace}"),
-            Self::Annotation { key, namespace } => write!(f, "annotation {key} of namespace {}", quote(namespace)),
-        }
-    }
-}
-
-/// A node selector that somebody demands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Demand {
-    /// What is demanded.
-    pub selector: Selector,
-    /// Who demands it.
-    pub origin: Origin,
-}
 
 /// What the settings say about placement. Each setting is read when it is asked for.
 #[derive(Debug)]
@@ -103,30 +46,67 @@ impl<'s> Placement<'s> {
         selector_of(self.mode, &self.fields, CLUSTER_DEFAULT)
     }
 
-    /// `namespaceAnnotations`: the annotations of namespaces that hold selectors.
-    pub fn annotations(&self) -> Result<Vec<Cow<'s, str>>, Mistake> {
-        match self.fields.list(ANNOTATIONS) {
-            Ok(Some(keys)) if self.mode == Mode::Placement => {
-                let keys: Result<_, _> = keys.strings().collect();
-                keys.map_err(|mismatch| Mistake::mismatch(&self.fields.place.field(ANNOTATIONS), mismatch))
-            }
-            Err(mistake) if self.mode == Mode::Placement => Err(mistake),
-            _ => Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]),
+    /// `clusterDefaultTolerations`: what is added to the Pods of namespaces that have nothing else.
+    pub fn cluster_default_tolerations(&self) -> Result<Option<TolerationList>, Mistake> {
+        match self.mode {
+            Mode::Placement => tolerations_of(&self.fields, CLUSTER_DEFAULT_TOLERATIONS),
+            Mode::Plugin => Ok(None),
         }
     }
 
-    /// The first entry of `namespaces` whose name matches `namespace`. Entries that are none can't match.
-    pub fn entry(&self, namespace: &str) -> Result<Option<NamespaceEntry<'s>>, Mistake> {
+    /// `namespaceAnnotations`: the annotations of namespaces that hold selectors.
+    pub fn annotations(&self) -> Result<Vec<Cow<'s, str>>, Mistake> {
         if self.mode == Mode::Plugin {
-            return Ok(None);
+            return Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]);
         }
-        let Some(entries) = self.fields.list(NAMESPACES)? else { return Ok(None) };
-        for (position, (name, entry)) in entries.by(NAME).enumerate() {
-            if name.is_some_and(|name| names(&name, namespace)) {
-                return self.fields.element(NAMESPACES, position, entry).map(NamespaceEntry::new).map(Some);
+        let Some(keys) = self.fields.list(ANNOTATIONS)? else { return Ok(vec![Cow::Borrowed(IN_TREE_ANNOTATION)]) };
+        let keys: Result<_, _> = keys.strings().collect();
+        keys.map_err(|mismatch| Mistake::mismatch(&self.fields.place.field(ANNOTATIONS), mismatch))
+    }
+
+    /// The entries of `namespaces` one of which holds for `namespace`, by its name: the first that also matches by labels.
+    /// None follows one that matches whatever the labels. Entries that are none can't match.
+    pub fn candidates(&self, namespace: &str) -> Result<Vec<NamespaceEntry<'s>>, Mistake> {
+        let mut candidates = Vec::new();
+        if self.mode == Mode::Plugin {
+            return Ok(candidates);
+        }
+        let Some(entries) = self.fields.list(NAMESPACES)? else { return Ok(candidates) };
+        for (position, (name, value)) in entries.by(NAME).enumerate() {
+            if name.as_ref().is_some_and(|name| !names(name, namespace)) {
+                continue;
+            }
+            let Ok(fields) = self.fields.element(NAMESPACES, position, value) else { continue };
+            let entry = NamespaceEntry::new(fields);
+            if name.is_none() && !entry.is_by_labels_only() {
+                continue;
+            }
+            let needs_labels = entry.needs_labels();
+            candidates.push(entry);
+            if !needs_labels {
+                break;
             }
         }
-        Ok(None)
+        Ok(candidates)
+    }
+
+    /// Every node label that a selector of these settings names.
+    ///
+    /// # Errors
+    /// The first mistake in a selector.
+    pub fn selected_node_labels(&self) -> Result<Vec<String>, Mistake> {
+        let mut demands = vec![self.cluster_default()?];
+        if let Some(entries) = self.fields.list(NAMESPACES)? {
+            for (position, value) in entries.iter().enumerate() {
+                let entry = NamespaceEntry::new(self.fields.element(NAMESPACES, position, value)?);
+                demands.extend([entry.required()?, entry.default()?, entry.allowed_selector()?]);
+            }
+        }
+        let selectors = demands.iter().flatten().map(|demand| &demand.selector);
+        Ok(selectors
+            .flat_map(|selector| selector.requirements().iter().map(Requirement::key))
+            .map(str::to_owned)
+            .collect())
     }
 
     /// The whitelist that the in-tree plugin's configuration has for `namespace`; none, if it is empty.
@@ -136,7 +116,10 @@ impl<'s> Placement<'s> {
         }
         let Some(text) = self.fields.string_by_key(namespace)? else { return Ok(None) };
         match self.mode.parse(&text) {
-            Ok(selector) => Ok(Whitelist::new(selector).map(|list| (list, Origin::PluginConfig(namespace.to_owned())))),
+            Ok(selector) if selector.is_empty() => Ok(None),
+            Ok(selector) => {
+                Ok(Some((Whitelist::new(selector, Vec::new()), Origin::PluginConfig(namespace.to_owned()))))
+            }
             Err(error) => Err(self.fields.mistake(namespace, &error.to_string())),
         }
     }
@@ -149,6 +132,16 @@ impl<'s> Placement<'s> {
     /// `onNodeName`
     pub fn on_node_name(&self) -> Result<OnNodeName, Mistake> {
         self.choice(OnNodeName::Ignore)
+    }
+
+    /// `onTolerationAnnotations`
+    pub fn on_toleration_annotations(&self) -> Result<OnTolerationAnnotations, Mistake> {
+        self.choice(OnTolerationAnnotations::Ignore)
+    }
+
+    /// `onExtendedResources`
+    pub fn on_extended_resources(&self) -> Result<OnExtendedResources, Mistake> {
+        self.choice(OnExtendedResources::Ignore)
     }
 
     /// `onWorkloads`
@@ -171,6 +164,11 @@ impl<'s> Placement<'s> {
         self.choice(OnBindings::Ignore)
     }
 
+    /// `onNodes`
+    pub fn on_nodes(&self) -> Result<OnNodes, Mistake> {
+        self.choice(OnNodes::Ignore)
+    }
+
     /// As the settings have it; the in-tree plugin does nothing of the kind.
     fn choice<T: Choice>(&self, of_plugin: T) -> Result<T, Mistake> {
         match self.mode {
@@ -180,39 +178,20 @@ impl<'s> Placement<'s> {
     }
 }
 
-/// An entry of `namespaces`.
-#[derive(Debug)]
-pub struct NamespaceEntry<'s> {
-    pub(super) fields: Fields<'s>,
-}
-
-impl<'s> NamespaceEntry<'s> {
-    pub(super) const fn new(fields: Fields<'s>) -> Self {
-        Self { fields }
+/// The first of `candidates` that is about a Namespace with these labels.
+///
+/// # Errors
+/// The namespaceSelector of one that comes first has a mistake.
+pub fn first_matching<'s>(
+    candidates: Vec<NamespaceEntry<'s>>,
+    labels: &StringMap,
+) -> Result<Option<NamespaceEntry<'s>>, Mistake> {
+    for candidate in candidates {
+        if candidate.matches(labels)? {
+            return Ok(Some(candidate));
+        }
     }
-
-    /// `name`: that of the namespace, or its beginning and `*`; absent is empty.
-    pub fn name(&self) -> Result<Cow<'s, str>, Mistake> {
-        self.fields.string(NAME).map(Option::unwrap_or_default)
-    }
-
-    /// `requiredNodeSelector`: what always holds.
-    pub fn required(&self) -> Result<Option<Demand>, Mistake> {
-        selector_of(Mode::Placement, &self.fields, REQUIRED)
-    }
-
-    /// `defaultNodeSelector`: what holds where no annotation is present.
-    pub fn default(&self) -> Result<Option<Demand>, Mistake> {
-        selector_of(Mode::Placement, &self.fields, DEFAULT)
-    }
-
-    /// `allowedNodeSelector`: the whitelist; none, if it is empty.
-    pub fn allowed(&self) -> Result<Option<(Whitelist, Origin)>, Mistake> {
-        let Some(Demand { selector, origin }) = selector_of(Mode::Placement, &self.fields, ALLOWED)? else {
-            return Ok(None);
-        };
-        Ok(Whitelist::new(selector).map(|whitelist| (whitelist, origin)))
-    }
+    Ok(None)
 }
 
 /// The selector under `name`, if it is there.
@@ -224,14 +203,19 @@ pub(super) fn selector_of(mode: Mode, fields: &Fields<'_>, name: &'static str) -
     }
 }
 
+/// The tolerations under `name`, if they are there.
+pub(super) fn tolerations_of(fields: &Fields<'_>, name: &'static str) -> Result<Option<TolerationList>, Mistake> {
+    let Some(value) = fields.value(name) else { return Ok(None) };
+    match toleration::tolerations(value) {
+        Ok(tolerations) => Ok(Some(TolerationList { tolerations, origin: Origin::Setting(fields.place, name) })),
+        Err(mismatch) => Err(Mistake::mismatch(&fields.place.field(name), mismatch)),
+    }
+}
+
 /// Whether `name`, of an entry, is that of `namespace`, or its beginning and `*`.
 fn names(name: &str, namespace: &str) -> bool {
     match name.strip_suffix('*') {
         Some(prefix) => namespace.starts_with(prefix),
         None => !name.is_empty() && name == namespace,
     }
-}
-
-pub(super) fn both_blocks() -> Mistake {
-    Mistake::new(&"", &format!("{BLOCK} and {PLUGIN_BLOCK} exclude each other; keep one of them"))
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::fields::Fields;
 use super::mistake::Mistakes;
 use super::node_metadata_block::{
-    DEFAULT, NODE_ANNOTATION, NODE_LABEL, POD_ANNOTATION, POD_LABEL, PROPAGATE, REQUIRED, own_target, read_default,
-    read_required, read_source, read_target, target_field,
+    DEFAULT, ENV, NODE_ANNOTATION, NODE_LABEL, POD_ANNOTATION, POD_LABEL, PROPAGATE, REQUIRED, own_target,
+    read_default, read_required, read_source, read_target, target_field,
 };
 use super::{Mistake, NodeMetadataBlock, Source, Target, TargetKind};
 use crate::message::quote;
@@ -20,6 +20,7 @@ pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
         mistakes.add(block.fields.mistake(PROPAGATE, "expected at least one entry"));
     }
     let mut targets = BTreeSet::new();
+    let mut variables = BTreeSet::new();
     for fields in entries {
         for target in check_entry(&fields, mistakes) {
             let key = quote(target.key.text());
@@ -27,11 +28,38 @@ pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
                 mistakes.add(Mistake::new(&fields.place, &format!("{key} is the target of an earlier entry")));
             }
         }
+        check_env(&fields, &mut variables, mistakes);
         fields.reject_unknown(mistakes);
     }
     mistakes.unless(block.on_lookup_failure());
     mistakes.unless(block.protect());
     block.fields.reject_unknown(mistakes);
+}
+
+/// Checks the name of the environment variable; `earlier` are those of the entries before.
+fn check_env(fields: &Fields<'_>, earlier: &mut BTreeSet<String>, mistakes: &mut Mistakes) {
+    let Some(Some(name)) = mistakes.unless(fields.string(ENV)) else { return };
+    if !is_variable(&name) {
+        let problem = format!(
+            "{} is no name of an environment variable, expected letters, digits and '_', not beginning with a digit",
+            quote(&name)
+        );
+        mistakes.add(fields.mistake(ENV, &problem));
+    }
+    let sources = [NODE_LABEL, NODE_ANNOTATION, POD_ANNOTATION, POD_LABEL];
+    if sources.iter().any(|name| matches!(fields.string(name), Ok(Some(key)) if key.ends_with('*'))) {
+        mistakes.add(fields.mistake(ENV, "a variable has one value, and the entry ends with '*'"));
+    }
+    if !earlier.insert(name.clone().into_owned()) {
+        let problem = format!("{} is the variable of an earlier entry", quote(&name));
+        mistakes.add(fields.mistake(ENV, &problem));
+    }
+}
+
+/// Whether `name` is `[A-Za-z_][A-Za-z0-9_]*`.
+fn is_variable(name: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(is_inner) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 /// Finds every mistake in an entry. Returns its targets.

@@ -1,0 +1,76 @@
+//! Environment variables: every container knows its node, and no manifest changes.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use json::{List, Mismatch, Object, Within};
+
+use super::NodeMetadata;
+use crate::settings::{KeyPattern, Propagate, TargetKind};
+
+/// The lists of containers that get variables.
+const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
+
+/// Gives each container and init container of `pod` the variables that it does not define itself. The kubelet resolves
+/// them when the container starts: by then the Binding has brought the values.
+///
+/// They come before the container's own, so that `$(NAME)` works in these.
+///
+/// # Errors
+/// The containers can't be read.
+pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
+    let variables: Vec<(&str, Object)> = settings.propagate.iter().filter_map(variable).collect();
+    if variables.is_empty() || pod.object("spec")?.is_none() {
+        return Ok(());
+    }
+    let spec = pod.object_mut("spec")?;
+    for list in CONTAINERS {
+        if spec.list(list).within("spec")?.is_none() {
+            continue;
+        }
+        for (position, container) in spec.list_mut(list).within("spec")?.objects_mut().enumerate() {
+            let added = container.and_then(|container| add_to(container, &variables).at(position));
+            added.within(list).within("spec")?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds those of `variables` that `container` does not define.
+fn add_to(container: &mut Object, variables: &[(&str, Object)]) -> Result<(), Mismatch> {
+    let own = match container.list("env")? {
+        Some(own) => names(own).within("env")?,
+        None => BTreeSet::new(),
+    };
+    let missing: Vec<&Object> =
+        variables.iter().filter(|(name, _)| !own.contains(*name)).map(|(_, variable)| variable).collect();
+    for (position, variable) in missing.into_iter().enumerate() {
+        container.list_mut("env")?.insert(position, variable.clone());
+    }
+    Ok(())
+}
+
+fn names(env: &List) -> Result<BTreeSet<String>, Mismatch> {
+    let mut names = BTreeSet::new();
+    for (position, variable) in env.objects().enumerate() {
+        names.insert(variable.and_then(|variable| variable.string("name").at(position).map(Cow::into_owned))?);
+    }
+    Ok(names)
+}
+
+/// The variable of an entry, which refers to its target (`EnvVar`).
+fn variable(entry: &Propagate) -> Option<(&str, Object)> {
+    let name = entry.env.as_deref()?;
+    let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
+    let target = annotation.or(entry.targets.first())?;
+    let KeyPattern::Key(key) = &target.key else { return None };
+    let mut field_ref = Object::new();
+    field_ref.push("apiVersion", "v1");
+    field_ref.push("fieldPath", format!("metadata.{}['{key}']", target.kind.member()).as_str());
+    let mut value_from = Object::new();
+    value_from.push("fieldRef", field_ref);
+    let mut variable = Object::new();
+    variable.push("name", name);
+    variable.push("valueFrom", value_from);
+    Some((name, variable))
+}

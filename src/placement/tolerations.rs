@@ -1,0 +1,196 @@
+//! Tolerations of Pods: what their namespace adds, and what they may and must not tolerate.
+
+use std::collections::BTreeSet;
+
+use json::{Mismatch, Object, Within};
+
+use super::toleration_demands::TolerationDemands;
+use crate::decision::{Decision, Rejection};
+use crate::message::quote;
+use crate::object_meta::Named;
+use crate::settings::{Origin, TolerationList};
+use crate::toleration::{
+    self, AddedTo, CONFLICT, Effect, Operator, Toleration, is_extended, requested, tolerations_of_extended,
+};
+
+/// The member of a PodSpec that holds them.
+const TOLERATIONS: &str = "tolerations";
+
+/// What was added to the tolerations of a Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddedTolerations {
+    /// The defaults.
+    defaults: Vec<Toleration>,
+    /// Those for extended resources.
+    of_extended: Vec<Toleration>,
+}
+
+impl AddedTolerations {
+    /// The first of it.
+    pub fn first(&self) -> Option<&Toleration> {
+        self.defaults.iter().chain(&self.of_extended).next()
+    }
+
+    /// Tells the audit log what was added.
+    pub fn record(&self, decision: &mut Decision) {
+        let added: Vec<String> = self.defaults.iter().chain(&self.of_extended).map(ToString::to_string).collect();
+        if !added.is_empty() {
+            decision.annotate("tolerations", added.join(","));
+        }
+    }
+}
+
+/// The tolerations of `spec`, a PodSpec.
+///
+/// # Errors
+/// They can't be read.
+pub fn read(spec: &Object) -> Result<Vec<Toleration>, Mismatch> {
+    match spec.get(TOLERATIONS) {
+        Some(list) => toleration::tolerations(list).within(TOLERATIONS),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Adds to `spec`, which stands at `path`, the tolerations that `demands` has for it, and judges all it has then.
+///
+/// # Errors
+/// The first toleration that is forbidden or not allowed.
+pub fn admit(
+    spec: &mut Object,
+    path: &str,
+    demands: &TolerationDemands,
+    added_to: AddedTo,
+    named: &Named,
+) -> Result<AddedTolerations, Rejection> {
+    if demands.are_empty() {
+        return Ok(AddedTolerations::default());
+    }
+    let own = read(spec).within(path)?;
+    let of_extended = for_extended_resources(spec, demands).within(path)?;
+    let wanted = demands.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
+    let defaults = toleration::missing(&own, wanted);
+    let lacking = lacking_of_extended(&own, &defaults, &of_extended);
+    let added = AddedTolerations { defaults, of_extended: lacking };
+    for toleration in added.defaults.iter().chain(&added.of_extended) {
+        spec.list_mut(TOLERATIONS).within(path)?.push(Object::from(toleration));
+    }
+    let judge = Judge { demands, of_extended: &of_extended, added_to, named };
+    judge.reject(&own, None)?;
+    judge.reject(&added.defaults, demands.defaults.as_ref().map(|list| &list.origin))?;
+    Ok(added)
+}
+
+/// Judges those tolerations of an updated Pod that it did not have before.
+///
+/// # Errors
+/// The first that is forbidden or not allowed.
+pub fn judge_update(
+    spec: &Object,
+    new: &[Toleration],
+    demands: &TolerationDemands,
+    added_to: AddedTo,
+    named: &Named,
+) -> Result<(), Rejection> {
+    let of_extended = for_extended_resources(spec, demands).within("object.spec")?;
+    Judge { demands, of_extended: &of_extended, added_to, named }.reject(new, None)
+}
+
+/// Those of `tolerations` that are not among `old`.
+pub fn new_among(tolerations: Vec<Toleration>, old: Vec<Toleration>) -> Vec<Toleration> {
+    let old: BTreeSet<Toleration> = old.into_iter().collect();
+    tolerations.into_iter().filter(|toleration| !old.contains(toleration)).collect()
+}
+
+/// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without those
+/// that something forbidden overlaps.
+fn for_extended_resources(spec: &Object, demands: &TolerationDemands) -> Result<Vec<Toleration>, Mismatch> {
+    if !demands.tolerate_extended_resources {
+        return Ok(Vec::new());
+    }
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    for list in ["containers", "initContainers"] {
+        for (position, container) in spec.objects(list)?.into_iter().enumerate() {
+            let Some(resources) = container.object("resources").at(position).within(list)? else { continue };
+            let requested = requested(resources).within("resources").at(position).within(list)?;
+            names.extend(requested.into_iter().filter(|name| is_extended(name)).map(String::from));
+        }
+    }
+    let mut tolerations = tolerations_of_extended(names);
+    if let Some(forbidden) = &demands.forbidden {
+        tolerations.retain(|toleration| !forbidden.tolerations.iter().any(|own| own.overlaps(toleration)));
+    }
+    Ok(tolerations)
+}
+
+/// Those of `of_extended` that nothing of `own` and `defaults` covers. There may be as many as somebody writes, so they are
+/// found by key.
+fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: &[Toleration]) -> Vec<Toleration> {
+    let covering = own.iter().chain(defaults).filter(|toleration| {
+        toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
+    });
+    let keys: BTreeSet<&str> = covering.map(|toleration| toleration.key.as_str()).collect();
+    if keys.contains("") {
+        return Vec::new();
+    }
+    of_extended.iter().filter(|toleration| !keys.contains(toleration.key.as_str())).cloned().collect()
+}
+
+/// What tolerations of a Pod are judged by.
+struct Judge<'j> {
+    demands: &'j TolerationDemands,
+    /// What the Pod gets for its extended resources, which is not judged.
+    of_extended: &'j [Toleration],
+    added_to: AddedTo,
+    named: &'j Named,
+}
+
+impl Judge<'_> {
+    /// Rejects the first of `tolerations` that is forbidden or not allowed; `origin` is who had them added.
+    fn reject(&self, tolerations: &[Toleration], origin: Option<&Origin>) -> Result<(), Rejection> {
+        if !self.demands.judge_anything() {
+            return Ok(());
+        }
+        let extended: BTreeSet<&str> = self.of_extended.iter().map(|toleration| toleration.key.as_str()).collect();
+        for toleration in tolerations {
+            if self.is_exempt(toleration, &extended) {
+                continue;
+            }
+            if let Some(forbidden) = &self.demands.forbidden
+                && let Some(forbidding) = forbidden.tolerations.iter().find(|own| own.overlaps(toleration))
+            {
+                let what = format!("{} forbids ({})", forbidden.origin, quote(&forbidding.to_string()));
+                return Err(self.rejection(toleration, &what, "remove it", origin));
+            }
+            if let Some(list) = self.demands.allowed.iter().find(|list| !allows(list, toleration)) {
+                let what = format!("{} does not allow", list.origin);
+                return Err(self.rejection(toleration, &what, "remove it, or have it allowed", origin));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it is not the requester's: the cluster adds it by itself, or the settings do.
+    fn is_exempt(&self, toleration: &Toleration, extended: &BTreeSet<&str>) -> bool {
+        let defaults = self.demands.defaults_of_settings.iter().flat_map(|list| &list.tolerations);
+        let is_default = defaults.into_iter().any(|default| default.same_as(toleration));
+        let is_of_extended = extended.contains(toleration.key.as_str())
+            && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
+        is_default || is_of_extended || self.added_to.has(toleration)
+    }
+
+    fn rejection(&self, toleration: &Toleration, what: &str, remedy: &str, origin: Option<&Origin>) -> Rejection {
+        let shown = quote(&toleration.to_string());
+        let named = self.named;
+        let problem = match origin {
+            Some(origin) => format!(
+                "{origin} adds {shown} to {named}, which {what}; change one of the two, or no such Pod can be created"
+            ),
+            None => format!("{named} tolerates {shown}, which {what}; {remedy}"),
+        };
+        Rejection::forbidden(format!("{CONFLICT} namespace whitelist: {problem}"))
+    }
+}
+
+fn allows(list: &TolerationList, toleration: &Toleration) -> bool {
+    list.tolerations.iter().any(|allowed| allowed.covers(toleration))
+}

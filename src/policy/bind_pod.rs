@@ -1,0 +1,57 @@
+//! A Pod is bound to a node, by its subresource or on the older endpoint.
+
+use json::Within;
+
+use super::look_up;
+use crate::cluster::{self, Cluster, NodeName};
+use crate::decision::{Decision, Rejection};
+use crate::field_masks::FieldMasks;
+use crate::message::quote;
+use crate::node_metadata::{NodeMetadata, on_binding, source};
+use crate::object_meta::{self, Named};
+use crate::placement::bindings;
+use crate::placement::demands::NamespaceDemands;
+use crate::request::Request;
+use crate::settings::{OnBindings, Settings};
+
+/// Judges the Binding, and writes onto it what the Pod learns about its node.
+///
+/// # Errors
+/// The rejection.
+pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+    let mut decision = Decision::accept();
+    let mut binding = request.take_object()?;
+    // Whatever else may be bound to, it is no node.
+    let Some(target) = cluster::target_node(&binding).within("object")? else { return Ok(decision) };
+    let pod = Named::Pod(object_meta::name(&binding).within("object")?.into_owned());
+    let Some(target) = NodeName::new(&target) else {
+        return Err(look_up::no_such_node(&format!("{pod} is bound to node {}", quote(&target))));
+    };
+
+    let placement = settings.placement()?;
+    let demands = match &placement {
+        Some(placement) if placement.on_bindings()? == OnBindings::Verify => {
+            Some(NamespaceDemands::look_up(placement, &request.namespace, cluster)?)
+        }
+        _ => None,
+    };
+    let demands = demands.filter(|demands| !demands.select_every_node());
+    let node_metadata = match settings.node_metadata()? {
+        Some(block) => Some(NodeMetadata::read(&block)?),
+        None => None,
+    };
+
+    let mut masks = node_metadata.as_ref().map(source::field_masks).unwrap_or_default();
+    if demands.is_some() {
+        masks.add(FieldMasks::LABELS);
+    }
+    let Some(node) = look_up::node(Some(target.clone()), &masks, cluster, &mut decision) else { return Ok(decision) };
+    if let Some(demands) = demands {
+        bindings::verify(node.as_ref(), &target, &demands, &pod)?;
+    }
+    if let Some(settings) = node_metadata {
+        on_binding::write(&settings, &mut binding, node.as_ref(), &mut decision)?;
+        decision.mutate(binding);
+    }
+    Ok(decision)
+}

@@ -1,0 +1,129 @@
+//! A Pod is created.
+
+use json::{Object, StringMap, Within};
+
+use super::look_up;
+use crate::cluster::{Cluster, Namespace, NodeName};
+use crate::decision::{Decision, Rejection};
+use crate::field_masks::FieldMasks;
+use crate::message::quote;
+use crate::node_metadata::{NodeMetadata, env, on_create, room, source};
+use crate::object_meta::Named;
+use crate::placement::demands::{self, NamespaceDemands};
+use crate::placement::named_node::NamedNode;
+use crate::placement::pods::{self, Judged};
+use crate::placement::toleration_plugin;
+use crate::request::Request;
+use crate::settings::{Mode, Placement, Settings};
+use crate::size;
+use crate::toleration::{AddedTo, Operation, PluginConfig};
+
+/// Judges and completes the Pod.
+///
+/// # Errors
+/// The rejection.
+pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+    let mut pod = request.take_object()?;
+    let submitted = pod.text();
+    let named = Named::pod(&pod);
+    let is_mirror = request.is_about_mirror(&pod)?;
+    let node_name = node_name_of(&pod)?;
+    let node = NodeName::new(&node_name);
+    if node.is_none() && !node_name.is_empty() && !is_mirror {
+        return Err(look_up::no_such_node(&format!("{named} names node {}", quote(&node_name))));
+    }
+
+    let mut decision = Decision::accept();
+    let mut masks = FieldMasks::default();
+    // A mirror Pod already runs. The in-tree plugins know no such exemption, and neither do their configurations here.
+    let placement = settings.placement()?.filter(|placement| !is_mirror || placement.mode == Mode::Plugin);
+    let plugin = settings.toleration_plugin()?;
+    let namespace = look_up_namespace(&request.namespace, placement.as_ref(), plugin.as_ref(), cluster)?;
+    let annotations = if plugin.is_some() { namespace.annotations.clone() } else { StringMap::new() };
+    let demands = match &placement {
+        Some(placement) => Some(NamespaceDemands::of(placement, &request.namespace, namespace)?),
+        None => None,
+    };
+    let named_node = match &demands {
+        Some(demands) => place(&request, &mut pod, &node_name, demands, &named, &mut decision)?,
+        None => None,
+    };
+    if let Some(config) = plugin {
+        let tolerations = toleration_plugin::tolerations_of(&pod, Operation::Create).within("object")?;
+        toleration_plugin::write(&mut pod, &tolerations, &annotations, &config, &mut decision)?;
+    }
+    if named_node.is_some() {
+        masks.extend(&NamedNode::field_masks());
+    }
+
+    let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
+    if let (Some(settings), Some(_)) = (&node_metadata, &node) {
+        masks.extend(&source::field_masks(settings));
+    }
+    let node = look_up::node(node, &masks, cluster, &mut decision);
+    if let (Some(named_node), Some(node)) = (named_node, &node) {
+        named_node.verify(node.as_ref(), &node_name, &named)?;
+    }
+    if let Some(settings) = &node_metadata {
+        on_create::write(settings, &mut pod, node.as_ref().map(Result::as_ref), &named, &mut decision)?;
+        env::add(settings, &mut pod).within("object")?;
+    }
+    if !is_mirror {
+        size::check(&submitted, &pod, None, &named)?;
+    }
+    decision.mutate(pod);
+    Ok(decision)
+}
+
+fn node_name_of(pod: &Object) -> Result<String, Rejection> {
+    let Some(spec) = pod.object("spec").within("object")? else { return Ok(String::new()) };
+    Ok(spec.string("nodeName").within(pods::SPEC)?.into_owned())
+}
+
+fn look_up_namespace(
+    name: &str,
+    placement: Option<&Placement<'_>>,
+    plugin: Option<&PluginConfig>,
+    cluster: &impl Cluster,
+) -> Result<Namespace, Rejection> {
+    let mut masks = match placement {
+        Some(placement) => demands::field_masks(placement, name)?,
+        None => FieldMasks::default(),
+    };
+    if plugin.is_some() {
+        masks.add(FieldMasks::ANNOTATIONS);
+    }
+    look_up::namespace(name, &masks, cluster)
+}
+
+/// Adds to the Pod what its namespace demands, and judges what results. Returns what is to be verified of the node that
+/// the Pod names, if anything.
+fn place<'d>(
+    request: &Request,
+    pod: &mut Object,
+    node_name: &str,
+    demands: &'d NamespaceDemands<'d>,
+    named: &Named,
+    decision: &mut Decision,
+) -> Result<Option<NamedNode<'d>>, Rejection> {
+    let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
+    let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
+    let judged = Judged { named, path: pods::SPEC, added_to, is_pinned };
+    let mut spec = pod.object("spec").within("object")?.cloned().unwrap_or_default();
+    let admitted = pods::admit(&mut spec, &judged, demands)?;
+    admitted.record(decision);
+    let named_node = NamedNode::of(node_name, &admitted, &spec, demands, request.requester()?, named)?;
+    if admitted.is_changed() {
+        pod.set("spec", spec);
+    }
+    Ok(named_node)
+}
+
+/// What the settings say about node metadata, where a new Pod needs it.
+fn node_metadata_of(pod: &Object, has_node: bool, settings: &Settings) -> Result<Option<NodeMetadata>, Rejection> {
+    let Some(block) = settings.node_metadata()? else { return Ok(None) };
+    if has_node || block.protect()? || block.has_env()? || room::may_lack(pod)? {
+        return Ok(Some(NodeMetadata::read(&block)?));
+    }
+    Ok(None)
+}

@@ -1,0 +1,42 @@
+//! Looking up: each object once, for all who need something of it; not at all, if nobody does.
+
+use crate::cluster::{self, Cluster, LookupError, Namespace, Node, NodeName};
+use crate::decision::{Decision, Rejection};
+use crate::field_masks::FieldMasks;
+
+/// The Namespace `name`, of which the fields that `masks` name are needed.
+///
+/// # Errors
+/// It can't be read.
+pub fn namespace(name: &str, masks: &FieldMasks, cluster: &impl Cluster) -> Result<Namespace, Rejection> {
+    if masks.is_empty() {
+        return Ok(Namespace::default());
+    }
+    match cluster::look_up_namespace(cluster, name, masks) {
+        Ok(namespace) => Ok(namespace),
+        Err(error) => Err(Rejection::internal(error.message())),
+    }
+}
+
+/// The Node `name`, of which the fields that `masks` name are needed. The audit log is told.
+pub fn node(
+    name: Option<NodeName>,
+    masks: &FieldMasks,
+    cluster: &impl Cluster,
+    decision: &mut Decision,
+) -> Option<Result<Node, LookupError>> {
+    if masks.is_empty() {
+        return None;
+    }
+    let node = cluster::look_up_node(cluster, name?, masks);
+    if let Ok(node) = &node {
+        decision.record_node(node);
+    }
+    Some(node)
+}
+
+/// Only what can be a name is looked up: the host pastes it into the URL of the API server. A Node by any other name
+/// does not exist.
+pub fn no_such_node(what: &str) -> Rejection {
+    Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
+}
