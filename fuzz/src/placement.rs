@@ -31,7 +31,7 @@ pub fn check(input: &[u8]) {
         let is_right = matches(&scene.pod, name, labels) && scene.selects(labels);
         if answer["accepted"] == true {
             assert_eq!(matches(result, name, labels), is_right, "{scene:#?}\n{answer}\n{name}: {labels:?}");
-        } else if scene.allowed.is_empty() && scene.pod["spec"]["nodeName"].is_null() {
+        } else if scene.allowed.is_none() && scene.pod["spec"]["nodeName"].is_null() {
             assert!(!is_right, "rejected, and yet {name} is right: {scene:#?}\n{answer}");
         }
     }
@@ -48,14 +48,15 @@ struct Scene {
     /// Both hold: the one required, the other from the Namespace or a default.
     demands: [Vec<Requirement>; 2],
     is_annotated: bool,
-    allowed: Vec<Requirement>,
+    /// Empty allows nothing; none allows everything.
+    allowed: Option<Vec<Requirement>>,
     nodes: Vec<(&'static str, Labels)>,
 }
 
 impl Scene {
     fn read(input: &mut Unstructured<'_>) -> Self {
         let demands = [some(input, 3, Requirement::read), some(input, 3, Requirement::read)];
-        let allowed = if flip(input) { some(input, 5, Requirement::read) } else { Vec::new() };
+        let allowed = if flip(input) { Some(some(input, 5, Requirement::read)) } else { None };
         let node = |input: &mut Unstructured<'_>| (*pick(input, NODES), labels(input));
         let mut nodes = vec![(NODES[0], labels(input))];
         nodes.extend(some(input, 4, node));
@@ -69,7 +70,7 @@ impl Scene {
         } else {
             (Value::Null, other)
         };
-        let entry = json!({"name": "t*", "requiredNodeSelector": required, "allowedNodeSelector": text(&self.allowed)});
+        let entry = json!({"name": "t*", "requiredNodeSelector": required, "allowedNodeSelector": self.allowed.as_deref().map(text)});
         let payload = json!({
             "request": {
                 "resource": {"group": "", "version": "v1", "resource": "pods"},
@@ -121,11 +122,26 @@ impl Scene {
                 self.allows(key, operator, &values, is_valid(key, operator, &values))
             })
         };
-        self.allowed.is_empty() || added && pairs && terms.iter().flatten().all(asked)
+        let pinned =
+            self.stated().is_empty() && terms.iter().flatten().any(|term| !list(term, "matchFields").is_empty());
+        self.allowed.is_none() || added && pairs && !pinned && terms.iter().flatten().all(asked)
+    }
+
+    fn stated(&self) -> &[Requirement] {
+        self.allowed.as_deref().unwrap_or_default()
+    }
+
+    /// What the entry itself demands need not be stated.
+    fn demands_pair(&self, key: &str, value: &str) -> bool {
+        self.demands[0].iter().any(|own| own.key == key && own.only_value() == Some(value))
+    }
+
+    fn states_pair(&self, key: &str, value: &str) -> bool {
+        self.names_and_all(key, |own| own.accepts(Some(value)))
     }
 
     fn allows_pair(&self, key: &str, value: &str) -> bool {
-        self.names_and_all(key, |own| own.accepts(Some(value)))
+        self.demands_pair(key, value) || self.states_pair(key, value)
     }
 
     fn allows(&self, key: &str, operator: &str, values: &[&str], is_valid: bool) -> bool {
@@ -134,25 +150,27 @@ impl Scene {
         let is_same = |own: &Requirement| own.key == key && own.operator == operator && own.values == set;
         match operator {
             _ if !is_valid => is_free,
-            _ if self.allowed.iter().any(is_same) => true,
-            "In" => values.iter().all(|value| self.allows_pair(key, value)),
+            _ if self.stated().iter().chain(&self.demands[0]).any(is_same) => true,
+            "In" => values.iter().all(|value| self.states_pair(key, value)),
             "DoesNotExist" => self.names_and_all(key, |own| own.operator == "DoesNotExist"),
             _ => is_free,
         }
     }
 
     fn names_and_all(&self, key: &str, holds: impl Fn(&Requirement) -> bool) -> bool {
-        let own: Vec<&Requirement> = self.allowed.iter().filter(|own| own.key == key).collect();
+        let own: Vec<&Requirement> = self.stated().iter().filter(|own| own.key == key).collect();
         !own.is_empty() && own.into_iter().all(holds)
     }
 
     fn may_name_its_node(&self) -> bool {
         let (name, labels) = &self.nodes[0];
-        let is_free = self.demands().next().is_none() && self.allowed.is_empty();
-        let is_allowed = |own: &Requirement| labels.get(own.key).is_none_or(|value| own.accepts(Some(value)));
+        let is_free = self.demands().next().is_none() && self.allowed.is_none();
+        let is_allowed = |own: &Requirement| {
+            labels.get(own.key).is_none_or(|value| own.accepts(Some(value)) || self.demands_pair(own.key, value))
+        };
         self.pod["spec"]["nodeName"].is_null()
             || is_free
-            || (matches(&self.pod, name, labels) && self.selects(labels) && self.allowed.iter().all(is_allowed))
+            || (matches(&self.pod, name, labels) && self.selects(labels) && self.stated().iter().all(is_allowed))
     }
 }
 

@@ -122,7 +122,7 @@ fn place<'d>(
 /// What the settings say about node metadata, where a new Pod needs it.
 fn node_metadata_of(pod: &Object, has_node: bool, settings: &Settings) -> Result<Option<NodeMetadata>, Rejection> {
     let Some(block) = settings.node_metadata()? else { return Ok(None) };
-    if has_node || block.protect()? || block.has_env()? || room::may_lack(pod)? {
+    if has_node || block.protect()? || block.has_env() || room::may_lack(pod)? {
         return Ok(Some(NodeMetadata::read(&block)?));
     }
     Ok(None)

@@ -92,9 +92,9 @@ impl<'s> NodeMetadataBlock<'s> {
     }
 
     /// Whether any entry of `propagate` has an `env`.
-    pub fn has_env(&self) -> Result<bool, Mistake> {
-        let Some(list) = self.fields.list(PROPAGATE)? else { return Ok(false) };
-        Ok(list.objects().flatten().any(|entry| entry.get(ENV).is_some()))
+    pub fn has_env(&self) -> bool {
+        let Ok(Some(list)) = self.fields.list(PROPAGATE) else { return false };
+        list.objects().flatten().any(|entry| entry.get(ENV).is_some())
     }
 
     /// `onLookupFailure`
