@@ -2,6 +2,7 @@
 
 use json::StringMap;
 
+use super::asked::{Asked, SpecAt};
 use super::toleration_demands::TolerationDemands;
 use crate::cluster::{self, Cluster, Namespace};
 use crate::decision::Rejection;
@@ -45,8 +46,13 @@ impl<'s> NamespaceDemands<'s> {
     /// The Namespace can't be read; an annotation is malformed; demands contradict each other.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn look_up(settings: &'s Placement<'s>, namespace: &str, cluster: &impl Cluster) -> Result<Self, Rejection> {
-        let masks = field_masks(settings, namespace)?;
+    pub fn look_up(
+        settings: &'s Placement<'s>,
+        namespace: &str,
+        spec: Option<SpecAt<'_>>,
+        cluster: &impl Cluster,
+    ) -> Result<Self, Rejection> {
+        let masks = field_masks(settings, namespace, spec)?;
         if masks.is_empty() {
             return Self::of(settings, namespace, Namespace::default());
         }
@@ -154,18 +160,26 @@ impl<'s> NamespaceDemands<'s> {
     }
 }
 
-/// What of a Namespace is needed to tell what holds for it: its annotations, if any of them count; its labels, if the
-/// first entry that could be about it is by labels.
+/// What of a Namespace is needed to tell what holds for a Pod with this `spec`, or for one whose spec is not known: its annotations, if any of them
+/// count; its labels, if the first entry that could be about it is by labels, and it makes a difference which one is.
 ///
 /// # Errors
 /// A mistake in the settings.
-pub fn field_masks(settings: &Placement<'_>, namespace: &str) -> Result<FieldMasks, Mistake> {
+pub fn field_masks(
+    settings: &Placement<'_>,
+    namespace: &str,
+    spec: Option<SpecAt<'_>>,
+) -> Result<FieldMasks, Rejection> {
     let mut masks = FieldMasks::default();
     if !settings.annotations()?.is_empty() || settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
         masks.add(FieldMasks::ANNOTATIONS);
     }
-    if settings.candidates(namespace)?.first().is_some_and(NamespaceEntry::needs_labels) {
-        masks.add(FieldMasks::LABELS);
+    let candidates = settings.candidates(namespace)?;
+    if candidates.first().is_some_and(NamespaceEntry::needs_labels) {
+        let asked = Asked::by(spec)?;
+        if asked.depends_on_one_of(&candidates, settings)? {
+            masks.add(FieldMasks::LABELS);
+        }
     }
     Ok(masks)
 }

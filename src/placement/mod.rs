@@ -2,12 +2,13 @@
 //!
 //! The policy adds the namespace's node selector to Pods, and rejects what contradicts it. One file per rule:
 //!
-//! - [`demands`]: what a namespace demands of its Pods.
+//! - [`demands`]: what a namespace demands of its Pods; [`asked`]: whether it can matter to one.
 //! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
 //! - [`conflict`], [`injection`], [`whitelist`], [`named_node`]: what is done about it.
 //! - [`toleration_demands`], [`tolerations`]: the same for what Pods tolerate; [`toleration_plugin`], as in-tree.
 //! - [`pods`], [`workloads`], [`namespaces`], [`bindings`], [`nodes`]: when, one file per kind of request.
 
+pub mod asked;
 pub mod bindings;
 pub mod conflict;
 pub mod demands;

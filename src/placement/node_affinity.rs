@@ -50,9 +50,9 @@ impl Term {
         self.expressions.is_empty() && self.fields.is_empty()
     }
 
-    /// Whether it matches fields, the name of the node.
-    pub const fn matches_fields(&self) -> bool {
-        !self.fields.is_empty()
+    /// What it demands of fields of the node, first of all.
+    pub fn first_field(&self) -> Option<&Expression> {
+        self.fields.first()
     }
 
     /// Whether a node with this name and these labels matches.
@@ -106,6 +106,11 @@ impl Expression {
         self.requirement.as_ref().is_some_and(|requirement| requirement.accepts(value))
     }
 
+    /// As it was written.
+    pub fn parts(&self) -> String {
+        format!("{} {} ({})", self.key, self.operator, self.values.join(","))
+    }
+
     fn matches_field(&self, node: &str) -> bool {
         let value = if self.key == NODE_NAME_FIELD { node } else { "" };
         match (self.operator.as_str(), self.values.as_slice()) {
@@ -121,7 +126,7 @@ impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.requirement {
             Some(requirement) => requirement.fmt(f),
-            None => write!(f, "{} {} ({})", self.key, self.operator, self.values.join(",")),
+            None => f.write_str(&self.parts()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use json::{Object, Within};
 
+use super::asked::SpecAt;
 use super::demands::NamespaceDemands;
 use super::injection::{self, Injected};
 use super::node_selection::NodeSelection;
@@ -101,7 +102,7 @@ pub fn judge_update(
     if !is_selection_judged && new_tolerations.is_empty() {
         return Ok(());
     }
-    let demands = NamespaceDemands::look_up(settings, namespace, cluster)?;
+    let demands = NamespaceDemands::look_up(settings, namespace, Some(SpecAt { spec, path: SPEC }), cluster)?;
     if is_selection_judged {
         conflict::reject(&selection, &demands, named)?;
         whitelist::check(&selection, &Injected::default(), judged.is_pinned, &demands, named)?;

@@ -4,6 +4,7 @@ use json::{Mismatch, Object, StringMap, Within};
 
 use super::tolerations;
 use crate::decision::{Decision, Rejection};
+use crate::settings::Origin;
 use crate::toleration::{Merged, Operation, PluginConfig, PodTolerations, Refusal, admit, has_cpu_or_memory};
 
 /// What the plugin looks at in `pod`.
@@ -23,22 +24,25 @@ pub const fn needs_annotations(tolerations: &PodTolerations) -> bool {
     matches!(tolerations.operation, Operation::Create) || !tolerations.own.is_empty() || !tolerations.is_best_effort
 }
 
-/// Gives `pod` the tolerations that the plugin would.
+/// Gives `pod` the tolerations that the plugin would, in the namespace `namespace` with these `annotations`.
 ///
 /// # Errors
-/// The plugin's own sentence, alone; or that an annotation of `namespace` is malformed.
+/// The plugin's own sentence, alone; or that an annotation is malformed.
 pub fn write(
     pod: &mut Object,
     tolerations: &PodTolerations,
+    namespace: &str,
     annotations: &StringMap,
     config: &PluginConfig,
     decision: &mut Decision,
 ) -> Result<(), Rejection> {
     let merged = match admit(tolerations, annotations, config) {
         Ok(merged) => merged,
-        Err(refusal @ (Refusal::Conflict { .. } | Refusal::Malformed { .. })) => {
-            return Err(Rejection::forbidden(refusal.to_string()));
+        Err(Refusal::Malformed { annotation, error }) => {
+            let origin = Origin::Annotation { key: annotation.to_owned(), namespace: namespace.to_owned() };
+            return Err(Rejection::forbidden(format!("{origin} is not a list of tolerations: {error}")));
         }
+        Err(conflict @ Refusal::Conflict { .. }) => return Err(Rejection::forbidden(conflict.to_string())),
     };
     if merged.changes_nothing(&tolerations.own) {
         return Ok(());

@@ -45,9 +45,12 @@ pub fn check(
             return Err(refusal.of(&asked, expression.requirement.as_ref()));
         }
     }
-    let mut terms = selection.terms.iter().flatten();
-    if whitelist.is_empty() && !is_pinned && terms.any(Term::matches_fields) {
-        return Err(refusal.of("node affinity by matchFields", None));
+    let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
+    if whitelist.is_empty()
+        && !is_pinned
+        && let Some(field) = fields.next()
+    {
+        return Err(refusal.of(&format!("node affinity by matchFields {}", quote(&field.parts())), None));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use json::{Mismatch, Object, Within};
 
+use super::asked::SpecAt;
 use super::demands::NamespaceDemands;
 use super::pods::{Admitted, Judged};
 use super::{named_node, pods};
@@ -107,7 +108,7 @@ struct Template<'t> {
     spec: Object,
 }
 
-impl Template<'_> {
+impl<'t> Template<'t> {
     fn treat(
         mut self,
         treatment: Treatment,
@@ -115,7 +116,7 @@ impl Template<'_> {
         cluster: &impl Cluster,
         decision: &mut Decision,
     ) -> Result<(), Rejection> {
-        let demands = NamespaceDemands::look_up(self.settings, self.namespace, cluster)?;
+        let demands = self.look_up(cluster)?;
         let admitted = self.admit(&demands)?;
         if treatment.must_be_complete() {
             self.reject_incomplete(&admitted)?;
@@ -125,6 +126,12 @@ impl Template<'_> {
             object.object_mut_at(self.workload.template()).within("object")?.set("spec", self.spec);
         }
         Ok(())
+    }
+
+    fn look_up(&self, cluster: &impl Cluster) -> Result<NamespaceDemands<'t>, Rejection> {
+        let path = format!("{}.spec", path_of(self.workload));
+        let spec = SpecAt { spec: &self.spec, path: &path };
+        NamespaceDemands::look_up(self.settings, self.namespace, Some(spec), cluster)
     }
 
     /// Judges the template as a Pod made from it would be, and adds to its spec what that would get.
@@ -162,7 +169,7 @@ impl Template<'_> {
         if self.workload != Workload::DaemonSet {
             return;
         }
-        let lacking = match NamespaceDemands::look_up(self.settings, self.namespace, cluster) {
+        let lacking = match self.look_up(cluster) {
             Err(rejection) => Err(rejection),
             Ok(demands) => match self.admit(&demands) {
                 Ok(admitted) => self.reject_incomplete(&admitted),

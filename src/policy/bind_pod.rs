@@ -31,7 +31,7 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
     let placement = settings.placement()?;
     let demands = match &placement {
         Some(placement) if placement.on_bindings()? == OnBindings::Verify => {
-            Some(NamespaceDemands::look_up(placement, &request.namespace, cluster)?)
+            Some(NamespaceDemands::look_up(placement, &request.namespace, None, cluster)?)
         }
         _ => None,
     };

@@ -9,6 +9,7 @@ use crate::field_masks::FieldMasks;
 use crate::message::quote;
 use crate::node_metadata::{NodeMetadata, env, on_create, room, source};
 use crate::object_meta::Named;
+use crate::placement::asked::SpecAt;
 use crate::placement::demands::{self, NamespaceDemands};
 use crate::placement::named_node::NamedNode;
 use crate::placement::pods::{self, Judged};
@@ -38,7 +39,7 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
     // A mirror Pod already runs. The in-tree plugins know no such exemption, and neither do their configurations here.
     let placement = settings.placement()?.filter(|placement| !is_mirror || placement.mode == Mode::Plugin);
     let plugin = settings.toleration_plugin()?;
-    let namespace = look_up_namespace(&request.namespace, placement.as_ref(), plugin.as_ref(), cluster)?;
+    let namespace = look_up_namespace(&request.namespace, &pod, placement.as_ref(), plugin.as_ref(), cluster)?;
     let annotations = if plugin.is_some() { namespace.annotations.clone() } else { StringMap::new() };
     let demands = match &placement {
         Some(placement) => Some(NamespaceDemands::of(placement, &request.namespace, namespace)?),
@@ -50,7 +51,7 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
     };
     if let Some(config) = plugin {
         let tolerations = toleration_plugin::tolerations_of(&pod, Operation::Create).within("object")?;
-        toleration_plugin::write(&mut pod, &tolerations, &annotations, &config, &mut decision)?;
+        toleration_plugin::write(&mut pod, &tolerations, &request.namespace, &annotations, &config, &mut decision)?;
     }
     if named_node.is_some() {
         masks.extend(&NamedNode::field_masks());
@@ -82,12 +83,16 @@ fn node_name_of(pod: &Object) -> Result<String, Rejection> {
 
 fn look_up_namespace(
     name: &str,
+    pod: &Object,
     placement: Option<&Placement<'_>>,
     plugin: Option<&PluginConfig>,
     cluster: &impl Cluster,
 ) -> Result<Namespace, Rejection> {
     let mut masks = match placement {
-        Some(placement) => demands::field_masks(placement, name)?,
+        Some(placement) => {
+            let spec = pod.object("spec").within("object")?.map(|spec| SpecAt { spec, path: pods::SPEC });
+            demands::field_masks(placement, name, spec)?
+        }
         None => FieldMasks::default(),
     };
     if plugin.is_some() {

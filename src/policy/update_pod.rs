@@ -91,5 +91,5 @@ fn restrict_tolerations(
         masks.add(FieldMasks::ANNOTATIONS);
     }
     let namespace = look_up::namespace(&request.namespace, &masks, cluster)?;
-    toleration_plugin::write(pod, &tolerations, &namespace.annotations, config, decision)
+    toleration_plugin::write(pod, &tolerations, &request.namespace, &namespace.annotations, config, decision)
 }

@@ -105,6 +105,16 @@ impl<'s> NamespaceEntry<'s> {
         tolerations_of(&self.fields, FORBIDDEN_TOLERATIONS)
     }
 
+    /// Whether this says what is added to Pods, or that nothing is.
+    pub fn adds_anything(&self) -> bool {
+        [REQUIRED, DEFAULT, DEFAULT_TOLERATIONS].into_iter().any(|name| self.fields.has(name))
+    }
+
+    /// Whether this says for which nodes Pods may ask.
+    pub fn limits_nodes(&self) -> bool {
+        self.fields.has(ALLOWED)
+    }
+
     /// Whether this says what Pods may or must not tolerate.
     pub fn judges_tolerations(&self) -> bool {
         self.fields.has(ALLOWED_TOLERATIONS) || self.fields.has(FORBIDDEN_TOLERATIONS)
