@@ -4,6 +4,7 @@
 //! wrong with the input.
 
 mod paper;
+mod preview;
 
 use std::{
     path::{Path, PathBuf},
@@ -11,10 +12,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use e2e_tests::{
-    Cluster, Evaluation, Manifests, NoCluster, Policy, Session, Story, admission_request, policy_metadata,
-    policy_module, read_document, story_file,
+    Cluster, Evaluation, Manifests, NoCluster, Policy, Session, SettingsFile, Story, admission_request,
+    policy_metadata, policy_module, read_document, story_file,
 };
 use serde_json::{Value, json};
 
@@ -28,14 +29,20 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
     /// The settings of the policy, as JSON or YAML
-    #[arg(long, value_name = "FILE", requires = "request")]
+    #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
     /// Nodes and Namespaces for the policy to look up: a file of manifests, or a folder of such
-    #[arg(long, value_name = "PATH", requires = "request", conflicts_with = "session")]
+    #[arg(long, value_name = "PATH", conflicts_with = "session")]
     cluster: Option<PathBuf>,
     /// Look-ups and their answers, as recorded by kwctl
     #[arg(long, value_name = "FILE", requires = "request")]
     session: Option<PathBuf>,
+    /// How the preview of a cluster is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Leave nothing out of the preview of a cluster
+    #[arg(long)]
+    verbose: bool,
     /// The metadata that says what the policy may look up [default: policy-metadata.yml]
     #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
@@ -44,15 +51,25 @@ struct Arguments {
     policy: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For scripts: one JSON object a line
+    Json,
+}
+
 const ACCEPTED: u8 = 0;
 const REJECTED: u8 = 1;
 const TROUBLE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = match &arguments.request {
-        Some(request) => arguments.evaluate(request),
-        None => arguments.tell(),
+    let outcome = match (&arguments.request, &arguments.cluster) {
+        (Some(request), _) => arguments.evaluate(request),
+        (None, Some(cluster)) => arguments.preview(cluster),
+        (None, None) => arguments.tell(),
     };
     ExitCode::from(outcome.unwrap_or_else(|error| {
         eprintln!("{error:#}");
@@ -95,6 +112,22 @@ impl Arguments {
         paper.records(&evaluation);
         paper.print()?;
         Ok(exit_status(&evaluation))
+    }
+
+    fn preview(&self, cluster: &Path) -> Result<u8> {
+        let file =
+            self.settings.as_ref().context("SETTINGS: say which settings the policy would have in this cluster")?;
+        let file = SettingsFile::load(file)?;
+        let cluster = Manifests::load(cluster)?;
+        let policy = self.policy()?;
+        let tally = preview::preview(&policy, &file, cluster, self.verbose)?;
+        let mut paper = Paper::new();
+        match self.format {
+            Format::Text => paper.write(preview::page(&tally, &file, self.verbose).trim_end()),
+            Format::Json => paper.write(preview::json(&tally).trim_end()),
+        }
+        paper.print()?;
+        Ok(if preview::rejects(&tally) { REJECTED } else { ACCEPTED })
     }
 
     fn policy(&self) -> Result<Policy> {

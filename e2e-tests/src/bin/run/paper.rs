@@ -4,7 +4,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use e2e_tests::{Evaluation, stored::environment};
+use e2e_tests::{Evaluation, stored::environment, wrap};
 use serde_json::Value;
 
 /// No line is longer, unless a single word is.
@@ -146,26 +146,4 @@ impl Paper {
             false => text.to_owned(),
         }
     }
-}
-
-/// Breaks a text at spaces; its own line breaks stay.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    text.lines().flat_map(|line| wrap_line(line, width)).collect()
-}
-
-fn wrap_line(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.len() - 1;
-        let line = &mut lines[last];
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
