@@ -39,20 +39,36 @@ pub fn read_objects(path: &Path) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
     for file in manifest_files(path)? {
         let (text, is_json) = read(&file)?;
-        let place = || file.display().to_string();
         // JSON is YAML too, but much quicker to read.
-        if is_json || text.trim_start().starts_with('{') {
-            for document in serde_json::Deserializer::from_str(&text).into_iter::<Box<RawValue>>() {
-                let document = document.with_context(|| format!("{} is not JSON", place()))?;
-                objects.extend(json_items(document).with_context(place)?);
-            }
-        } else {
-            for document in yaml_serde::Deserializer::from_str(&text) {
-                let YamlItems(items) = YamlItems::deserialize(document)
-                    .with_context(|| format!("{} is no YAML file of Kubernetes objects", place()))?;
-                objects.extend(items);
-            }
-        }
+        let json = text.trim_start().starts_with('{').then(|| json_objects(&text));
+        objects.extend(match json {
+            Some(Ok(objects)) => objects,
+            _ if is_json => json_objects(&text).with_context(|| format!("{} is not JSON", file.display()))?,
+            _ => yaml_objects(&text)
+                .with_context(|| format!("{} is no YAML file of Kubernetes objects", file.display()))?,
+        });
+    }
+    Ok(objects)
+}
+
+fn json_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
+    #[derive(Deserialize)]
+    struct List {
+        items: Option<Vec<Box<RawValue>>>,
+    }
+    let mut objects = vec![];
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>() {
+        let document = document?;
+        let list: List = serde_json::from_str(document.get())?;
+        objects.extend(list.items.unwrap_or_else(|| vec![document]));
+    }
+    Ok(objects)
+}
+
+fn yaml_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
+    let mut objects = vec![];
+    for document in yaml_serde::Deserializer::from_str(text) {
+        objects.extend(YamlItems::deserialize(document)?.0);
     }
     Ok(objects)
 }
@@ -83,15 +99,6 @@ fn manifest_files(path: &Path) -> Result<Vec<PathBuf>> {
         true => bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display()),
         false => Ok(files),
     }
-}
-
-fn json_items(document: Box<RawValue>) -> Result<Vec<Box<RawValue>>> {
-    #[derive(Deserialize)]
-    struct List {
-        items: Option<Vec<Box<RawValue>>>,
-    }
-    let list: List = serde_json::from_str(document.get())?;
-    Ok(list.items.unwrap_or_else(|| vec![document]))
 }
 
 /// The items of a YAML document. Each becomes text as soon as it is read, so that a long list is never there as a tree.

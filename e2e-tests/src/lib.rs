@@ -19,6 +19,7 @@ mod host;
 mod manifests;
 mod metadata;
 mod native;
+mod needs;
 pub mod preview;
 mod session;
 mod settings_file;
@@ -35,6 +36,7 @@ pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payl
 pub use host::{Call, Policy};
 pub use manifests::{Identity, Manifest, Manifests};
 pub use metadata::Metadata;
+pub use needs::{Lacks, lacks};
 pub use session::Session;
 pub use settings_file::{Deployment, ManagedKeys, SettingsFile};
 pub use story::{Chapter, Expect, Step, Story};

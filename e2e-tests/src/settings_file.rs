@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{document::read_document, metadata::ContextAwareResource};
 
 /// The block of the settings that names the managed keys.
-const NODE_METADATA: &str = "nodeMetadata";
+pub(crate) const NODE_METADATA: &str = "nodeMetadata";
 
 /// A file with the settings of the policy, or with a whole policy that has them.
 #[derive(Debug)]

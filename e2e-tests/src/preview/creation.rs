@@ -68,6 +68,24 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
     request
 }
 
+/// The request with which an administrator would create what a manifest says; with an `old` object, update that. None, if
+/// the policy has no business with it.
+pub fn of_manifest(mut object: Value, old: Option<Value>) -> Option<Value> {
+    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+    let is_binding = (api_version, kind) == ("v1", BINDING.kind);
+    let resource = Resource::of(api_version, kind).or(is_binding.then_some(BINDING))?;
+    if resource != NAMESPACE && object["metadata"]["namespace"].is_null() {
+        object["metadata"]["namespace"] = "default".into();
+    }
+    let mut request = request(resource, object, administrator());
+    if let Some(old) = old {
+        request["operation"] = "UPDATE".into();
+        request["options"]["kind"] = "UpdateOptions".into();
+        request["oldObject"] = old;
+    }
+    Some(request)
+}
+
 /// The request that creates a Namespace or a workload anew.
 pub fn of(resource: Resource, object: &Value) -> Value {
     let user_info = controller(object).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));

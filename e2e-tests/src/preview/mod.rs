@@ -29,15 +29,16 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
-use self::{
-    creation::{POD, Resource},
-    owner::Owner,
-};
 pub use self::{
+    creation::of_manifest,
     finding::{Finding, Verdict},
     lines::lines,
     report::report,
     tally::{Group, Kind, Members, Tally},
+};
+use self::{
+    creation::{POD, Resource},
+    owner::Owner,
 };
 use crate::{Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile};
 

@@ -55,9 +55,11 @@ impl Page {
             .filter(|(finding, _)| rank(finding) == 1)
             .map(|(_, group)| group.size())
             .sum();
-        self.line(&format!("Asked {requests} times, as if everything were created now: {rejected} rejected."));
+        self.line(&format!(
+            "{requests} requests, as if everything were created now: {rejected} rejected, {changed} changed."
+        ));
         if misplaced > 0 {
-            self.line(&format!("Pods that run where they could not be bound again: {misplaced}."));
+            self.line(&format!("{misplaced} Pods run where they could not be bound again."));
         }
         self.line("");
         self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>15}", "", "as it is", "changed", "rejected", "can't be told"));
@@ -147,7 +149,10 @@ impl Page {
     fn not_told(&mut self, tally: &Tally, match_conditions: usize) {
         if !tally.missing.is_empty() {
             self.line("Can't be told, for CLUSTER does not have what it depends on:");
-            let missing = tally.missing.iter().map(|(what, count)| format!("{what} ({count} requests)"));
+            let missing = tally
+                .missing
+                .iter()
+                .map(|(what, count)| format!("{what} ({count} {})", if *count == 1 { "request" } else { "requests" }));
             self.list(missing.collect());
         }
         for (reason, count) in &tally.spared {

@@ -23,7 +23,7 @@ impl Preview<'_> {
         });
         for spec in [json!({}), greedy] {
             let pod = pod(namespace, spec);
-            if self.spared(POD, &pod, &labels).is_some() || self.has_rule_for(pod)? {
+            if self.spared(POD, &pod, &labels).is_none() && self.has_rule_for(pod)? {
                 tally.has_rule.insert(namespace.to_owned(), true);
                 return Ok(());
             }
