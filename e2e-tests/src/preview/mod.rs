@@ -4,7 +4,7 @@
 //!   what their controller would make.
 //! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
 //!   run; [`trial`]: whether a namespace has a rule.
-//! - [`tally`]: everything, grouped and counted; [`report`] for people, [`lines`] for scripts.
+//! - [`tally`]: everything, grouped and counted; [`report`] for people, in [`phrases`]; [`lines`] for scripts.
 //!
 //! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create something
 //! else, this does as the controller does.
@@ -15,6 +15,7 @@ mod finding;
 mod fit;
 mod lines;
 mod owner;
+mod phrases;
 mod pod;
 mod report;
 mod tally;

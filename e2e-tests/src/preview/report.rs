@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    creation::BINDING,
     finding::{Finding, Verdict},
-    tally::{Group, Kind, Members, Tally},
+    phrases::some,
+    tally::{Group, Tally},
 };
 use crate::wrap::wrap;
 
@@ -208,51 +208,6 @@ impl Page {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-    }
-}
-
-impl Members {
-    fn describe(&self, kind: &Kind, limit: usize) -> String {
-        let Kind { kind, owner } = kind;
-        let names = &self.names.first;
-        let all_named = names.len() <= limit;
-        let s = if self.count == 1 { "" } else { "s" };
-        let list = || names.iter().cloned().collect::<Vec<_>>().join(", ");
-        match owner {
-            // Whose Pod it is for says little.
-            _ if kind == BINDING.kind => format!("{} {kind}{s}", self.count),
-            Some(owner) if names.len() == 1 => format!("{} {kind}{s} of {owner} {}", self.count, list()),
-            Some(owner) if all_named => format!("{} {kind}{s} of {owner}s {}", self.count, list()),
-            Some(owner) => format!("{} {kind}{s} of {} {owner}s", self.count, names.len()),
-            None if self.count == names.len() => format!("{kind}{s} {}", list()),
-            None => format!("{} {kind}{s} ({}, …)", self.count, list()),
-        }
-    }
-}
-
-impl Group {
-    fn size(&self) -> usize {
-        self.members.values().map(|members| members.count).sum()
-    }
-
-    /// The sentence, with the name of the only object that it is about.
-    fn named(&self, sentence: &str) -> String {
-        let mut members = self.members.iter();
-        match (members.next(), members.next()) {
-            (Some((Kind { owner: None, .. }, members)), None) if members.count == 1 => {
-                let name = members.names.first.first().cloned().unwrap_or_default();
-                sentence.replace("\"…\"", &format!("\"{name}\""))
-            }
-            _ => sentence.to_owned(),
-        }
-    }
-}
-
-/// `a, b, c`, or `17 nodes`.
-fn some(names: &BTreeSet<String>, what: &str, limit: usize) -> String {
-    match names.len() <= limit {
-        true => names.iter().cloned().collect::<Vec<_>>().join(", "),
-        false => format!("{} {what}", names.len()),
     }
 }
 

@@ -1,8 +1,11 @@
 //! A cluster of any size, made of what a real API server was sent: every object as it is stored, and the request that
 //! created it.
 
+mod objects;
+
 use serde_json::{Value, json};
 
+use self::objects::{namespace_name, node, node_name, replica_set, running, stored, wishes, zone};
 use crate::{admission_request, read_document, workspace::fixtures};
 
 /// How large a cluster is.
@@ -45,6 +48,7 @@ pub fn list(objects: &[Born]) -> Value {
 struct Fixtures {
     namespace: Value,
     deployment: Value,
+    replica_set: Value,
     by_replica_set: Value,
     stateful_set: Value,
     by_stateful_set: Value,
@@ -67,6 +71,7 @@ impl Fixtures {
         Self {
             namespace: read("namespace-create"),
             deployment: read("deployment-create"),
+            replica_set: read("replicaset-create"),
             by_replica_set: read("pod-create-by-replicaset"),
             stateful_set: read("statefulset-create"),
             by_stateful_set: read("pod-create-by-statefulset"),
@@ -85,21 +90,6 @@ impl Fixtures {
 struct Making {
     size: Size,
     fixtures: Fixtures,
-}
-
-/// What the Pods of an application ask for, beside what all do.
-fn wishes(index: usize) -> Value {
-    let required = |expression: Value| {
-        let terms = json!({ "nodeSelectorTerms": [{ "matchExpressions": [expression] }] });
-        json!({ "affinity": { "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": terms } } })
-    };
-    match index % 6 {
-        0 => json!({ "nodeSelector": { "env": "development" } }),
-        1 => json!({ "nodeSelector": { "pool": "blue" } }),
-        2 => required(json!({ "key": "pool", "operator": "In", "values": ["blue", "red"] })),
-        3 => required(json!({ "key": "env", "operator": "Exists" })),
-        _ => json!({}),
-    }
 }
 
 impl Making {
@@ -145,6 +135,12 @@ impl Making {
                 wishes["nodeName"] = node_name(namespace % self.size.nodes).into();
             }
             workloads.push(self.workload(&self.fixtures.deployment, namespace, &name, &wishes));
+            if index == 0 {
+                // Some ask for ReplicaSets, too.
+                let mut fixture = self.fixtures.replica_set.clone();
+                set(&mut fixture, "/object/metadata/ownerReferences/0/name", name.clone());
+                workloads.push(self.workload(&fixture, namespace, &replica_set(&name), &wishes));
+            }
             let replicas = if index < 5 { 2 } else { due.saturating_sub(pods.len()).max(2) };
             pods.extend((0..replicas).map(|replica| self.replica(namespace, &name, &wishes, replica)));
         }
@@ -163,7 +159,7 @@ impl Making {
 
     fn replica(&self, namespace: usize, deployment: &str, wishes: &Value, replica: usize) -> Born {
         let mut fixture = self.fixtures.by_replica_set.clone();
-        let replica_set = format!("{deployment}-6b57ffc4c");
+        let replica_set = replica_set(deployment);
         set(&mut fixture, "/object/metadata/generateName", format!("{replica_set}-"));
         set(&mut fixture, "/object/metadata/ownerReferences/0/name", replica_set);
         self.pod(&fixture, namespace, wishes, replica)
@@ -229,77 +225,6 @@ impl Making {
 
 const REQUIRED: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
 const PINNED: &str = "/object/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
-
-fn namespace_name(index: usize) -> String {
-    let kind = ["team", "production", "plain"][index % 3];
-    format!("{kind}-{index}")
-}
-
-fn node_name(index: usize) -> String {
-    format!("node-{index}")
-}
-
-fn zone(node: usize) -> String {
-    format!("zone-{}", node % 3)
-}
-
-/// Of about the size that Nodes have.
-fn node(index: usize) -> Value {
-    let images = (0..50).map(|image| {
-        json!({ "names": [format!("registry.example.com/images/application-{image}:v1.2.3")], "sizeBytes": 123_456_789 })
-    });
-    let name = node_name(index);
-    let (env, pool) = (["production", "development"][index % 2], ["blue", "red", "shared"][index % 3]);
-    json!({
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": name,
-            "uid": format!("node-{index}"),
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "env": env,
-                "pool": pool,
-                "topology.kubernetes.io/region": "region-1",
-                "topology.kubernetes.io/zone": zone(index),
-            },
-        },
-        "spec": { "providerID": format!("example://{name}") },
-        "status": { "images": images.collect::<Value>() },
-    })
-}
-
-/// What the API server writes into every object.
-fn stored(object: &Value, index: usize) -> Value {
-    let mut object = object.clone();
-    object["metadata"]["uid"] = format!("00000000-0000-0000-0000-{index:012}").into();
-    object["metadata"]["resourceVersion"] = format!("{}", 1000 + index).into();
-    object["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
-    object
-}
-
-/// The status of a Pod that runs.
-fn running(node: &str) -> Value {
-    let conditions = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
-    let condition = |kind: &str| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": "2026-01-01T00:00:05Z" });
-    json!({
-        "phase": "Running",
-        "conditions": conditions.map(condition),
-        "hostIP": "10.0.0.1",
-        "podIP": "10.244.0.1",
-        "startTime": "2026-01-01T00:00:01Z",
-        "qosClass": "BestEffort",
-        "containerStatuses": [{
-            "name": "c",
-            "ready": true,
-            "restartCount": 0,
-            "image": "registry.k8s.io/pause:3.10",
-            "imageID": format!("registry.k8s.io/pause@sha256:{:064}", node.len()),
-            "containerID": format!("containerd://{:064}", node.len()),
-            "state": { "running": { "startedAt": "2026-01-01T00:00:04Z" } },
-        }],
-    })
-}
 
 fn in_namespace(request: &Value, namespace: usize) -> Value {
     let mut request = request.clone();
