@@ -169,6 +169,23 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
 }
 
 #[test]
+fn the_documentation_shows_what_is_printed() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let shown = |path: &str| fs::read_to_string(root.join(path));
+    let plugin = "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: env=development, production: env=production, noannotation: env=notpresent}";
+    let plugin = file("plugin.yml", plugin)?;
+    let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
+    let report = text(&run(&["--settings", FENCES, "--cluster", CLUSTER])?.stdout);
+    assert!(shown("README.md")?.contains(report.trim_end()), "README.md does not show\n{report}");
+    let report = text(&run(&["--settings", &plugin.to_string_lossy(), "--cluster", CLUSTER])?.stdout);
+    assert!(
+        shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
+        "docs/recipes.md does not show\n{report}"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_script_reads_the_same_line_by_line() -> Result<()> {
     let output = run(&["--settings", FENCES, "--cluster", CLUSTER, "--format", "json"])?;
     let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
