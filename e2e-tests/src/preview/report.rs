@@ -87,7 +87,7 @@ impl Page {
                 groups.map(|(_, group)| group.size()).sum()
             };
             self.wrapped(&format!(
-                "… and {} namespaces more, with {} rejected, {} misplaced, {} warned of, {} changed; VERBOSE=1 shows them.",
+                "… and {} namespaces more ({} rejected, {} misplaced, {} warned, {} changed). VERBOSE=1 shows all.",
                 rest.len(),
                 count(0),
                 count(1),
@@ -126,7 +126,7 @@ impl Page {
         let rest = findings.len().saturating_sub(self.cut.groups);
         if rest > 0 {
             let of: usize = findings.values().skip(self.cut.groups).map(Group::size).sum();
-            self.beside("", &format!("… and {rest} more of such lines, about {of} objects"));
+            self.beside("", &format!("… and {rest} more of these, on {of} objects"));
         }
     }
 
