@@ -46,7 +46,8 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 
 # Cargo says itself when it waits for another build. The binary's exit status is what counts: see the README.
 RUN := $(or $(CARGO_TARGET_DIR),target)/debug/run
-RUN_ARGUMENTS := $(if $(REQUEST),--request "$(REQUEST)") $(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
+RUN_ARGUMENTS := $(if $(REQUEST),--request "$(REQUEST)") \
+	$(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
 	$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)") \
 	$(if $(FORMAT),--format "$(FORMAT)") $(if $(VERBOSE),--verbose)
 

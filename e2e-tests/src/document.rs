@@ -33,8 +33,8 @@ pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
     }
 }
 
-/// The JSON texts of the objects in a file, or in all JSON and YAML files of a folder. A `List`, as `kubectl get` prints
-/// it, stands for its items.
+/// The JSON texts of the objects in a file, or in all JSON and YAML files of a folder. A `List`, as `kubectl get`
+/// prints it, stands for its items.
 pub fn read_objects(path: &Path) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
     for file in manifest_files(path)? {

@@ -165,7 +165,7 @@ fn a_pod_without_a_template_leaves_behind_what_it_was_given() -> Result<()> {
             "managedFields": [],
             "labels": { "app": "web", "topology.kubernetes.io/zone": "a" },
             "annotations": { "example.com/zone": "a", "example.com/own": "kept" },
-            "ownerReferences": [{ "apiVersion": "example.com/v1", "kind": "Rollout", "name": "web", "controller": true }],
+            "ownerReferences": [{ "apiVersion": "example.com/v1", "kind": "Rollout", "name": "w", "controller": true }],
         },
         "spec": {
             "nodeName": "node-1",

@@ -4,6 +4,7 @@ use std::{
     env, fs,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use anyhow::{Context, Result};
@@ -22,9 +23,11 @@ fn run(arguments: &[&str]) -> Result<Output> {
     Ok(Command::new(env!("CARGO_BIN_EXE_run")).args(arguments).current_dir(root).output()?)
 }
 
-/// A file for one test.
+/// A file in a folder of its own: tests run side by side.
 fn file(name: &str, text: &str) -> Result<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run").join(folder);
     fs::create_dir_all(&folder)?;
     let path = folder.join(name);
     fs::write(&path, text)?;
@@ -172,8 +175,9 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
 fn the_documentation_shows_what_is_printed() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let shown = |path: &str| fs::read_to_string(root.join(path));
-    let plugin = "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: env=development, production: env=production, noannotation: env=notpresent}";
-    let plugin = file("plugin.yml", plugin)?;
+    let (default, whitelist) = ("clusterDefaultNodeSelector: env=development", "noannotation: env=notpresent");
+    let config = format!("podNodeSelectorPluginConfig: {{{default}, production: env=production, {whitelist}}}");
+    let plugin = file("plugin.yml", &config)?;
     let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
     let report = text(&run(&["--settings", FENCES, "--cluster", CLUSTER])?.stdout);
     assert!(shown("README.md")?.contains(report.trim_end()), "README.md does not show\n{report}");

@@ -180,14 +180,13 @@ impl Making {
         let index = namespace * 7 + replica;
         let node = node_name(index % self.size.nodes);
         let mut request = in_namespace(fixture, namespace);
-        let pinned = request.pointer(PINNED).is_some();
+        let only = fixture["object"].pointer(REQUIRED).cloned().filter(|required| required.pointer(PINNED).is_some());
         json_patch::merge(&mut request["object"]["spec"], wishes);
-        if pinned {
+        if let Some(mut only) = only {
             // Whatever a template says, the DaemonSet controller names the node instead.
-            let only = fixture["object"].pointer(REQUIRED).cloned().unwrap_or_default();
+            set(&mut only, PINNED, node.clone());
             request["object"]["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
                 only;
-            set(&mut request, PINNED, node.clone());
         }
         let mut object = stored(&request["object"], index);
         if object["metadata"]["name"].is_null() {
@@ -224,7 +223,8 @@ impl Making {
 }
 
 const REQUIRED: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
-const PINNED: &str = "/object/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
+/// Below [`REQUIRED`], the node that the DaemonSet controller names.
+const PINNED: &str = "/nodeSelectorTerms/0/matchFields/0/values/0";
 
 fn in_namespace(request: &Value, namespace: usize) -> Value {
     let mut request = request.clone();

@@ -38,7 +38,7 @@ pub fn zone(node: usize) -> String {
 /// Of about the size that Nodes have.
 pub fn node(index: usize) -> Value {
     let images = (0..50).map(|image| {
-        json!({ "names": [format!("registry.example.com/images/application-{image}:v1.2.3")], "sizeBytes": 123_456_789 })
+        json!({ "names": [format!("registry.example.com/application-{image}:v1.2.3")], "sizeBytes": 123_456_789 })
     });
     let name = node_name(index);
     let (env, pool) = (["production", "development"][index % 2], ["blue", "red", "shared"][index % 3]);
@@ -73,7 +73,10 @@ pub fn stored(object: &Value, index: usize) -> Value {
 /// The status of a Pod that runs.
 pub fn running(node: &str) -> Value {
     let conditions = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
-    let condition = |kind: &str| json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": "2026-01-01T00:00:05Z" });
+    let condition = |kind: &str| {
+        let since = "2026-01-01T00:00:05Z";
+        json!({ "type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": since })
+    };
     json!({
         "phase": "Running",
         "conditions": conditions.map(condition),

@@ -68,8 +68,8 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
     request
 }
 
-/// The request with which an administrator would create what a manifest says; with an `old` object, update that. None, if
-/// the policy has no business with it.
+/// The request with which an administrator would create what a manifest says; with an `old` object, update that. None,
+/// if the policy has no business with it.
 pub fn of_manifest(mut object: Value, old: Option<Value>) -> Option<Value> {
     let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
     let is_binding = (api_version, kind) == ("v1", BINDING.kind);

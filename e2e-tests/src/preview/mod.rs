@@ -1,13 +1,13 @@
 //! What the policy would do to a cluster: it is asked about everything in it, as if that were created now.
 //!
-//! - [`creation`]: the requests that an API server would send; [`pod`] and [`owner`] for Pods, which must be taken back to
-//!   what their controller would make.
+//! - [`creation`]: the requests that an API server would send; [`pod`] and [`owner`] for Pods, which must be taken back
+//!   to what their controller would make.
 //! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
 //!   run; [`trial`]: whether a namespace has a rule.
 //! - [`tally`]: everything, grouped and counted; [`report`] for people, in [`phrases`]; [`lines`] for scripts.
 //!
-//! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create something
-//! else, this does as the controller does.
+//! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create
+//! something else, this does as the controller does.
 
 mod asking;
 mod creation;
@@ -88,8 +88,8 @@ impl<'p> Preview<'p> {
         })
     }
 
-    /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None, if
-    /// the policy has no business with it.
+    /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None,
+    /// if the policy has no business with it.
     pub fn requests(&self, identity: &Identity) -> Vec<Value> {
         let resource = Resource::of(&identity.api_version, &identity.kind);
         let (Some(resource), Some(object)) = (resource, self.cluster.find(identity)) else { return vec![] };

@@ -151,8 +151,8 @@ fn leave_out_service_account_token(spec: &mut Value) {
     }
 }
 
-/// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run, or
-/// names its node itself when it is `created`.
+/// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,
+/// or names its node itself when it is `created`.
 pub fn binding<'c>(pod: &Value, created: &Value, node: impl FnOnce(&str) -> Option<&'c Value>) -> Option<Value> {
     let name = pod["spec"]["nodeName"].as_str().filter(|name| !name.is_empty())?;
     if is_finished(pod) || created["spec"].get("nodeName").is_some() {

@@ -13,8 +13,8 @@ use super::{
 const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
 
 impl Preview<'_> {
-    /// Tries two Pods, of which one asks for nothing, and the other for what nobody has a reason to allow: if neither is
-    /// changed or rejected, there is no rule.
+    /// Tries two Pods, of which one asks for nothing, and the other for what nobody has a reason to allow: if neither
+    /// is changed or rejected, there is no rule.
     pub(super) fn try_namespace(&self, namespace: &str, tally: &mut Tally) -> Result<()> {
         let Some(labels) = self.namespace_labels(namespace) else { return Ok(()) };
         let greedy = json!({

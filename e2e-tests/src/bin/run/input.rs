@@ -77,8 +77,8 @@ impl Arguments {
     }
 }
 
-/// The mistakes that the policy finds in its settings. It tells all of them in one sentence; the crate that it is made of
-/// has them one by one.
+/// The mistakes that the policy finds in its settings. It tells all of them in one sentence; the crate that it is made
+/// of has them one by one.
 fn invalid(policy: &Policy, settings: &Value) -> Result<Vec<String>> {
     let answer = policy.validate_settings(settings)?;
     if answer.valid {

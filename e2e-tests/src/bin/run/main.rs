@@ -36,7 +36,7 @@ struct Arguments {
     /// The settings of the policy, or a ClusterAdmissionPolicy that has them
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// The cluster: a file of manifests, or a folder of such. A request needs the Nodes and Namespaces that are looked up
+    /// The cluster: a file of manifests, or a folder of such. For a request, what is looked up will do
     #[arg(long, value_name = "PATH", conflicts_with = "session")]
     cluster: Option<PathBuf>,
     /// Look-ups and their answers, as recorded by kwctl
