@@ -24,7 +24,7 @@ CLUSTER ?=
 FORMAT ?=
 VERBOSE ?=
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS := selector settings payload placement json
+FUZZ_TARGETS := selector settings payload placement adversary tolerations json
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
 # All checks, of which advisories need the network: make deny CHECKS="bans licenses sources"
 CHECKS ?=

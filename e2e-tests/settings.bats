@@ -12,28 +12,28 @@ refuses() {
 }
 
 @test "settings: none" {
-  refuses '{}' 'expected at least one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata'
+  refuses '{}' 'expected at least one of placement, podNodeSelectorPluginConfig, nodeMetadata'
 }
 
 @test "settings: an unknown field" {
-  refuses '{"podNodeSelector":{"onNodename":"Reject"}}' 'podNodeSelector: unknown field'
+  refuses '{"placement":{"onNodename":"Reject"}}' 'placement: unknown field'
 }
 
 @test "settings: both placement blocks" {
-  refuses '{"podNodeSelector":{},"podNodeSelectorPluginConfig":{}}' 'podNodeSelector and podNodeSelectorPluginConfig exclude each other'
+  refuses '{"placement":{},"podNodeSelectorPluginConfig":{}}' 'placement and podNodeSelectorPluginConfig exclude each other'
 }
 
 @test "settings: a value that is none of the choices" {
-  refuses '{"podNodeSelector":{"onNodeName":"verify"}}' 'expected one of Verify, Reject, Ignore'
+  refuses '{"placement":{"onNodeName":"verify"}}' 'expected one of Verify, Reject, Ignore'
 }
 
 @test "settings: a selector that does not parse" {
-  refuses '{"podNodeSelector":{"clusterDefaultNodeSelector":"env production"}}' 'podNodeSelector.clusterDefaultNodeSelector: found'
+  refuses '{"placement":{"clusterDefaultNodeSelector":"env production"}}' 'placement.clusterDefaultNodeSelector: found'
 }
 
 @test "settings: a required selector that its whitelist forbids" {
-  refuses '{"podNodeSelector":{"namespaces":[{"name":"a","requiredNodeSelector":"env=p","allowedNodeSelector":"env=x"}]}}' \
-    'podNodeSelector.namespaces[0].requiredNodeSelector:'
+  refuses '{"placement":{"namespaces":[{"name":"a","requiredNodeSelector":"env=p","allowedNodeSelector":"env=x"}]}}' \
+    'placement.namespaces[0].requiredNodeSelector:'
 }
 
 @test "settings: a set, where the plugin reads pairs only" {
@@ -45,6 +45,6 @@ refuses() {
 }
 
 @test "settings: every mistake at once" {
-  refuses '{"podNodeSelector":{"onBindings":"Maybe"},"nodeMetadata":{"propagate":[]}}' 'podNodeSelector.onBindings: found'
+  refuses '{"placement":{"onBindings":"Maybe"},"nodeMetadata":{"propagate":[]}}' 'placement.onBindings: found'
   contains 'nodeMetadata.propagate: expected at least one entry'
 }

@@ -1,49 +1,81 @@
 //! The cluster, as far as the policy looks at it: one Namespace, one Node.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
-use json::{Mismatch, Object, Outline, StringMap};
+use json::{Mismatch, Object, Outline, ParseError, StringMap, Within};
 use k8s_openapi::Resource;
-use k8s_openapi::api::core::v1::{Namespace, Node};
+use k8s_openapi::api::core::v1::{Namespace as V1Namespace, Node as V1Node};
 
-use crate::decision::Decision;
-use crate::text::{first_line, mentions, quote};
+use crate::field_masks::FieldMasks;
+use crate::message::{first_line, mentions, quote, shorten};
+use crate::selector::syntax;
+
+/// The API version of all that is looked up.
+pub const API_VERSION: &str = V1Node::API_VERSION;
+
+/// The kind of a Namespace, as Kubernetes spells it.
+pub const NAMESPACE: &str = V1Namespace::KIND;
+
+/// The kind of a Node, as Kubernetes spells it.
+pub const NODE: &str = V1Node::KIND;
 
 /// The host's words for a resource that does not exist.
 const NOT_FOUND: &str = "Cannot find v1/";
 
-/// What can be looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `v1/Namespace`
-    Namespace,
-    /// `v1/Node`
-    Node,
-}
-
-impl Kind {
-    /// `v1` of all kinds here.
-    pub const API_VERSION: &'static str = Node::API_VERSION;
-
-    /// As Kubernetes spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Namespace => Namespace::KIND,
-            Self::Node => Node::KIND,
-        }
-    }
-}
+/// What of a looked-up object is taken apart while it is read.
+const LOOKED_UP: Outline = Outline::Object(&[("metadata", METADATA)]);
+const METADATA: Outline = Outline::Object(&[("labels", Outline::FLAT), ("annotations", Outline::FLAT)]);
 
 /// Reads objects of the cluster, which have no namespace.
+///
+/// The host pastes a name into the URL of the API server. So nothing is looked up but what can be a name.
 pub trait Cluster {
-    /// The object's JSON text, of which the fields named by `masks` are needed.
+    /// The JSON text of a Namespace, of which the fields named by `masks` are needed.
     ///
     /// # Errors
     /// The host's words.
-    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String>;
+    fn namespace(&self, name: &NamespaceName, masks: &FieldMasks) -> Result<String, String>;
 
-    /// Takes note of a look-up that failed.
-    fn note(&self, failure: &str);
+    /// The JSON text of a Node, of which the fields named by `masks` are needed.
+    ///
+    /// # Errors
+    /// The host's words.
+    fn node(&self, name: &NodeName, masks: &FieldMasks) -> Result<String, String>;
+
+    /// Logs that a look-up failed.
+    fn log_failure(&self, failure: &str);
+}
+
+/// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeName(String);
+
+impl NodeName {
+    /// `name` as the name of a Node; nothing, if no Node can have it.
+    pub fn new(name: &str) -> Option<Self> {
+        if syntax::is_subdomain(name) { Some(Self(name.to_owned())) } else { None }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A name that a Namespace can have: an RFC 1123 label (`ValidateNamespaceName`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceName(String);
+
+impl NamespaceName {
+    /// `name` as the name of a Namespace; nothing, if no Namespace can have it.
+    pub fn new(name: &str) -> Option<Self> {
+        if syntax::is_dns_label(name) { Some(Self(name.to_owned())) } else { None }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// Why an object could not be read.
@@ -64,98 +96,88 @@ impl LookupError {
     }
 }
 
-/// The text of an object that was looked up.
+/// A Node that was looked up.
 #[derive(Clone, Debug)]
-pub struct Answer {
-    kind: Kind,
-    name: String,
-    text: String,
+pub struct Node {
+    /// Its name.
+    pub name: NodeName,
+    /// As much of it as was asked for.
+    pub object: Object,
+    /// Its labels.
+    pub labels: StringMap,
+    /// Its annotations.
+    pub annotations: StringMap,
 }
 
-/// What of an answer is cut in one pass.
-const ANSWER: Outline =
-    Outline::Object(&[("metadata", Outline::Object(&[("labels", Outline::FLAT), ("annotations", Outline::FLAT)]))]);
-
-/// The field mask for labels.
-pub const LABELS: &str = "metadata.labels";
-
-/// The field mask for annotations.
-pub const ANNOTATIONS: &str = "metadata.annotations";
-
-/// Looks a Namespace up, for its annotations.
-///
-/// # Errors
-/// There is none, or it can't be read.
-pub fn look_up_namespace(cluster: &impl Cluster, name: &str) -> Result<Answer, LookupError> {
-    let mut masks = BTreeSet::new();
-    masks.insert(ANNOTATIONS.to_owned());
-    look_up(cluster, Kind::Namespace, name, &masks)
+/// The labels and annotations of a Namespace that was looked up.
+#[derive(Clone, Debug, Default)]
+pub struct Namespace {
+    /// Its annotations.
+    pub annotations: StringMap,
 }
 
 /// Looks a Node up, for the fields that `masks` name.
 ///
 /// # Errors
 /// There is none, or it can't be read.
-pub fn look_up_node(cluster: &impl Cluster, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
-    look_up(cluster, Kind::Node, name, masks)
+pub fn look_up_node(cluster: &impl Cluster, name: NodeName, masks: &FieldMasks) -> Result<Node, LookupError> {
+    let text = match cluster.node(&name, masks) {
+        Ok(text) => text,
+        Err(error) => return Err(failure(cluster, NODE, name.as_str(), first_line(&error))),
+    };
+    match read(text) {
+        Ok((object, labels, annotations)) => Ok(Node { name, object, labels, annotations }),
+        Err(error) => Err(malformed(cluster, NODE, name.as_str(), &error)),
+    }
 }
 
-fn look_up(cluster: &impl Cluster, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<Answer, LookupError> {
-    let answer = cluster.get(kind, name, masks).map_err(|error| {
-        let reason = first_line(&error);
-        let message = format!("{} {} can't be read: {reason}", kind.name(), quote(name));
-        cluster.note(&message);
-        if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
-    })?;
-    Ok(Answer { kind, name: name.to_owned(), text: answer })
-}
-
-/// The Node in `answer`, of which the audit log is told.
+/// Looks a Namespace up, for the fields that `masks` name.
 ///
 /// # Errors
-/// It could not be read.
-pub fn found<'n>(
-    answer: &'n Result<Answer, LookupError>,
-    cluster: &impl Cluster,
-    decision: &mut Decision<'_>,
-) -> Result<Found<'n>, LookupError> {
-    let node = answer.as_ref().map_err(Clone::clone).and_then(|answer| answer.object(cluster))?;
-    decision.annotate("node", node.name.to_owned());
-    Ok(node)
-}
-
-impl Answer {
-    /// The object.
-    ///
-    /// # Errors
-    /// What the host answered is none.
-    pub fn object(&self, cluster: &impl Cluster) -> Result<Found<'_>, LookupError> {
-        self.read().map_err(|mismatch| {
-            let what = format!("{} {}", self.kind.name(), quote(&self.name));
-            let message = format!("{what} can't be read: the host's answer is malformed: {mismatch}");
-            cluster.note(&message);
-            LookupError::Failed(message)
-        })
-    }
-
-    fn read(&self) -> Result<Found<'_>, Mismatch> {
-        let root = Object::parse(&self.text, &ANSWER)?;
-        let absent = || Mismatch::new("an object", "nothing").within("metadata");
-        let metadata = root.object("metadata")?.ok_or_else(absent)?;
-        let map = |key| metadata.string_map(key).map_err(|mismatch| mismatch.within("metadata"));
-        Ok(Found { name: &self.name, labels: map("labels")?, annotations: map("annotations")?, root })
+/// There is none, or it can't be read; no Namespace can have this name.
+pub fn look_up_namespace(cluster: &impl Cluster, name: &str, masks: &FieldMasks) -> Result<Namespace, LookupError> {
+    let Some(possible) = NamespaceName::new(name) else {
+        return Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"));
+    };
+    let text = match cluster.namespace(&possible, masks) {
+        Ok(text) => text,
+        Err(error) => return Err(failure(cluster, NAMESPACE, name, first_line(&error))),
+    };
+    match read(text) {
+        Ok((_, _, annotations)) => Ok(Namespace { annotations }),
+        Err(error) => Err(malformed(cluster, NAMESPACE, name, &error)),
     }
 }
 
-/// An object that was looked up.
-#[derive(Clone, Debug)]
-pub struct Found<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its labels.
-    pub labels: StringMap<'a>,
-    /// Its annotations.
-    pub annotations: StringMap<'a>,
-    /// All of it.
-    pub root: Object<'a>,
+/// What the host answered, with its labels and annotations.
+fn read(text: String) -> Result<(Object, StringMap, StringMap), ParseError> {
+    let object = Object::parse(text, &LOOKED_UP)?;
+    let Some(metadata) = object.object("metadata")? else {
+        return Err(Mismatch::new("an object", "nothing").within("metadata").into());
+    };
+    let labels = metadata.string_map("labels").within("metadata")?;
+    let annotations = metadata.string_map("annotations").within("metadata")?;
+    Ok((object, labels, annotations))
+}
+
+fn malformed(cluster: &impl Cluster, kind: &str, name: &str, error: &ParseError) -> LookupError {
+    failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
+}
+
+/// A look-up that failed for `reason`, one line. It is logged too.
+fn failure(cluster: &impl Cluster, kind: &str, name: &str, reason: &str) -> LookupError {
+    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
+    cluster.log_failure(&message);
+    if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+}
+
+/// The node that a Binding is to; nothing, if its target is no Node or has no name.
+///
+/// # Errors
+/// The target can't be read.
+pub fn target_node(binding: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
+    let Some(target) = binding.object("target")? else { return Ok(None) };
+    let kind = target.string("kind").within("target")?;
+    let name = target.string("name").within("target")?;
+    if name.is_empty() || !matches!(kind.as_ref(), "" | NODE) { Ok(None) } else { Ok(Some(name)) }
 }

@@ -1,19 +1,20 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
-use json::{Mismatch, Object};
+use json::{Mismatch, Object, ParseError};
 use serde::Serialize;
 
+use crate::cluster::Node;
+use crate::message;
 use crate::settings::Mistake;
-use crate::text;
 
 /// The usual length of an answer without the object, in bytes.
 const REST: usize = 512;
 
 /// The answer to a request that was not rejected.
 #[derive(Debug, Default)]
-pub struct Decision<'a> {
+pub struct Decision {
     /// The object, where it is to change.
-    mutated: Option<Object<'a>>,
+    mutated: Option<Object>,
     warnings: Vec<String>,
     audit_annotations: Vec<(&'static str, String)>,
 }
@@ -23,24 +24,31 @@ pub struct Decision<'a> {
 pub struct Rejection {
     /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
     pub code: u16,
-    /// One or two sentences; never empty.
+    /// One or two sentences of at most 1,024 characters; never empty.
     pub message: String,
+    /// What only the log is told: tenants read messages, those of Bindings too, as events.
+    detail: Option<String>,
 }
 
-impl<'a> Decision<'a> {
+impl Decision {
     /// Accepts the request as it is.
     pub fn accept() -> Self {
         Self::default()
     }
 
     /// Lets `object` take the place of the request's, if it was changed.
-    pub fn mutate(&mut self, object: Object<'a>) {
-        self.mutated = Some(object).filter(Object::is_changed);
+    pub fn mutate(&mut self, object: Object) {
+        self.mutated = if object.is_changed() { Some(object) } else { None };
     }
 
     /// Tells the requester about something, in one line.
     pub fn warn(&mut self, warning: &str) {
-        self.warnings.push(text::warning(warning));
+        self.warnings.push(message::warning(warning));
+    }
+
+    /// Tells the audit log which Node was read.
+    pub fn record_node(&mut self, node: &Node) {
+        self.annotate("node", node.name.as_str().to_owned());
     }
 
     /// Tells the audit log about a change.
@@ -51,16 +59,16 @@ impl<'a> Decision<'a> {
     /// The answer as the host reads it.
     pub fn to_json(&self) -> String {
         // Growing it as it is written would take twice the memory, and most of it goes to the object.
-        let object = self.mutated.as_ref().map_or(0, Object::longest);
-        let mut out = String::with_capacity(object.saturating_add(REST));
+        let object = self.mutated.as_ref().map_or(0, Object::text_len);
+        let mut out = String::with_capacity(object + REST);
         out.push_str(r#"{"accepted":true"#);
         if let Some(object) = &self.mutated {
             out.push_str(r#","mutated_object":"#);
             object.write(&mut out);
             if !self.audit_annotations.is_empty() {
-                let mut annotations = Object::default();
+                let mut annotations = Object::new();
                 for (key, value) in &self.audit_annotations {
-                    annotations.set_string(key, value);
+                    annotations.push(key, value.as_str());
                 }
                 out.push_str(r#","audit_annotations":"#);
                 annotations.write(&mut out);
@@ -77,17 +85,34 @@ impl<'a> Decision<'a> {
 impl Rejection {
     /// The rules forbid it.
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { code: 403, message: message.into() }
+        Self::new(403, &message.into())
     }
 
     /// The request can't be read.
     pub fn bad_request(message: impl Into<String>) -> Self {
-        Self { code: 400, message: message.into() }
+        Self::new(400, &message.into())
     }
 
     /// Something that the policy needs failed.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self { code: 500, message: message.into() }
+        Self::new(500, &message.into())
+    }
+
+    fn new(code: u16, message: &str) -> Self {
+        Self { code, message: message::rejection(message), detail: None }
+    }
+
+    /// The same, with what the log is told beside the message.
+    pub fn with_detail(self, detail: String) -> Self {
+        Self { detail: Some(detail), ..self }
+    }
+
+    /// What is logged.
+    pub fn for_log(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{} ({detail})", self.message),
+            None => self.message.clone(),
+        }
     }
 
     /// Whether it is the request that can't be read.
@@ -108,6 +133,12 @@ impl Rejection {
 impl From<Mismatch> for Rejection {
     fn from(mismatch: Mismatch) -> Self {
         Self::bad_request(format!("the request can't be read: {mismatch}"))
+    }
+}
+
+impl From<ParseError> for Rejection {
+    fn from(error: ParseError) -> Self {
+        Self::bad_request(format!("the request can't be read: {error}"))
     }
 }
 

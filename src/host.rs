@@ -1,6 +1,5 @@
 //! Kubewarden's host: what it calls of the policy, and what the policy calls of it.
 
-use std::collections::BTreeSet;
 use std::error::Error;
 
 use json::Object;
@@ -9,7 +8,8 @@ use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use wapc_guest::{CallResult, host_call, register_function};
 
-use crate::cluster::{Cluster, Kind};
+use crate::cluster::{API_VERSION, Cluster, NAMESPACE, NODE, NamespaceName, NodeName};
+use crate::field_masks::FieldMasks;
 
 /// Registers what the host can call.
 #[expect(unsafe_code, reason = "the host finds it by this name")]
@@ -24,28 +24,30 @@ pub extern "C" fn wapc_init() {
 fn validate(payload: &[u8]) -> CallResult {
     let (answer, rejection) = crate::validate(payload, &Host);
     if let Some(rejection) = rejection {
-        log("info", &rejection.message);
+        log("info", &rejection.for_log());
     }
     Ok(answer.into_bytes())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is registered by this type")]
 fn validate_settings(payload: &[u8]) -> CallResult {
     let message = crate::validate_settings(payload);
     let answer = SettingsValidationResponse { valid: message.is_none(), message };
-    // Serializing what has no maps into memory can't fail.
-    Ok(serde_json::to_vec(&answer).unwrap_or_default())
+    Ok(serde_json::to_vec(&answer)?)
 }
 
 /// The cluster that the host is connected to.
 struct Host;
 
 impl Cluster for Host {
-    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
-        get_resource(kind, name, masks).map_err(|error| plain(&error.to_string()).to_owned())
+    fn namespace(&self, name: &NamespaceName, masks: &FieldMasks) -> Result<String, String> {
+        get_resource(NAMESPACE, name.as_str(), masks).map_err(|error| plain(&error.to_string()).to_owned())
     }
 
-    fn note(&self, failure: &str) {
+    fn node(&self, name: &NodeName, masks: &FieldMasks) -> Result<String, String> {
+        get_resource(NODE, name.as_str(), masks).map_err(|error| plain(&error.to_string()).to_owned())
+    }
+
+    fn log_failure(&self, failure: &str) {
         log("warning", failure);
     }
 }
@@ -57,17 +59,16 @@ fn plain(error: &str) -> &str {
 }
 
 /// The host's answer as text: the SDK's function would parse all of it into a type.
-fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, Box<dyn Error + Send + Sync>> {
+fn get_resource(kind: &str, name: &str, masks: &FieldMasks) -> Result<String, Box<dyn Error + Send + Sync>> {
     let request = GetResourceRequest {
-        api_version: Kind::API_VERSION.to_owned(),
-        kind: kind.name().to_owned(),
+        api_version: API_VERSION.to_owned(),
+        kind: kind.to_owned(),
         name: name.to_owned(),
         namespace: None,
         disable_cache: false,
-        field_masks: Some(masks.clone()),
+        field_masks: Some(masks.paths().clone()),
     };
-    let request = serde_json::to_vec(&request).unwrap_or_default();
-    let answer = host_call("kubewarden", "kubernetes", "get_resource", &request)?;
+    let answer = host_call("kubewarden", "kubernetes", "get_resource", &serde_json::to_vec(&request)?)?;
     Ok(String::from_utf8(answer)?)
 }
 
@@ -75,9 +76,9 @@ fn get_resource(kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<Stri
 ///
 /// Not by the SDK's own drain: with `slog` and floating-point numbers behind it, that would be a tenth of the module.
 fn log(level: &str, message: &str) {
-    let mut event = Object::default();
-    event.set_string("level", level);
-    event.set_string("message", message);
+    let mut event = Object::new();
+    event.push("level", level);
+    event.push("message", message);
     // A host that refuses to log changes nothing.
     let _ = host_call("kubewarden", "tracing", "log", event.to_string().as_bytes());
 }

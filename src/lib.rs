@@ -1,29 +1,34 @@
 //! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
 //!
-//! This file is the door: what the host calls, and what is called of the host. The policy itself is pure functions
-//! over a request, settings and a [`cluster::Cluster`], and begins in [`policy`].
+//! This file is the door: what the host calls of the policy. What the policy calls of the host is in `host`. Between
+//! them are pure functions over a request, settings and a [`cluster::Cluster`], which begin in [`policy`].
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`selector`] | node selectors as text, and nothing of Kubernetes' objects |
-//! | [`json`] | JSON, of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
-//! | [`request`], [`settings`], [`cluster`], [`decision`], [`metadata`] | what comes in and goes out, as types |
-//! | [`placement`] | job 1: which nodes a namespace's Pods may use |
-//! | [`node_metadata`] | job 2: what a Pod learns about its node |
+//! | [`selector`] | label selectors as text, and nothing of Kubernetes' objects |
+//! | [`toleration`] | tolerations and taints, and nothing else of Kubernetes' objects |
+//! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
+//! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`] | what comes in and goes out, as types |
+//! | [`placement`] | which nodes a namespace's Pods may use |
+//! | [`node_metadata`] | what a Pod learns about its node |
 //! | [`policy`] | the routing table that joins the two |
 
 pub mod cluster;
 pub mod decision;
+pub mod field_masks;
 #[cfg(target_arch = "wasm32")]
 mod host;
-pub mod metadata;
+mod message;
 pub mod node_metadata;
+pub mod object_meta;
 pub mod placement;
 pub mod policy;
 pub mod request;
 pub mod selector;
 pub mod settings;
-mod text;
+mod size;
+pub mod toleration;
+pub mod workload;
 
 pub use json;
 
@@ -34,19 +39,21 @@ use decision::Rejection;
 ///
 /// Returns the answer as the host reads it, and the rejection if it is one.
 pub fn validate(payload: &[u8], cluster: &impl Cluster) -> (String, Option<Rejection>) {
-    let decided = request::read(payload).and_then(|(request, settings)| {
-        let decision = policy::decide(&request, &settings, cluster)?;
-        let answer = decision.to_json();
-        if cfg!(target_family = "wasm") {
-            // The instance ends with its answer; taking all this apart before would be a tenth of the time.
-            std::mem::forget((request, settings, decision));
-        }
-        Ok(answer)
-    });
-    match decided {
+    match decide(payload, cluster) {
         Ok(answer) => (answer, None),
         Err(rejection) => (rejection.to_json(), Some(rejection)),
     }
+}
+
+fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<String, Rejection> {
+    let (request, settings) = request::read(payload)?;
+    let decision = policy::decide(request, &settings, cluster)?;
+    let answer = decision.to_json();
+    if cfg!(target_family = "wasm") {
+        // The instance ends with its answer; taking all this apart before would be a tenth of the time.
+        std::mem::forget((settings, decision));
+    }
+    Ok(answer)
 }
 
 /// Answers `validate_settings`: finds every mistake in the settings in `payload`.
@@ -58,5 +65,5 @@ pub fn validate_settings(payload: &[u8]) -> Option<String> {
         Err(error) => return Some(format!("the settings are not text: {error}")),
     };
     let mistakes: Vec<String> = settings::mistakes(text).iter().map(ToString::to_string).collect();
-    (!mistakes.is_empty()).then(|| mistakes.join("; "))
+    if mistakes.is_empty() { None } else { Some(mistakes.join("; ")) }
 }

@@ -1,125 +1,157 @@
-//! The request: bytes to what is asked, about what. Nothing is copied, and nothing is read that isn't needed.
+//! The request: bytes to what is asked, about what. Only what is surely read is taken apart.
 
 use std::borrow::Cow;
 
-use json::{Json, Mismatch, Object, Outline};
+use json::{Mismatch, Object, Outline, Within};
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Binding, Namespace, Pod, PodTemplate, ReplicationController};
 
 use crate::decision::Rejection;
+use crate::object_meta;
 use crate::settings::Settings;
 
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
 
-/// What of the payload is cut in one pass.
+/// What of the payload is taken apart while it is read.
 const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", Settings::OUTLINE)]);
-const REQUEST: Outline =
-    Outline::Object(&[("object", OBJECT), ("oldObject", OBJECT), ("resource", Outline::FLAT), ("userInfo", USER_INFO)]);
-const USER_INFO: Outline = Outline::Object(&[("groups", Outline::List)]);
+const REQUEST: Outline = Outline::Object(&[
+    ("object", OBJECT),
+    ("oldObject", OBJECT),
+    ("resource", Outline::FLAT),
+    ("userInfo", Outline::Object(&[("groups", Outline::List(&Outline::Whole))])),
+]);
 const OBJECT: Outline = Outline::Object(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline::FLAT)]);
 const METADATA: Outline = Outline::Object(&[("annotations", Outline::FLAT), ("labels", Outline::FLAT)]);
 const SPEC: Outline =
-    Outline::Object(&[("nodeSelector", Outline::FLAT), ("template", OF_PODS), ("jobTemplate", OF_JOBS)]);
-const OF_JOBS: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", OF_PODS)]))]);
-const OF_PODS: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
+    Outline::Object(&[("nodeSelector", Outline::FLAT), ("template", TEMPLATE), ("jobTemplate", JOB_TEMPLATE)]);
+const JOB_TEMPLATE: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", TEMPLATE)]))]);
+const TEMPLATE: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
 
 /// An AdmissionReview's request.
 #[derive(Debug)]
-pub struct Request<'a> {
-    /// The resource's API group; empty for the core group.
-    pub group: Cow<'a, str>,
-    /// The resource, in the plural.
-    pub resource: Cow<'a, str>,
-    /// The subresource, or empty.
-    pub sub_resource: Cow<'a, str>,
-    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
-    pub operation: Cow<'a, str>,
+pub struct Request {
+    /// What is asked.
+    pub action: Action,
     /// The namespace, or empty. A Namespace's own name, where it is asked about.
-    pub namespace: Cow<'a, str>,
-    /// The object's name, or empty where the API server will make one up.
-    pub name: Cow<'a, str>,
-    whole: Object<'a>,
+    pub namespace: String,
+    whole: Object,
+}
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Action {
+    /// The resource's API group; empty for the core group.
+    pub group: String,
+    /// The resource, in the plural.
+    pub resource: String,
+    /// The subresource, or empty.
+    pub sub_resource: String,
+    /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
+    pub operation: String,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requester {
+    /// A kubelet, by its group.
+    Kubelet,
+    /// Nobody: the audit scanner judges what exists, and names no user.
+    Nobody,
+    /// Anybody else.
+    Somebody,
 }
 
 /// Reads what the host hands to `validate`.
 ///
 /// # Errors
 /// Code 400, if `payload` is not such a request.
-pub fn read(payload: &[u8]) -> Result<(Request<'_>, Settings<'_>), Rejection> {
-    let unreadable =
-        |problem: &dyn std::fmt::Display| Rejection::bad_request(format!("the request can't be read: {problem}"));
-    let text = std::str::from_utf8(payload).map_err(|error| unreadable(&error))?;
-    let payload = Object::parse(text, &PAYLOAD)?;
-    let request = needed(&payload, "request", Object::object)?;
-    let request = Request::open(request).map_err(|mismatch| mismatch.within("request"))?;
-    let settings = payload.object("settings")?.unwrap_or_default();
+pub fn read(payload: &[u8]) -> Result<(Request, Settings), Rejection> {
+    let text = match std::str::from_utf8(payload) {
+        Ok(text) => text,
+        Err(error) => return Err(Rejection::bad_request(format!("the request can't be read: {error}"))),
+    };
+    let mut payload = Object::parse(text, &PAYLOAD)?;
+    payload.required_object("request")?;
+    let settings = payload.object("settings")?.is_some();
+    let settings = if settings { std::mem::take(payload.object_mut("settings")?) } else { Object::new() };
+    let request = Request::read(std::mem::take(payload.object_mut("request")?)).within("request")?;
     Ok((request, Settings::of(settings)))
 }
 
-impl<'a> Request<'a> {
-    fn open(whole: Object<'a>) -> Result<Self, Mismatch> {
-        let string = |object: &Object<'a>, key: &str| object.read(key, Json::string);
-        let resource = needed(&whole, "resource", Object::object)?;
-        let group = resource.string("group").map_err(|mismatch| mismatch.within("resource"))?;
-        let name = needed(&resource, "resource", string).map_err(|mismatch| mismatch.within("resource"))?;
+impl Request {
+    fn read(request: Object) -> Result<Self, Mismatch> {
         Ok(Self {
-            resource: plural(&group, name),
-            group,
-            sub_resource: whole.string("subResource")?,
-            operation: needed(&whole, "operation", string)?,
-            namespace: whole.string("namespace")?,
-            name: whole.string("name")?,
-            whole,
+            action: Action::read(&request)?,
+            namespace: request.string("namespace")?.into_owned(),
+            whole: request,
         })
     }
 
-    /// What is asked: group, resource, subresource, operation.
-    pub fn asked(&self) -> (&str, &str, &str, &str) {
-        (&self.group, &self.resource, &self.sub_resource, &self.operation)
-    }
-
     /// The object, which must be there.
-    pub fn object(&self) -> Result<Object<'a>, Mismatch> {
-        needed(&self.whole, "object", Object::object)
+    pub fn object(&self) -> Result<&Object, Mismatch> {
+        self.whole.required_object("object")
     }
 
     /// The object as it was before an update, which must be there.
-    pub fn old_object(&self) -> Result<Object<'a>, Mismatch> {
-        needed(&self.whole, "oldObject", Object::object)
+    pub fn old_object(&self) -> Result<&Object, Mismatch> {
+        self.whole.required_object("oldObject")
     }
 
-    /// Whether a kubelet asks.
-    pub fn is_from_node(&self) -> Result<bool, Mismatch> {
-        let groups = self.user_info()?.list("groups").map_err(|mismatch| mismatch.within("userInfo"))?;
-        Ok(groups.iter().any(|group| group.json.string().is_ok_and(|group| group == NODES_GROUP)))
+    /// The object, which must be there, to edit. The request has an empty one afterwards.
+    pub fn take_object(&mut self) -> Result<Object, Mismatch> {
+        self.whole.required_object("object")?;
+        self.whole.object_mut("object").map(std::mem::take)
     }
 
-    fn user_info(&self) -> Result<Object<'a>, Mismatch> {
-        self.whole.object("userInfo").map(Option::unwrap_or_default)
+    /// Who asks.
+    pub fn requester(&self) -> Result<Requester, Mismatch> {
+        Requester::read(&self.whole)
     }
 
-    /// Whether nobody asks: the audit scanner judges what exists, and names no user.
-    pub fn is_from_nobody(&self) -> Result<bool, Mismatch> {
-        let user_info = self.user_info()?;
-        let username = user_info.string("username").map_err(|mismatch| mismatch.within("userInfo"))?;
-        Ok(username.is_empty())
+    /// Whether this is an update.
+    pub fn is_update(&self) -> bool {
+        self.action.operation == "UPDATE"
+    }
+
+    /// Whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else than a
+    /// kubelet, or the audit scanner that judges what exists, the annotation exempts nobody.
+    pub fn is_about_mirror(&self, object: &Object) -> Result<bool, Mismatch> {
+        Ok(self.requester()? != Requester::Somebody && object_meta::is_annotated_as_mirror(object).within("object")?)
     }
 }
 
-/// What `read` finds under `key` of `object`, where something must be.
-fn needed<'a, T>(
-    object: &Object<'a>,
-    key: &str,
-    read: impl FnOnce(&Object<'a>, &str) -> Result<Option<T>, Mismatch>,
-) -> Result<T, Mismatch> {
-    read(object, key)?.ok_or_else(|| Mismatch::new("a value", "nothing").within(key))
+impl Action {
+    fn read(request: &Object) -> Result<Self, Mismatch> {
+        let resource = request.required_object("resource")?;
+        let group = resource.string("group").within("resource")?;
+        let name = resource.required_string("resource").within("resource")?;
+        Ok(Self {
+            resource: plural(&group, name).into_owned(),
+            group: group.into_owned(),
+            sub_resource: request.string("subResource")?.into_owned(),
+            operation: request.required_string("operation")?.into_owned(),
+        })
+    }
+}
+
+impl Requester {
+    fn read(request: &Object) -> Result<Self, Mismatch> {
+        let Some(user_info) = request.object("userInfo")? else { return Ok(Self::Nobody) };
+        if let Some(groups) = user_info.list("groups").within("userInfo")?
+            && groups.iter().any(|group| group.string().is_ok_and(|group| group == NODES_GROUP))
+        {
+            return Ok(Self::Kubelet);
+        }
+        let username = user_info.string("username").within("userInfo")?;
+        Ok(if username.is_empty() { Self::Nobody } else { Self::Somebody })
+    }
 }
 
 /// The plural of `resource`: Kubewarden's audit scanner puts the kind where the resource belongs.
-fn plural<'a>(group: &str, resource: Cow<'a, str>) -> Cow<'a, str> {
+fn plural<'r>(group: &str, resource: Cow<'r, str>) -> Cow<'r, str> {
     const fn names<T: Resource>() -> (&'static str, &'static str, &'static str) {
         (T::GROUP, T::KIND, T::URL_PATH_SEGMENT)
     }
@@ -137,5 +169,8 @@ fn plural<'a>(group: &str, resource: Cow<'a, str>) -> Cow<'a, str> {
         names::<CronJob>(),
     ];
     let known = kinds.iter().find(|(own, kind, _)| *own == group && *kind == resource);
-    known.map_or(resource, |(_, _, plural)| Cow::Borrowed(*plural))
+    match known {
+        Some((_, _, plural)) => Cow::Borrowed(plural),
+        None => resource,
+    }
 }

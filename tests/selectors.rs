@@ -12,7 +12,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use node_placement_policy::selector::{NodeSelector, Operator, parse, parse_pairs};
+use node_placement_policy::selector::{Operator, Selector, parse, parse_pairs};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ fn upstream_name(operator: Operator) -> &'static str {
     }
 }
 
-fn requirements(selector: &NodeSelector) -> Vec<Requirement> {
+fn requirements(selector: &Selector) -> Vec<Requirement> {
     let requirements = selector.requirements().iter().map(|requirement| Requirement {
         key: requirement.key().to_owned(),
         operator: upstream_name(requirement.operator()).to_owned(),
@@ -83,6 +83,7 @@ fn requirements(selector: &NodeSelector) -> Vec<Requirement> {
 fn selectors_parse_print_and_match_as_upstream() {
     let vectors: Vec<Vector> = common::vectors("selectors.jsonl");
     assert_eq!(vectors.len(), 1472);
+    let (mut valid, mut judged) = (0, 0);
     for Vector { id, selector, parse: expected, matches, .. } in vectors {
         let parsed = parse(&selector);
         assert_eq!(parsed.is_ok(), expected.ok, "line {id}: {selector:?} gives {parsed:?}");
@@ -91,15 +92,19 @@ fn selectors_parse_print_and_match_as_upstream() {
         assert_eq!(parsed.to_string(), expected.canonical, "line {id}: {selector:?}");
         let again = parse(&expected.canonical).unwrap();
         assert_eq!(again, parsed, "line {id}: what is printed parses to the same");
+        valid += 1;
         for Match { labels, matches } in matches {
             let found = parsed.matches(|key| labels.get(key).map(String::as_str));
             assert_eq!(found, matches, "line {id}: {selector:?} on {labels:?}");
+            judged += 1;
         }
     }
+    assert_eq!((valid, judged), (763, 2090), "selectors, and labels they were tried on");
 }
 
 #[test]
 fn pairs_parse_as_upstream() {
+    let mut valid = 0;
     for Vector { id, selector, to_labels_map: expected, .. } in common::vectors::<Vector>("selectors.jsonl") {
         let parsed = parse_pairs(&selector);
         assert_eq!(parsed.is_ok(), expected.ok, "line {id}: {selector:?} gives {parsed:?}");
@@ -107,8 +112,10 @@ fn pairs_parse_as_upstream() {
             let pairs: BTreeMap<String, String> =
                 parsed.pairs().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
             assert_eq!(pairs, expected.labels, "line {id}: {selector:?}");
+            valid += 1;
         }
     }
+    assert_eq!(valid, 630, "lists of pairs");
 }
 
 #[rstest::rstest]

@@ -15,12 +15,13 @@ use node_placement_policy::validate_settings;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+/// Of settings that have some.
 fn mistakes(settings: &Value) -> String {
-    validate_settings(settings.to_string().as_bytes()).unwrap_or_default()
+    validate_settings(settings.to_string().as_bytes()).unwrap_or_else(|| panic!("{settings} have no mistake"))
 }
 
 fn entry(entry: &Value) -> String {
-    mistakes(&json!({"podNodeSelector": {"namespaces": [entry]}}))
+    mistakes(&json!({"placement": {"namespaces": [entry]}}))
 }
 
 fn propagate(entry: &Value) -> String {
@@ -29,7 +30,7 @@ fn propagate(entry: &Value) -> String {
 
 #[rstest]
 #[case::everything(json!({
-    "podNodeSelector": {
+    "placement": {
         "clusterDefaultNodeSelector": "env=development",
         "namespaceAnnotations": ["scheduler.alpha.kubernetes.io/node-selector"],
         "namespaces": [
@@ -50,37 +51,37 @@ fn propagate(entry: &Value) -> String {
         "protect": false,
     },
 }))]
-#[case::an_empty_placement_block(json!({"podNodeSelector": {}}))]
+#[case::an_empty_placement_block(json!({"placement": {}}))]
 #[case::an_empty_plugin_block(json!({"podNodeSelectorPluginConfig": {}}))]
 #[case::an_empty_metadata_block(json!({"nodeMetadata": {}}))]
 #[case::the_plugin_and_metadata(json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "a=b", "ns": ""}, "nodeMetadata": {}}))]
-#[case::empty_selectors(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "requiredNodeSelector": "", "defaultNodeSelector": "", "allowedNodeSelector": ""}]}}))]
-#[case::no_annotations(json!({"podNodeSelector": {"namespaceAnnotations": []}}))]
-#[case::a_required_set_that_is_ignored_by_the_whitelist(json!({"podNodeSelector": {"onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "e"}]}}))]
-#[case::a_required_part_of_what_is_allowed(json!({"podNodeSelector": {"namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c,d,e)"}]}}))]
-#[case::a_cluster_default_that_a_whitelist_forbids(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "a=b", "namespaces": [{"name": "a", "allowedNodeSelector": "c=d"}]}}))]
+#[case::empty_selectors(json!({"placement": {"clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "requiredNodeSelector": "", "defaultNodeSelector": "", "allowedNodeSelector": ""}]}}))]
+#[case::no_annotations(json!({"placement": {"namespaceAnnotations": []}}))]
+#[case::a_required_set_that_is_ignored_by_the_whitelist(json!({"placement": {"onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "e"}]}}))]
+#[case::a_required_part_of_what_is_allowed(json!({"placement": {"namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c,d,e)"}]}}))]
+#[case::a_cluster_default_that_a_whitelist_forbids(json!({"placement": {"clusterDefaultNodeSelector": "a=b", "namespaces": [{"name": "a", "allowedNodeSelector": "c=d"}]}}))]
 #[case::one_target_for_each_kind(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "podAnnotation": "x.io/a"}, {"nodeLabel": "b", "podLabel": "x.io/a"}]}}))]
 #[case::an_annotation_with_capitals_in_its_prefix(json!({"nodeMetadata": {"propagate": [{"nodeAnnotation": "Example.com/a"}]}}))]
 fn valid(#[case] settings: Value) {
-    assert_eq!(mistakes(&settings), "");
+    assert_eq!(validate_settings(settings.to_string().as_bytes()), None);
 }
 
 #[rstest]
 #[case::not_json("{", "the settings are not JSON: ")]
 #[case::not_text("\u{0}", "the settings are not JSON: ")]
-#[case::null("null", "expected at least one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata")]
-#[case::empty("{}", "expected at least one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata")]
+#[case::null("null", "expected at least one of placement, podNodeSelectorPluginConfig, nodeMetadata")]
+#[case::empty("{}", "expected at least one of placement, podNodeSelectorPluginConfig, nodeMetadata")]
 #[case::a_list("[]", "expected an object, found a list")]
 #[case::a_number("5", "expected an object, found a number")]
 #[case::a_string("\"x\"", "expected an object, found a string")]
 #[case::unknown_block(
     r#"{"nodeMetadata":{},"podNodeSelectr":{}}"#,
-    r#"unknown field "podNodeSelectr", expected one of podNodeSelector, podNodeSelectorPluginConfig, nodeMetadata"#
+    r#"unknown field "podNodeSelectr", expected one of placement, podNodeSelectorPluginConfig, nodeMetadata"#
 )]
-#[case::a_block_that_is_a_list(r#"{"podNodeSelector":[]}"#, "podNodeSelector: expected an object, found a list")]
+#[case::a_block_that_is_a_list(r#"{"placement":[]}"#, "placement: expected an object, found a list")]
 #[case::both_placement_blocks(
-    r#"{"podNodeSelector":{},"podNodeSelectorPluginConfig":{}}"#,
-    "podNodeSelector and podNodeSelectorPluginConfig exclude each other; keep one of them"
+    r#"{"placement":{},"podNodeSelectorPluginConfig":{}}"#,
+    "placement and podNodeSelectorPluginConfig exclude each other; keep one of them"
 )]
 fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
     let found = validate_settings(settings.as_bytes()).unwrap();
@@ -88,42 +89,42 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 }
 
 #[rstest]
-#[case::unknown_field(json!({"clusterDefault": ""}), r#"podNodeSelector: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onWorkloads, onDaemonSets, onNamespaces, onBindings"#)]
-#[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"podNodeSelector.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
-#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "podNodeSelector.clusterDefaultNodeSelector: expected a string, found a number")]
-#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"podNodeSelector.clusterDefaultNodeSelector: contradicts itself: "a" can't be both "b" and "c""#)]
-#[case::annotations_of_a_wrong_type(json!({"namespaceAnnotations": "a"}), "podNodeSelector.namespaceAnnotations: expected a list, found a string")]
-#[case::annotation_of_a_wrong_type(json!({"namespaceAnnotations": ["a", 5]}), "podNodeSelector.namespaceAnnotations[1]: expected a string, found a number")]
-#[case::annotation_that_is_no_key(json!({"namespaceAnnotations": ["a b"]}), r#"podNodeSelector.namespaceAnnotations[0]: "a b" is not an annotation key"#)]
-#[case::namespaces_of_a_wrong_type(json!({"namespaces": {}}), "podNodeSelector.namespaces: expected a list, found an object")]
-#[case::entry_of_a_wrong_type(json!({"namespaces": [{"name": "a"}, 5]}), "podNodeSelector.namespaces[1]: expected an object, found a number")]
-#[case::repeated_name(json!({"namespaces": [{"name": "a"}, {"name": "a"}]}), r#"podNodeSelector.namespaces[1].name: "a" is the name of an earlier entry"#)]
-#[case::unknown_choice(json!({"onNodeName": "verify"}), r#"podNodeSelector.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#)]
-#[case::choice_of_another_setting(json!({"onNodeAffinity": "Reject"}), r#"podNodeSelector.onNodeAffinity: found "Reject", expected one of Check, Ignore"#)]
-#[case::on_workloads(json!({"onWorkloads": "Inject"}), "podNodeSelector.onWorkloads: found")]
-#[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "podNodeSelector.onDaemonSets: found")]
-#[case::on_namespaces(json!({"onNamespaces": "Verify"}), "podNodeSelector.onNamespaces: found")]
-#[case::on_bindings(json!({"onBindings": true}), "podNodeSelector.onBindings: expected a string, found a boolean")]
+#[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onWorkloads, onDaemonSets, onNamespaces, onBindings"#)]
+#[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
+#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
+#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: "a" can't be both "b" and "c""#)]
+#[case::annotations_of_a_wrong_type(json!({"namespaceAnnotations": "a"}), "placement.namespaceAnnotations: expected a list, found a string")]
+#[case::annotation_of_a_wrong_type(json!({"namespaceAnnotations": ["a", 5]}), "placement.namespaceAnnotations[1]: expected a string, found a number")]
+#[case::annotation_that_is_no_key(json!({"namespaceAnnotations": ["a b"]}), r#"placement.namespaceAnnotations[0]: "a b" is not an annotation key"#)]
+#[case::namespaces_of_a_wrong_type(json!({"namespaces": {}}), "placement.namespaces: expected a list, found an object")]
+#[case::entry_of_a_wrong_type(json!({"namespaces": [{"name": "a"}, 5]}), "placement.namespaces[1]: expected an object, found a number")]
+#[case::repeated_name(json!({"namespaces": [{"name": "a"}, {"name": "a"}]}), r#"placement.namespaces[1].name: "a" is the name of an earlier entry"#)]
+#[case::unknown_choice(json!({"onNodeName": "verify"}), r#"placement.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#)]
+#[case::choice_of_another_setting(json!({"onNodeAffinity": "Reject"}), r#"placement.onNodeAffinity: found "Reject", expected one of Check, Ignore"#)]
+#[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
+#[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "placement.onDaemonSets: found")]
+#[case::on_namespaces(json!({"onNamespaces": "Verify"}), "placement.onNamespaces: found")]
+#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: expected a string, found a boolean")]
 fn invalid_placement(#[case] block: Value, #[case] message: &str) {
-    let found = mistakes(&json!({"podNodeSelector": block}));
+    let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
 }
 
 #[rstest]
-#[case::unknown_field(json!({"name": "a", "allowed": ""}), r#"podNodeSelector.namespaces[0]: unknown field "allowed""#)]
-#[case::no_name(json!({}), "podNodeSelector.namespaces[0].name: expected the name of a namespace")]
-#[case::empty_name(json!({"name": ""}), "podNodeSelector.namespaces[0].name: expected the name of a namespace")]
-#[case::name_of_a_wrong_type(json!({"name": 5}), "podNodeSelector.namespaces[0].name: expected a string, found a number")]
-#[case::star_in_the_middle(json!({"name": "a*b"}), r#"podNodeSelector.namespaces[0].name: "a*b" has a '*' elsewhere than at its end"#)]
-#[case::two_stars(json!({"name": "a**"}), r#"podNodeSelector.namespaces[0].name: "a**" has a '*' elsewhere than at its end"#)]
-#[case::malformed_required(json!({"name": "a", "requiredNodeSelector": "("}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: found "(" at position 1, expected a key or '!'"#)]
-#[case::malformed_default(json!({"name": "a", "defaultNodeSelector": "("}), "podNodeSelector.namespaces[0].defaultNodeSelector: found")]
-#[case::malformed_allowed(json!({"name": "a", "allowedNodeSelector": "("}), "podNodeSelector.namespaces[0].allowedNodeSelector: found")]
-#[case::allowed_that_contradicts_itself(json!({"name": "a", "allowedNodeSelector": "b=c,b=d"}), "podNodeSelector.namespaces[0].allowedNodeSelector: contradicts itself")]
-#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"podNodeSelector.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: "b" can't be both "d" and "c""#)]
-#[case::required_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b=c", "allowedNodeSelector": "b=d"}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: "b=c" is not allowed by allowedNodeSelector "b=d""#)]
-#[case::default_that_is_not_allowed(json!({"name": "a", "defaultNodeSelector": "b=c", "allowedNodeSelector": "e"}), r#"podNodeSelector.namespaces[0].defaultNodeSelector: "b=c" is not allowed"#)]
-#[case::required_set_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c)"}), r#"podNodeSelector.namespaces[0].requiredNodeSelector: "b in (c,d)" is not allowed"#)]
+#[case::unknown_field(json!({"name": "a", "allowed": ""}), r#"placement.namespaces[0]: unknown field "allowed""#)]
+#[case::no_name(json!({}), "placement.namespaces[0].name: expected the name of a namespace")]
+#[case::empty_name(json!({"name": ""}), "placement.namespaces[0].name: expected the name of a namespace")]
+#[case::name_of_a_wrong_type(json!({"name": 5}), "placement.namespaces[0].name: expected a string, found a number")]
+#[case::star_in_the_middle(json!({"name": "a*b"}), r#"placement.namespaces[0].name: "a*b" has a '*' elsewhere than at its end"#)]
+#[case::two_stars(json!({"name": "a**"}), r#"placement.namespaces[0].name: "a**" has a '*' elsewhere than at its end"#)]
+#[case::malformed_required(json!({"name": "a", "requiredNodeSelector": "("}), r#"placement.namespaces[0].requiredNodeSelector: found "(" at position 1, expected a key or '!'"#)]
+#[case::malformed_default(json!({"name": "a", "defaultNodeSelector": "("}), "placement.namespaces[0].defaultNodeSelector: found")]
+#[case::malformed_allowed(json!({"name": "a", "allowedNodeSelector": "("}), "placement.namespaces[0].allowedNodeSelector: found")]
+#[case::allowed_that_contradicts_itself(json!({"name": "a", "allowedNodeSelector": "b=c,b=d"}), "placement.namespaces[0].allowedNodeSelector: contradicts itself")]
+#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: "b" can't be both "d" and "c""#)]
+#[case::required_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b=c", "allowedNodeSelector": "b=d"}), r#"placement.namespaces[0].requiredNodeSelector: "b=c" is not allowed by allowedNodeSelector "b=d""#)]
+#[case::default_that_is_not_allowed(json!({"name": "a", "defaultNodeSelector": "b=c", "allowedNodeSelector": "e"}), r#"placement.namespaces[0].defaultNodeSelector: "b=c" is not allowed"#)]
+#[case::required_set_that_is_not_allowed(json!({"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "b in (c)"}), r#"placement.namespaces[0].requiredNodeSelector: "b in (c,d)" is not allowed"#)]
 fn invalid_entry(#[case] fields: Value, #[case] message: &str) {
     let found = entry(&fields);
     assert!(found.starts_with(message), "{found}");
@@ -187,8 +188,8 @@ fn invalid_metadata(#[case] block: Value, #[case] message: &str) {
 }
 
 #[rstest]
-#[case::namespaces(json!({"podNodeSelector": {"namespaces": [5, {"name": ""}, "x"]}}), &["podNodeSelector.namespaces[0]: ", "podNodeSelector.namespaces[1].name: ", "podNodeSelector.namespaces[2]: "])]
-#[case::annotations(json!({"podNodeSelector": {"namespaceAnnotations": [5, "bad key", ""]}}), &["podNodeSelector.namespaceAnnotations[0]: ", "podNodeSelector.namespaceAnnotations[1]: ", "podNodeSelector.namespaceAnnotations[2]: "])]
+#[case::namespaces(json!({"placement": {"namespaces": [5, {"name": ""}, "x"]}}), &["placement.namespaces[0]: ", "placement.namespaces[1].name: ", "placement.namespaces[2]: "])]
+#[case::annotations(json!({"placement": {"namespaceAnnotations": [5, "bad key", ""]}}), &["placement.namespaceAnnotations[0]: ", "placement.namespaceAnnotations[1]: ", "placement.namespaceAnnotations[2]: "])]
 #[case::propagate(json!({"nodeMetadata": {"propagate": [5, {"nodeLabel": "a/*b"}, {}]}}), &["nodeMetadata.propagate[0]: ", "nodeMetadata.propagate[1].nodeLabel: ", "nodeMetadata.propagate[2]: "])]
 #[case::a_repeated_target_beside_another_mistake(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a"}, {"nodeAnnotation": "a", "x": 1}]}}), &["unknown field", "is the target of an earlier entry"])]
 fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]) {
@@ -202,15 +203,15 @@ fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]
 fn all_mistakes_are_told_at_once() {
     let settings = json!({
         "x": 1,
-        "podNodeSelector": {"clusterDefaultNodeSelector": "=", "onNodeName": 5, "namespaces": [{"name": "*a"}]},
+        "placement": {"clusterDefaultNodeSelector": "=", "onNodeName": 5, "namespaces": [{"name": "*a"}]},
         "nodeMetadata": {"protect": 0, "propagate": [{}, {"nodeLabel": "a", "podLabel": "b"}]},
     });
     let found = mistakes(&settings);
     let paths = [
         "unknown field \"x\"",
-        "podNodeSelector.clusterDefaultNodeSelector: ",
-        "podNodeSelector.onNodeName: ",
-        "podNodeSelector.namespaces[0].name: ",
+        "placement.clusterDefaultNodeSelector: ",
+        "placement.onNodeName: ",
+        "placement.namespaces[0].name: ",
         "nodeMetadata.protect: ",
         "nodeMetadata.propagate[0]: ",
         "nodeMetadata.propagate[1].podLabel: ",
@@ -223,11 +224,11 @@ fn all_mistakes_are_told_at_once() {
 
 /// A request reads only the part of the settings that it needs.
 #[rstest]
-#[case::the_other_job(json!({"podNodeSelector": {}, "nodeMetadata": {"propagate": 5}}), true)]
-#[case::another_namespace(json!({"podNodeSelector": {"namespaces": [5, {"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": 7}]}}), true)]
-#[case::a_default_that_an_annotation_replaces(json!({"podNodeSelector": {"clusterDefaultNodeSelector": "(("}}), true)]
-#[case::a_choice_for_other_requests(json!({"podNodeSelector": {"onBindings": "?", "onWorkloads": 3}}), true)]
-#[case::what_it_needs(json!({"podNodeSelector": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}}), false)]
+#[case::the_other_job(json!({"placement": {}, "nodeMetadata": {"propagate": 5}}), true)]
+#[case::another_namespace(json!({"placement": {"namespaces": [5, {"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": 7}]}}), true)]
+#[case::a_default_that_an_annotation_replaces(json!({"placement": {"clusterDefaultNodeSelector": "(("}}), true)]
+#[case::a_choice_for_other_requests(json!({"placement": {"onBindings": "?", "onWorkloads": 3}}), true)]
+#[case::what_it_needs(json!({"placement": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}}), false)]
 fn a_mistake_elsewhere_does_not_matter(#[case] settings: Value, #[case] accepted: bool) {
     let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
     let answer = validate(&request("pods", "CREATE", json!({"spec": {}})), &settings, &cluster);
@@ -235,9 +236,9 @@ fn a_mistake_elsewhere_does_not_matter(#[case] settings: Value, #[case] accepted
     if !accepted {
         assert_eq!(answer.code(), 500);
         assert!(
-            answer.message().starts_with(
-                "the policy's settings have a mistake: podNodeSelector.namespaces[0].requiredNodeSelector: "
-            )
+            answer
+                .message()
+                .starts_with("the policy's settings have a mistake: placement.namespaces[0].requiredNodeSelector: ")
         );
     }
 }

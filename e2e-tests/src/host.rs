@@ -1,5 +1,6 @@
 use std::sync::{Arc, Mutex};
 
+use anyhow::Result;
 use serde_json::Value;
 
 #[cfg(feature = "wasm")]
@@ -52,8 +53,15 @@ impl Policy {
             Engine::Wasm(module) => module.call(operation, payload, desk.clone()),
             Engine::Native => native::call(operation, payload, &desk),
         };
-        let mut desk = lock(&desk);
-        Call {
+        Call::of(result, &desk)
+    }
+}
+
+impl Call {
+    /// With what arrived at the desk meanwhile.
+    pub(crate) fn of(result: Result<Vec<u8>>, desk: &Mutex<Desk>) -> Self {
+        let mut desk = lock(desk);
+        Self {
             result: result.map_err(|error| format!("{error:#}")),
             lookups: std::mem::take(&mut desk.lookups),
             logs: std::mem::take(&mut desk.logs),

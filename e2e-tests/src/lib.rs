@@ -11,11 +11,15 @@
 //! It answers the same, and mutation testing, which changes it a thousand times, can't wait for as many modules.
 
 mod cluster;
+#[cfg(feature = "wasm")]
+pub mod cost;
 mod desk;
 mod document;
 mod evaluation;
 pub mod generated;
 mod host;
+#[cfg(feature = "wasm")]
+mod instructions;
 mod manifests;
 mod metadata;
 mod native;
@@ -34,6 +38,8 @@ pub use cluster::{Cluster, Lookup, NoCluster};
 pub use document::{read_document, read_documents};
 pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload};
 pub use host::{Call, Policy};
+#[cfg(feature = "wasm")]
+pub use instructions::InstructionCounter;
 pub use manifests::{Identity, Manifest, Manifests};
 pub use metadata::Metadata;
 pub use needs::{Lacks, lacks};

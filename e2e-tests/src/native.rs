@@ -1,7 +1,8 @@
-use std::{collections::BTreeSet, sync::Mutex};
+use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use node_placement_policy::cluster::{Cluster, Kind};
+use node_placement_policy::cluster::{API_VERSION, Cluster, NAMESPACE, NODE, NamespaceName, NodeName};
+use node_placement_policy::field_masks::FieldMasks;
 use serde_json::json;
 
 use crate::desk::{Desk, lock};
@@ -13,7 +14,7 @@ pub(crate) fn call(operation: &str, payload: &[u8], desk: &Mutex<Desk>) -> Resul
         "validate" => {
             let (answer, rejection) = node_placement_policy::validate(payload, &host);
             if let Some(rejection) = rejection {
-                host.log("info", &rejection.message);
+                host.log("info", &rejection.for_log());
             }
             Ok(answer.into_bytes())
         }
@@ -28,26 +29,34 @@ pub(crate) fn call(operation: &str, payload: &[u8], desk: &Mutex<Desk>) -> Resul
 struct Host<'d>(&'d Mutex<Desk>);
 
 impl Cluster for Host<'_> {
-    fn get(&self, kind: Kind, name: &str, masks: &BTreeSet<String>) -> Result<String, String> {
+    fn namespace(&self, name: &NamespaceName, masks: &FieldMasks) -> Result<String, String> {
+        self.get_resource(NAMESPACE, name.as_str(), masks)
+    }
+
+    fn node(&self, name: &NodeName, masks: &FieldMasks) -> Result<String, String> {
+        self.get_resource(NODE, name.as_str(), masks)
+    }
+
+    fn log_failure(&self, failure: &str) {
+        self.log("warning", failure);
+    }
+}
+
+impl Host<'_> {
+    fn get_resource(&self, kind: &str, name: &str, masks: &FieldMasks) -> Result<String, String> {
         let request = json!({
-            "api_version": Kind::API_VERSION,
-            "kind": kind.name(),
+            "api_version": API_VERSION,
+            "kind": kind,
             "name": name,
             "namespace": null,
             "disable_cache": false,
-            "field_masks": masks,
+            "field_masks": masks.paths(),
         });
         let answer = self.call("kubernetes", "get_resource", &request.to_string());
         let plain = |error: &str| error.strip_prefix("Callback evaluation failure: ").unwrap_or(error).to_owned();
         answer.and_then(|object| Ok(String::from_utf8(object)?)).map_err(|error| plain(&error.to_string()))
     }
 
-    fn note(&self, failure: &str) {
-        self.log("warning", failure);
-    }
-}
-
-impl Host<'_> {
     fn log(&self, level: &str, message: &str) {
         // A host that refuses to log changes nothing.
         let _ = self.call("tracing", "log", &json!({ "level": level, "message": message }).to_string());

@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::{Deployment, settings_file::NODE_METADATA};
 
 /// The blocks of the settings, by their names.
-const PLACEMENT: &str = "podNodeSelector";
+const PLACEMENT: &str = "placement";
 const PLUGIN_CONFIGS: [&str; 2] = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
 
 const BOTH: &[&str] = &["CREATE", "UPDATE"];

@@ -76,6 +76,12 @@ pub struct Expect {
     /// What else it says.
     #[serde(default)]
     pub mentions: Vec<String>,
+    /// What the message must not say.
+    #[serde(default)]
+    pub conceals: Vec<String>,
+    /// What is logged, somewhere.
+    #[serde(default)]
+    pub logs: Vec<String>,
     /// How the warnings begin, all of them.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -142,9 +148,24 @@ impl Chapter {
         let file = step.request.as_ref().unwrap_or(&self.request);
         let mut request = admission_request(&read_document(&self.folder.join(file))?).clone();
         for difference in [&self.with, &step.with].into_iter().flatten() {
-            json_patch::merge(&mut request, difference);
+            json_patch::merge(&mut request, &written_out(difference));
         }
         Ok(request)
+    }
+}
+
+/// `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.
+fn written_out(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => match (members.get("$repeat"), members.get("times")) {
+            (Some(Value::String(piece)), Some(Value::Number(times))) => {
+                let times = times.as_u64().and_then(|times| usize::try_from(times).ok()).unwrap_or_default();
+                piece.repeat(times).into()
+            }
+            _ => members.iter().map(|(key, value)| (key.clone(), written_out(value))).collect(),
+        },
+        Value::Array(elements) => elements.iter().map(written_out).collect(),
+        _ => value.clone(),
     }
 }
 
@@ -181,6 +202,14 @@ impl Expect {
         }
         for mention in &self.mentions {
             ensure!(message.contains(mention), "expected the mention of {mention:?}, got {message:?}");
+        }
+        for secret in &self.conceals {
+            ensure!(!message.contains(secret), "expected no mention of {secret:?}, got {message:?}");
+        }
+        for entry in &self.logs {
+            let is_logged =
+                evaluation.logs.iter().any(|log| log["message"].as_str().unwrap_or_default().contains(entry));
+            ensure!(is_logged, "expected the log of {entry:?}, got {:?}", evaluation.logs);
         }
         if self.code.is_some() {
             ensure!(answer.code == self.code, "expected code {:?}, got {:?}: {message:?}", self.code, answer.code);

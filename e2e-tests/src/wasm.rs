@@ -5,7 +5,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use wapc::WapcHost;
+use wapc::{WapcHost, WebAssemblyEngineProvider};
 use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre, wasmtime};
 
 use crate::{
@@ -56,13 +56,20 @@ pub(crate) struct Module {
 impl Module {
     /// Calls one operation of a fresh instance.
     pub(crate) fn call(&self, operation: &str, payload: &[u8], desk: Arc<Mutex<Desk>>) -> Result<Vec<u8>> {
-        let engine = Box::new(self.engine.rehydrate(None)?);
-        let instance = WapcHost::new(
-            engine,
-            Some(Box::new(move |_, binding, namespace, operation, payload| {
-                Ok(lock(&desk).serve(binding, namespace, operation, payload)?)
-            })),
-        )?;
-        Ok(instance.call(operation, payload)?)
+        call(Box::new(self.engine.rehydrate(None)?), operation, payload, desk)
     }
+}
+
+/// Calls one operation of what the engine runs, whose host calls arrive at the desk.
+pub(crate) fn call(
+    engine: Box<dyn WebAssemblyEngineProvider>,
+    operation: &str,
+    payload: &[u8],
+    desk: Arc<Mutex<Desk>>,
+) -> Result<Vec<u8>> {
+    let serve = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+        Ok(lock(&desk).serve(binding, namespace, operation, payload)?)
+    };
+    let instance = WapcHost::new(engine, Some(Box::new(serve)))?;
+    Ok(instance.call(operation, payload)?)
 }

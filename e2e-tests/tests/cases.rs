@@ -1,36 +1,37 @@
 //! What the policy does with requests of every kind, case by case: the files in `cases` are stories that nobody tells.
+//!
+//! Every case is a test: `cargo test -p e2e-tests --test cases -- "a label that must not be there"` runs one alone.
 
-use std::path::Path;
+mod common;
+
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Chapter, Evaluation, Policy, Step, Story, policy_under_test};
-use rstest::rstest;
+use common::Case;
+use e2e_tests::{Evaluation, Policy, policy_under_test};
 
-#[rstest]
-#[case::requests("requests.yml")]
-#[case::placement("placement.yml")]
-#[case::workloads("workloads.yml")]
-#[case::node_metadata("node-metadata.yml")]
-fn every_case_ends_as_it_must(#[case] file: &str) -> Result<()> {
-    let policy = policy_under_test()?;
-    let story = Story::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(file))?;
-    let mut failures = Vec::new();
-    for chapter in &story.chapters {
-        for (step, evaluation) in chapter.evaluate(&policy)? {
-            let checked = step.check(&evaluation).and_then(|()| settles(&policy, chapter, step, &evaluation));
-            failures.extend(checked.err().map(|error| format!("{}: {}: {error:#}", chapter.title, step.title)));
-        }
-    }
-    ensure!(failures.is_empty(), "{}", failures.join("\n"));
-    Ok(())
+fn main() -> Result<ExitCode> {
+    let policy = Arc::new(policy_under_test()?);
+    common::run(move |case| {
+        let evaluation = evaluate(&policy, case)?;
+        case.step.check(&evaluation)?;
+        settles(&policy, case, &evaluation)
+    })
+}
+
+fn evaluate(policy: &Policy, case: &Case) -> Result<Evaluation> {
+    let settings = case.settings();
+    let answer = policy.validate_settings(&settings)?;
+    ensure!(answer.valid, "invalid settings: {}", answer.message.unwrap_or_default());
+    policy.validate(&case.request()?, &settings, case.cluster()?)
 }
 
 /// The policy may see its own result again: it changes and rejects nothing then.
-fn settles(policy: &Policy, chapter: &Chapter, step: &Step, evaluation: &Evaluation) -> Result<()> {
+fn settles(policy: &Policy, case: &Case, evaluation: &Evaluation) -> Result<()> {
     let Some(mutated) = &evaluation.answer.mutated_object else { return Ok(()) };
-    let mut request = chapter.request(step)?;
+    let mut request = case.request()?;
     request["object"] = mutated.clone();
-    let again = policy.validate(&request, &chapter.settings(step), chapter.cluster()?).context("the second time")?;
+    let again = policy.validate(&request, &case.settings(), case.cluster()?).context("the second time")?;
     ensure!(again.answer.accepted, "its own result is rejected: {:?}", again.answer.message);
     ensure!(again.answer.mutated_object.is_none(), "its own result is changed: {:?}", again.patch);
     Ok(())

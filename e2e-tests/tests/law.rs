@@ -5,12 +5,16 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use e2e_tests::{Lookup, NoCluster, Policy, policy_under_test};
 use node_placement_policy::{
-    json::{Json, StringMap},
-    placement::pod_spec::PodSpec,
+    json::{Object, Outline, StringMap},
+    placement::node_selection::NodeSelection,
     selector::parse,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+/// Which paths may change stands there.
+#[path = "../../fuzz/src/unharmed.rs"]
+mod unharmed;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_under_test().expect("the policy"));
 
@@ -25,18 +29,30 @@ fn value() -> impl Strategy<Value = String> {
     prop::sample::select(&VALUES[..]).prop_map(str::to_owned)
 }
 
-fn requirement() -> impl Strategy<Value = String> {
+fn requirement_on(key: String) -> impl Strategy<Value = String> {
     let values = || prop::collection::vec(value(), 1..3).prop_map(|values| values.join(","));
-    prop_oneof![
-        (key(), value()).prop_map(|(key, value)| format!("{key}={value}")),
-        (key(), value()).prop_map(|(key, value)| format!("{key}!={value}")),
-        (key(), values()).prop_map(|(key, values)| format!("{key} in ({values})")),
-        (key(), values()).prop_map(|(key, values)| format!("{key} notin ({values})")),
-        key(),
-        key().prop_map(|key| format!("!{key}")),
-        (key(), 4..8).prop_map(|(key, bound)| format!("{key}>{bound}")),
-        (key(), 4..8).prop_map(|(key, bound)| format!("{key}<{bound}")),
-    ]
+    let rest = prop_oneof![
+        value().prop_map(|value| format!("={value}")),
+        value().prop_map(|value| format!("!={value}")),
+        values().prop_map(|values| format!(" in ({values})")),
+        values().prop_map(|values| format!(" notin ({values})")),
+        Just(String::new()),
+        Just("!".to_owned()),
+        (4..8).prop_map(|bound| format!(">{bound}")),
+        (4..8).prop_map(|bound| format!("<{bound}")),
+    ];
+    rest.prop_map(move |rest| if rest == "!" { format!("!{key}") } else { format!("{key}{rest}") })
+}
+
+fn requirement() -> impl Strategy<Value = String> {
+    key().prop_flat_map(requirement_on)
+}
+
+/// One that some node meets: it says of no key two things.
+fn selector_to_be_met() -> impl Strategy<Value = String> {
+    let keys = prop::sample::subsequence(KEYS.to_vec(), 0..=KEYS.len());
+    let requirements = |keys: Vec<&str>| keys.into_iter().map(|key| requirement_on(key.to_owned())).collect::<Vec<_>>();
+    keys.prop_flat_map(requirements).prop_map(|requirements| requirements.join(","))
 }
 
 fn selector() -> impl Strategy<Value = String> {
@@ -80,15 +96,14 @@ fn pod() -> impl Strategy<Value = Value> {
     })
 }
 
-fn string_map(labels: &BTreeMap<String, String>) -> StringMap<'_> {
-    labels.iter().map(|(key, value)| (key.into(), value.into())).collect()
+fn string_map(labels: &BTreeMap<String, String>) -> StringMap {
+    labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
 /// Whether the Pod may run on the node, as the scheduler sees it.
 fn matches(pod: &Value, node: &str, labels: &BTreeMap<String, String>) -> bool {
-    let spec = pod["spec"].to_string();
-    let spec = Json::parse(&spec).unwrap().object().unwrap();
-    PodSpec::read(&spec).unwrap().matches(node, &string_map(labels))
+    let spec = Object::parse(pod["spec"].to_string(), &Outline::FLAT).unwrap();
+    NodeSelection::read(&spec).unwrap().matches(node, &string_map(labels))
 }
 
 /// What the policy answers to a Pod in a namespace whose selector comes in two parts, one of them from its annotation.
@@ -100,7 +115,7 @@ fn judge(pod: &Value, required: &str, annotation: &str) -> Value {
         "userInfo": {"username": "somebody"},
         "object": pod,
     });
-    let settings = json!({"podNodeSelector": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
+    let settings = json!({"placement": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
     let annotations = json!({"scheduler.alpha.kubernetes.io/node-selector": annotation});
     let namespace = json!({"metadata": {"name": "team-a", "annotations": annotations}}).to_string();
     let cluster = move |_: &Lookup| Ok::<String, String>(namespace.clone());
@@ -146,30 +161,38 @@ proptest! {
         }
     }
 
-    /// Outside of the named paths, the answer is the input, letter for letter.
+    /// Whatever a selector adds to a Pod, everything else stays, letter for letter.
     #[test]
-    fn nothing_is_lost(before in odd_members(), within in odd_members(), affinity in odd_members(), selector in selector()) {
-        let pod = |spec: &str| format!(r#"{{"kind":"Pod"{before},"metadata":{{"name":"p"{within}}},"spec":{{{spec}"containers":[]{within}}}}}"#);
-        let affinity_of = |required: &str| format!(r#""affinity":{{"nodeAffinity":{{{required}"preferred":null{affinity}}}{affinity}}},"#);
-        let bare = pod(&affinity_of(""));
-        let payload = format!(
-            r#"{{"request":{{"resource":{{"group":"","resource":"pods"}},"operation":"CREATE","namespace":"n","object":{bare}}},"settings":{{"podNodeSelector":{{"namespaceAnnotations":[],"clusterDefaultNodeSelector":"{selector}"}}}}}}"#
-        );
+    fn nothing_is_lost(
+        before in odd_members(),
+        within in odd_members(),
+        affinity in odd_members(),
+        selector in selector_to_be_met(),
+    ) {
+        let affinity = format!(r#"{{"nodeAffinity":{{"preferred":null{affinity}}}{affinity}}}"#);
+        let spec = format!(r#"{{"affinity":{affinity},"containers":[]{within}}}"#);
+        let pod = format!(r#"{{"kind":"Pod"{before},"metadata":{{"name":"p"{within}}},"spec":{spec}}}"#);
+        let settings = json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": selector}});
+        let resource = r#"{"group":"","resource":"pods"}"#;
+        let request = format!(r#"{{"resource":{resource},"operation":"CREATE","namespace":"n","object":{pod}}}"#);
+        let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
         let call = POLICY.call("validate", payload.as_bytes(), NoCluster);
-        let answer = String::from_utf8(call.result.unwrap()).unwrap();
-        if let Some(object) = Json::parse(&answer).unwrap().object().unwrap().get("mutated_object") {
-            let spec = object.object().unwrap().object("spec").unwrap().unwrap();
-            // Taking away what was added, in the places where things are added, leaves the input's letters.
-            let mut left = object.text().to_owned();
-            let required = "requiredDuringSchedulingIgnoredDuringExecution";
-            let node_affinity = spec.descend(&["affinity", "nodeAffinity"]).unwrap().unwrap();
-            for (key, added) in [("nodeSelector", spec.get("nodeSelector")), (required, node_affinity.get(required))] {
-                let added = added.map(|added| format!(r#","{key}":{}"#, added.text()));
-                left = added.map_or(left.clone(), |added| left.replacen(&added, "", 1));
-            }
-            prop_assert_eq!(left, bare);
+        let text = String::from_utf8(call.result.unwrap()).unwrap();
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(&answer["accepted"], true, "{}", text);
+        prop_assert_eq!(answer["mutated_object"].is_object(), !selector.is_empty(), "{}", text);
+        if let Some((_, mutated)) = text.split_once(r#""mutated_object":"#) {
+            let pod_before: Value = serde_json::from_str(&pod).unwrap();
+            unharmed::check(&pod_before, &answer["mutated_object"], Some(&["spec"]), |_, _| false);
+            prop_assert!(has_all_letters(mutated, &pod), "{} of {}", mutated, pod);
         }
     }
+}
+
+/// Whether the letters of `before` are all there, in their order.
+fn has_all_letters(after: &str, before: &str) -> bool {
+    let mut left = after.bytes();
+    before.bytes().all(|letter| left.any(|other| other == letter))
 }
 
 /// Members that no struct knows, each with a comma before it.

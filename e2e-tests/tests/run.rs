@@ -88,7 +88,7 @@ fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
 fn a_policy_must_list_what_its_settings_look_up(#[case] listed: &str, #[case] lacking: &str) -> Result<()> {
     let policy = format!(
         "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
-        contextAwareResources: [{listed}], rules: [], settings: {{podNodeSelector: {{}}}}}}}}"
+        contextAwareResources: [{listed}], rules: [], settings: {{placement: {{}}}}}}}}"
     );
     let policy = file(&format!("lacks {lacking}.yml"), &policy)?;
     let output = run(&["--settings", &policy.to_string_lossy()])?;

@@ -1,116 +1,117 @@
-//! JSON that is cut into pieces: the same texts are JSON as for `serde_json`, every piece is what `serde_json` reads,
-//! and what nobody changed is written as it came.
+//! JSON: the same texts are JSON as for `serde_json`, every value reads as `serde_json` reads it, whatever outline it
+//! was read with, and what nobody changed is written as it came. What edits do is the law of [`edits`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use node_placement_policy::json::{Json, Object, Outline};
-use serde_json::Value;
+use ::json::{Kind, List, Object, Outline, Value};
+use serde::de::IgnoredAny;
 
-use super::{DEEPEST, compact, depth, is_json};
+#[path = "json_edits.rs"]
+mod edits;
 
-/// Objects under these keys are cut on the way.
-const CUT: Outline = Outline::Object(&[
-    ("a", Outline::Object(&[("a", Outline::FLAT), ("b", Outline::List)])),
-    ("b", Outline::List),
-    ("metadata", INNER),
-    ("request", INNER),
-]);
-const INNER: Outline = Outline::Object(&[("a", Outline::FLAT), ("object", Outline::FLAT), ("labels", Outline::List)]);
+/// What may be taken apart while a text is read.
+const OUTLINES: [Outline; 5] = [
+    Outline::Whole,
+    Outline::FLAT,
+    Outline::OBJECTS,
+    Outline::ListBy("a"),
+    Outline::Object(&[
+        ("a", Outline::Object(&[("a", Outline::FLAT), ("b", Outline::OBJECTS)])),
+        ("b", Outline::ListBy("a")),
+        ("metadata", INNER),
+        ("request", INNER),
+    ]),
+];
+const INNER: Outline =
+    Outline::Object(&[("a", Outline::FLAT), ("object", Outline::FLAT), ("labels", Outline::List(&Outline::Whole))]);
 
-/// A key that is new to any object of the input.
+/// What no key of the input is.
 const NEW: &str = "a key that no input has";
 
+/// Takes the input for a text, and for edits.
 pub fn check(input: &[u8]) {
+    edits::check(input);
     let Ok(text) = std::str::from_utf8(input) else { return };
-    let parsed = Json::parse(text);
-    if parsed.is_ok() != is_json(input) {
-        assert!(parsed.is_err() && depth(input) > DEEPEST, "{parsed:?}");
-    }
-    let Ok(json) = parsed else { return };
-    assert_eq!(json.text(), text.trim_matches([' ', '\t', '\r', '\n']));
-    is_written_as_it_came(json);
-    // It reads less: no numbers beyond a double's, no halves of characters, nothing nested deeper.
-    if let Ok(value) = serde_json::from_str(text) {
-        is_read_as(json, &value);
-        keeps_all_but_what_is_set(json, text);
+    for outline in &OUTLINES {
+        let parsed = Value::parse(text, outline);
+        match (&parsed, serde_json::from_str::<IgnoredAny>(text)) {
+            (Ok(value), Ok(_)) => is_read_and_written(value, text),
+            (Err(error), Err(known)) => assert_eq!(error.to_string(), known.to_string()),
+            (_, known) => assert!(parsed.is_ok() == known.is_ok(), "{parsed:?}"),
+        }
     }
 }
 
-fn is_read_as(json: Json<'_>, value: &Value) {
-    assert_eq!(json.is_null(), value.is_null());
-    assert_eq!(json.boolean().ok(), value.as_bool());
-    assert_eq!(json.string().ok().as_deref(), value.as_str());
-    assert_eq!(json.object().is_ok(), value.is_object());
-    assert_eq!(json.list().is_ok(), value.is_array());
-    match value {
-        Value::Number(_) => assert_eq!(serde_json::from_str::<Value>(json.text()).ok().as_ref(), Some(value)),
-        Value::Array(list) => {
-            let elements = json.list().unwrap();
-            assert_eq!(elements.len(), list.len());
-            elements.iter().zip(list).for_each(|(element, value)| is_read_as(element.json, value));
-        }
-        Value::Object(map) => {
-            let object = json.object().unwrap();
-            // Of equal keys the last counts, here as there.
-            let members: BTreeMap<Cow<'_, str>, Json<'_>> = object.members().collect();
-            assert!(members.keys().eq(map.keys()), "{members:?} and {map:?}");
-            for (key, value) in map {
-                let member = members[key.as_str()];
-                is_read_as(member, value);
-                if let (Some(inner), Ok(cut)) = (value.as_object(), member.object()) {
-                    let are_strings = inner.values().all(|value| value.is_string() || value.is_null());
-                    // Of what an earlier member of the same key has, nothing is said.
-                    if inner.len() == cut.members().count() {
-                        assert_eq!(object.string_map(key).is_ok(), are_strings);
-                    }
-                }
-                assert_eq!(object.get(key), Some(members[key.as_str()]).filter(|_| !value.is_null()));
-            }
-        }
+fn is_read_and_written(value: &Value, text: &str) {
+    assert_eq!(value.text(), text.trim_matches([' ', '\t', '\r', '\n']));
+    // It reads less: no numbers beyond a double's, no halves of characters, nothing nested deeper than 128 levels.
+    if let Ok(known) = serde_json::from_str(text) {
+        is_read_as(value, &known);
+        assert_eq!(value.text(), text.trim_matches([' ', '\t', '\r', '\n']), "looked at");
+        keeps_all_but_what_is_set(value, &known);
+    }
+}
+
+fn is_read_as(value: &Value, known: &serde_json::Value) {
+    assert!(!value.is_changed());
+    assert_eq!(value.is_null(), known.is_null());
+    assert_eq!(value.boolean().ok(), known.as_bool());
+    assert_eq!(value.string().ok().as_deref(), known.as_str());
+    // It takes -0 for a double.
+    assert_eq!(value.integer().ok(), known.as_i64().or((value.text() == "-0").then_some(0)));
+    assert_eq!(value.kind() == Kind::Number, known.is_number());
+    assert_eq!(value.object().is_ok(), known.is_object());
+    assert_eq!(value.list().is_ok(), known.is_array());
+    match known {
+        serde_json::Value::Array(elements) => is_list_read_as(value.list().unwrap(), elements),
+        serde_json::Value::Object(members) => is_object_read_as(value.object().unwrap(), members),
         _ => {}
     }
 }
 
-fn is_written_as_it_came(json: Json<'_>) {
-    for outline in [&Outline::FLAT, &CUT] {
-        let Ok(object) = Object::parse(json.text(), outline) else { return };
-        assert!(!object.is_changed());
-        assert_eq!(compact(&object.to_string()), compact(json.text()));
-        for (key, value) in object.members() {
-            assert_eq!(object.object(&key).is_ok_and(|inner| inner.is_some()), object.get(&key).is_some_and(is_object));
-            assert!(json.text().contains(value.text()));
-            if let Some(last) = object.get(&key) {
-                assert_eq!(object.list(&key).ok(), last.list().ok(), "cut on the way, and when asked for");
-            }
+fn is_list_read_as(list: &List, known: &[serde_json::Value]) {
+    assert_eq!(list.len(), known.len());
+    list.iter().zip(known).for_each(|(element, known)| is_read_as(element, known));
+    for ((found, element), known) in list.by("a").zip(known) {
+        assert_eq!(found.as_deref(), known.get("a").and_then(serde_json::Value::as_str), "{element}");
+    }
+}
+
+fn is_object_read_as(object: &Object, known: &serde_json::Map<String, serde_json::Value>) {
+    // Of equal keys the last counts, here as there.
+    let members: BTreeMap<Cow<'_, str>, &Value> = object.members().collect();
+    assert!(members.keys().eq(known.keys()), "{members:?} and {known:?}");
+    for (key, known) in known {
+        let member = members[key.as_str()];
+        is_read_as(member, known);
+        assert_eq!(object.get(key), Some(member).filter(|_| !known.is_null()));
+        let inner = known.as_object();
+        // Of what an earlier member of the same key has, nothing is said.
+        if let Some(inner) = inner.filter(|inner| inner.len() == member.object().unwrap().members().count()) {
+            let are_strings = inner.values().all(|value| value.is_string() || value.is_null());
+            assert_eq!(object.string_map(key).is_ok(), are_strings);
         }
     }
 }
 
-fn is_object(json: Json<'_>) -> bool {
-    json.object().is_ok()
-}
-
-fn keeps_all_but_what_is_set(json: Json<'_>, text: &str) {
-    let Ok(object) = json.object() else { return };
-    if text.contains(NEW) {
+fn keeps_all_but_what_is_set(value: &Value, known: &serde_json::Value) {
+    let mut value = value.clone();
+    let Ok(object) = value.object_mut() else { return };
+    if object.get(NEW).is_some() {
         return;
     }
-    let without_new = |written: &str| {
-        let member = format!(r#""{NEW}":"x""#);
-        let written = written.replacen(&format!(",{member}"), "", 1);
-        compact(&written.replacen(&member, "", 1))
-    };
-    let mut whole = object.clone();
-    whole.set_string(NEW, "x");
-    assert_eq!(without_new(&whole.to_string()), compact(text));
-    for (key, _) in object.members() {
-        if let Ok(Some(mut inner)) = object.object(&key) {
-            inner.set_string(NEW, "x");
-            let mut whole = object.clone();
-            whole.set_object(&key, inner);
-            assert!(whole.to_string().contains(NEW));
-            assert_eq!(without_new(&whole.to_string()), compact(text));
+    let mut known = known.clone();
+    known[NEW] = "x".into();
+    object.set_string(NEW, "x");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&object.to_string()).unwrap(), known);
+    assert!(object.remove(NEW));
+    for (key, known) in known.as_object_mut().unwrap() {
+        if let Some(known) = known.as_object_mut() {
+            known.insert(NEW.to_owned(), "x".into());
+            object.object_mut(key).unwrap().set(NEW, "x");
         }
     }
+    known.as_object_mut().unwrap().remove(NEW);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&value.to_string()).unwrap(), known);
 }

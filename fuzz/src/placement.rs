@@ -77,7 +77,7 @@ impl Scene {
                 "namespace": "team-a",
                 "object": pod,
             },
-            "settings": {"podNodeSelector": {"clusterDefaultNodeSelector": default, "namespaces": [entry]}},
+            "settings": {"placement": {"clusterDefaultNodeSelector": default, "namespaces": [entry]}},
         });
         let cluster = Objects {
             namespace: Ok(json!({"metadata": {"annotations": annotations}}).to_string()),

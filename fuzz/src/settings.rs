@@ -33,7 +33,7 @@ fn judge(settings: &[u8]) {
 
 /// Some of the namespaces that the settings speak of.
 fn names(settings: &Value) -> Vec<String> {
-    let entries = settings["podNodeSelector"]["namespaces"].as_array().into_iter().flatten();
+    let entries = settings["placement"]["namespaces"].as_array().into_iter().flatten();
     let names = entries.filter_map(|entry| entry["name"].as_str()).map(|name| name.replace('*', "x"));
     let plugin = settings["podNodeSelectorPluginConfig"].as_object().into_iter().flatten();
     names.take(3).chain(plugin.map(|(name, _)| name.clone()).take(3)).collect()
@@ -145,7 +145,7 @@ fn written(input: &mut Unstructured<'_>) -> Value {
             ("allowedNodeSelector", SELECTORS),
         ];
         block.insert("namespaces".into(), list(input, |input| members(input, &fields)));
-        settings.insert("podNodeSelector".into(), block.into());
+        settings.insert("placement".into(), block.into());
     }
     if flip(input) && flip(input) {
         let block = members(input, &[("clusterDefaultNodeSelector", SELECTORS), ("team-a", SELECTORS)]);

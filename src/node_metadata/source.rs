@@ -1,43 +1,39 @@
 //! Reads what the settings name from a Node.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-use json::{Json, StringMap};
+use json::{Kind, List, StringMap, Value};
 
-use crate::cluster::{ANNOTATIONS, Found, LABELS};
-use crate::settings::{FieldPath, KeyPattern, NodeMetadata, Source, Step};
+use super::NodeMetadata;
+use crate::cluster::Node;
+use crate::field_masks::FieldMasks;
+use crate::settings::{FieldPath, KeyPattern, Source, Step};
 
-/// A value of a Node, and what follows the prefix of the source in its key.
-pub type Value<'n> = (Cow<'n, str>, Cow<'n, str>);
+/// What follows the prefix of the source in a key, and the value of that key.
+pub type RestAndValue<'n> = (Cow<'n, str>, Cow<'n, str>);
 
 /// The host's field masks for what the settings read of a Node.
-pub fn masks(settings: &NodeMetadata) -> BTreeSet<String> {
-    let mut masks = BTreeSet::new();
+pub fn field_masks(settings: &NodeMetadata) -> FieldMasks {
+    let mut masks = FieldMasks::default();
     for entry in &settings.propagate {
         match &entry.source {
-            Source::Label(_) => drop(masks.insert(LABELS.to_owned())),
-            Source::Annotation(_) => drop(masks.insert(ANNOTATIONS.to_owned())),
+            Source::Label(_) => masks.add(FieldMasks::LABELS),
+            Source::Annotation(_) => masks.add(FieldMasks::ANNOTATIONS),
             Source::Field(path) => path.add_masks(&mut masks),
         }
     }
-    // The host takes a mask below another for all that is asked of it.
-    let is_above = |mask: &str, at| mask.get(..at).is_some_and(|above| masks.contains(above));
-    let mut outermost = BTreeSet::new();
-    for mask in &masks {
-        if !mask.match_indices('.').any(|(at, _)| is_above(mask, at)) {
-            outermost.insert(mask.clone());
-        }
-    }
-    outermost
+    masks
 }
 
 /// What `node` has under `source`; several values only for a prefix.
-pub fn values<'n>(source: &Source, node: &'n Found<'_>) -> Vec<Value<'n>> {
+pub fn values<'n>(source: &Source, node: &'n Node) -> Vec<RestAndValue<'n>> {
     match source {
-        Source::Label(pattern) => by_key(pattern, &node.labels),
-        Source::Annotation(pattern) => by_key(pattern, &node.annotations),
-        Source::Field(path) => field(path, node).map(|value| (Cow::Borrowed(""), value)).into_iter().collect(),
+        Source::Label(key) => by_key(key, &node.labels),
+        Source::Annotation(key) => by_key(key, &node.annotations),
+        Source::Field(path) => match field(path, node) {
+            Some(value) => vec![(Cow::Borrowed(""), value)],
+            None => Vec::new(),
+        },
     }
 }
 
@@ -54,41 +50,54 @@ pub fn describe(source: &Source) -> String {
     }
 }
 
-fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<Value<'n>> {
-    let named = map.iter().filter_map(|(key, value)| Some((Cow::Borrowed(pattern.rest(key)?), Cow::Borrowed(value))));
-    named.collect()
+fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap) -> Vec<RestAndValue<'n>> {
+    let mut found = Vec::new();
+    match pattern {
+        KeyPattern::Key(key) => {
+            if let Some(value) = map.get(key) {
+                found.push((Cow::Borrowed(""), Cow::Borrowed(value)));
+            }
+        }
+        KeyPattern::Prefix(prefix) => {
+            for (key, value) in map.iter() {
+                if let Some(rest) = key.strip_prefix(prefix.as_str()) {
+                    found.push((Cow::Borrowed(rest), Cow::Borrowed(value)));
+                }
+            }
+        }
+    }
+    found
 }
 
 /// The string, number or boolean at the end of `path`.
-fn field<'n>(path: &FieldPath, node: &'n Found<'_>) -> Option<Cow<'n, str>> {
+fn field<'n>(path: &FieldPath, node: &'n Node) -> Option<Cow<'n, str>> {
     let mut steps = path.steps().iter();
     let mut value = match steps.next()? {
-        Step::Member(name) => node.root.get(name)?,
+        Step::Member(name) => node.object.get(name)?,
         Step::Element { .. } => return None,
     };
     for step in steps {
         value = match step {
             Step::Member(name) => value.object().ok()?.get(name)?,
-            Step::Element { key, value: wanted } => element(value, key, wanted)?,
+            Step::Element { key, value: wanted } => element(value.list().ok()?, key, wanted)?,
         };
     }
     scalar(value)
 }
 
-fn element<'n>(list: Json<'n>, key: &str, wanted: &str) -> Option<Json<'n>> {
-    let list = list.list().ok()?;
-    let found = list.iter().find(|element| {
+/// The first element of `list` whose member `key` is `wanted`.
+fn element<'n>(list: &'n List, key: &str, wanted: &str) -> Option<&'n Value> {
+    list.iter().find(|element| {
         let member = element.object().ok().and_then(|object| object.get(key));
         member.and_then(scalar).is_some_and(|value| value == wanted)
-    });
-    found.map(|element| element.json)
+    })
 }
 
 /// The value as text, unless it is an object, a list or null.
-fn scalar(value: Json<'_>) -> Option<Cow<'_, str>> {
+fn scalar(value: &Value) -> Option<Cow<'_, str>> {
     match value.kind() {
-        "a string" => value.string().ok(),
-        "a number" | "a boolean" => Some(Cow::Borrowed(value.text())),
-        _ => None,
+        Kind::String => value.string().ok(),
+        Kind::Number | Kind::Boolean => Some(value.text()),
+        Kind::Object | Kind::List | Kind::Null => None,
     }
 }

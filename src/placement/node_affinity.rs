@@ -1,13 +1,14 @@
 //! Required node affinity: reading it, writing it, and matching it as the scheduler does.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 
-use json::{Json, Mismatch, Object, StringMap, encode};
+use json::{List, Mismatch, Object, StringMap, Value, Within};
 
 use crate::selector::{Operator, Requirement};
 
-const EXPRESSIONS: &str = "matchExpressions";
+/// The member of a term that holds its expressions on labels.
+pub const EXPRESSIONS: &str = "matchExpressions";
 const FIELDS: &str = "matchFields";
 
 /// The only field of a Node that a term can match.
@@ -15,36 +16,33 @@ const NODE_NAME_FIELD: &str = "metadata.name";
 
 /// One of the ORed terms of required node affinity (`NodeSelectorTerm`).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Term<'a> {
+pub struct Term {
     /// On labels; all must hold.
-    pub expressions: Vec<Expression<'a>>,
+    pub expressions: Vec<Expression>,
     /// On fields; all must hold.
-    fields: Vec<Expression<'a>>,
+    fields: Vec<Expression>,
 }
 
 /// One of the ANDed expressions of a term (`NodeSelectorRequirement`).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expression<'a> {
+pub struct Expression {
     /// The label or field.
-    pub key: Cow<'a, str>,
+    pub key: String,
     /// As it was written; perhaps none that exists.
-    pub operator: Cow<'a, str>,
-    values: Vec<Cow<'a, str>>,
+    operator: String,
+    values: Vec<String>,
     /// What it demands of a label; nothing, if it is invalid, and matches no node.
     pub requirement: Option<Requirement>,
 }
 
-impl<'a> Term<'a> {
-    /// Reads `term`.
-    pub fn read(term: &Object<'a>) -> Result<Self, Mismatch> {
-        let read = |key| -> Result<Vec<Expression<'a>>, Mismatch> {
-            let list = term.read(key, Json::objects)?.unwrap_or_default();
-            let expressions = list.iter().enumerate().map(|(at, expression)| {
-                Expression::read(expression).map_err(|mismatch| mismatch.within(&format!("{key}[{at}]")))
-            });
-            expressions.collect()
-        };
-        Ok(Self { expressions: read(EXPRESSIONS)?, fields: read(FIELDS)? })
+impl Term {
+    /// Reads `term`; `null` is an empty one.
+    pub fn read(term: &Value) -> Result<Self, Mismatch> {
+        if term.is_null() {
+            return Ok(Self::default());
+        }
+        let term = term.object()?;
+        Ok(Self { expressions: Expression::read_all(term, EXPRESSIONS)?, fields: Expression::read_all(term, FIELDS)? })
     }
 
     /// Whether the term has neither expressions nor fields, and so matches no node.
@@ -55,81 +53,87 @@ impl<'a> Term<'a> {
     /// Whether a node with this name and these labels matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
-    pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
-        let on_label = |expression: &Expression<'_>| {
-            let value = labels.get(&expression.key);
-            expression.requirement.as_ref().is_some_and(|requirement| requirement.accepts(value))
-        };
-        let on_field = |expression: &Expression<'_>| {
-            let value = if expression.key == NODE_NAME_FIELD { node } else { "" };
-            match (expression.operator.as_ref(), expression.values.as_slice()) {
-                ("In", [only]) => node.is_empty() || only == value,
-                ("NotIn", [only]) => node.is_empty() || only != value,
-                _ => false,
-            }
-        };
-        !self.is_empty() && self.expressions.iter().all(on_label) && self.fields.iter().all(on_field)
+    pub fn matches(&self, node: &str, labels: &StringMap) -> bool {
+        !self.is_empty()
+            && self.expressions.iter().all(|expression| expression.accepts(labels.get(&expression.key)))
+            && self.fields.iter().all(|field| field.matches_field(node))
     }
 
     /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its requirement.
-    pub fn stated(&self, keys: &StringMap<'_>) -> BTreeSet<String> {
+    pub fn stated_about(&self, keys: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
-        for requirement in self.expressions.iter().filter_map(|expression| expression.requirement.as_ref()) {
-            if keys.contains_key(requirement.key()) {
+        for expression in &self.expressions {
+            if let Some(requirement) = &expression.requirement
+                && keys.contains(requirement.key())
+            {
                 stated.insert(requirement.identity());
             }
         }
         stated
     }
-
-    /// Adds requirements, each with its text, to the term and to `object`, from which it was read.
-    pub fn add(&mut self, object: &mut Object<'a>, added: &[(&Requirement, &str)]) {
-        let mut list = match object.get(EXPRESSIONS).and_then(|list| list.text().strip_suffix(']')) {
-            Some(start) if !self.expressions.is_empty() => format!("{start},"),
-            _ => "[".to_owned(),
-        };
-        for (at, (requirement, text)) in added.iter().enumerate() {
-            if at > 0 {
-                list.push(',');
-            }
-            list.push_str(text);
-            self.expressions.push(Expression::of(requirement));
-        }
-        list.push(']');
-        object.set(EXPRESSIONS, list);
-    }
 }
 
-impl<'a> Expression<'a> {
-    fn read(expression: &Object<'a>) -> Result<Self, Mismatch> {
-        let key = expression.string("key")?;
-        let operator = expression.string("operator")?;
-        let values = expression.read("values", Json::strings)?.unwrap_or_default();
-        let requirement = operator_of(&operator).and_then(|operator| {
-            let values = values.iter().map(|value| value.clone().into_owned()).collect();
-            Requirement::new(key.clone().into_owned(), operator, values).ok()
-        });
+impl Expression {
+    fn read_all(term: &Object, member: &str) -> Result<Vec<Self>, Mismatch> {
+        let Some(list) = term.list(member)? else { return Ok(Vec::new()) };
+        let mut expressions = Vec::with_capacity(list.len());
+        for (position, expression) in list.objects().enumerate() {
+            expressions.push(expression.and_then(|expression| Self::read(expression).at(position)).within(member)?);
+        }
+        Ok(expressions)
+    }
+
+    fn read(expression: &Object) -> Result<Self, Mismatch> {
+        let key = expression.string("key")?.into_owned();
+        let operator = expression.string("operator")?.into_owned();
+        let mut values = Vec::new();
+        for value in expression.strings("values")? {
+            values.push(value.into_owned());
+        }
+        let requirement = match operator_named(&operator) {
+            Some(operator) => Requirement::new(key.clone(), operator, values.clone()).ok(),
+            None => None,
+        };
         Ok(Self { key, operator, values, requirement })
     }
 
-    fn of(requirement: &Requirement) -> Self {
-        Self {
-            key: Cow::Owned(requirement.key().to_owned()),
-            operator: Cow::Borrowed(name_of(requirement.operator())),
-            values: requirement.values().iter().map(|value| Cow::Owned(value.clone())).collect(),
-            requirement: Some(requirement.clone()),
+    fn accepts(&self, value: Option<&str>) -> bool {
+        self.requirement.as_ref().is_some_and(|requirement| requirement.accepts(value))
+    }
+
+    fn matches_field(&self, node: &str) -> bool {
+        let value = if self.key == NODE_NAME_FIELD { node } else { "" };
+        match (self.operator.as_str(), self.values.as_slice()) {
+            ("In", [only]) => node.is_empty() || only == value,
+            ("NotIn", [only]) => node.is_empty() || only != value,
+            _ => false,
         }
     }
 }
 
-impl std::fmt::Display for Expression<'_> {
+impl fmt::Display for Expression {
     /// As in a selector, or its parts if it is none.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.requirement {
             Some(requirement) => requirement.fmt(f),
             None => write!(f, "{} {} ({})", self.key, self.operator, self.values.join(",")),
         }
     }
+}
+
+/// `requirement` as a node-affinity expression.
+pub fn expression_of(requirement: &Requirement) -> Value {
+    let mut expression = Object::new();
+    expression.push("key", requirement.key());
+    expression.push("operator", name_of(requirement.operator()));
+    if !requirement.values().is_empty() {
+        let mut values = List::new();
+        for value in requirement.values() {
+            values.push(value.as_str());
+        }
+        expression.push("values", values);
+    }
+    expression.into()
 }
 
 /// `NodeSelectorOperator` has fewer operators than a selector, and other names.
@@ -144,7 +148,7 @@ const fn name_of(operator: Operator) -> &'static str {
     }
 }
 
-fn operator_of(name: &str) -> Option<Operator> {
+fn operator_named(name: &str) -> Option<Operator> {
     match name {
         "In" => Some(Operator::In),
         "NotIn" => Some(Operator::NotIn),
@@ -153,17 +157,5 @@ fn operator_of(name: &str) -> Option<Operator> {
         "Gt" => Some(Operator::GreaterThan),
         "Lt" => Some(Operator::LessThan),
         _ => None,
-    }
-}
-
-/// `requirement` as a node-affinity expression.
-pub fn expression_json(requirement: &Requirement) -> String {
-    let key = encode(requirement.key());
-    let operator = name_of(requirement.operator());
-    let values: Vec<String> = requirement.values().iter().map(|value| encode(value)).collect();
-    if values.is_empty() {
-        format!(r#"{{"key":{key},"operator":"{operator}"}}"#)
-    } else {
-        format!(r#"{{"key":{key},"operator":"{operator}","values":[{}]}}"#, values.join(","))
     }
 }

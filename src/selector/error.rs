@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::quote;
+use crate::message::quote;
 
 /// Why a text is not a node selector, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl ParseError {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // People count from 1.
-        let position = self.at.saturating_add(1);
+        let position = self.at + 1;
         match &self.problem {
             Problem::Unexpected { found, expected } if found.is_empty() => {
                 write!(f, "found nothing at position {position}, expected {expected}")

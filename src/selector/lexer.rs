@@ -32,16 +32,16 @@ pub(super) enum Token {
 pub(super) fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     let rest = text.get(from..).unwrap_or_default();
     let word_text = rest.trim_start_matches(is_space);
-    let at = text.len().saturating_sub(word_text.len());
+    let at = text.len() - word_text.len();
     let (token, length) = match word_text.chars().next() {
         None | Some('\0') => (Token::End, 0),
         Some(first) if is_special(first) => special(word_text),
         Some(_) => identifier(word_text),
     };
     let literal = word_text.get(..length).unwrap_or_default();
-    let mut end = at.saturating_add(length);
+    let mut end = at + length;
     if text.as_bytes().get(end) == Some(&0) {
-        end = end.saturating_add(1);
+        end += 1;
     }
     (Word { token, text: literal, at }, end)
 }

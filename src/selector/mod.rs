@@ -1,11 +1,10 @@
-//! The language of node selectors: parse, print, match, conflict, allow. It knows no Kubernetes object.
+//! The language of label selectors: parse, print, match, contradict, allow. It knows no Kubernetes object.
 //!
-//! A [`NodeSelector`] is what `k8s.io/apimachinery/pkg/labels` calls a `Selector`: requirements on labels,
+//! A [`Selector`] is what `k8s.io/apimachinery/pkg/labels` calls a `Selector`: requirements on labels,
 //! all of which must hold. There are two ways to write one: [`parse`] reads the whole language,
 //! [`parse_pairs`] the `key=value` list that the in-tree `PodNodeSelector` plugin understands. One that
 //! exists is valid.
 
-mod allow;
 mod error;
 mod lexer;
 mod pairs;
@@ -13,17 +12,18 @@ mod parse;
 mod print;
 mod requirement;
 pub mod syntax;
+mod whitelist;
 
-pub use allow::Allowance;
 pub use error::ParseError;
 pub use pairs::parse_pairs;
 pub use parse::parse;
 pub use requirement::{Operator, Requirement};
+pub use whitelist::Whitelist;
 
-/// Requirements on a node's labels, all of which must hold; sorted by key, as in Kubernetes. Without any, every
-/// node is selected.
+/// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,
+/// everything is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeSelector {
+pub struct Selector {
     requirements: Vec<Requirement>,
 }
 
@@ -38,13 +38,13 @@ pub struct Contradiction<'a> {
     pub other: &'a str,
 }
 
-impl NodeSelector {
+impl Selector {
     fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key().cmp(b.key()));
         Self { requirements }
     }
 
-    /// Whether every node is selected.
+    /// Whether everything is selected.
     pub const fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }

@@ -1,10 +1,8 @@
 //! Reads the `key=value` lists of the in-tree `PodNodeSelector` plugin.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use json::StringMap;
-
-use super::{NodeSelector, ParseError, Requirement, syntax};
+use super::{ParseError, Requirement, Selector, syntax};
 
 /// Parses `text` as a comma-separated list of `key=value`. An empty text selects every node.
 ///
@@ -13,11 +11,11 @@ use super::{NodeSelector, ParseError, Requirement, syntax};
 ///
 /// Upstream: `labels.ConvertSelectorToLabelsMap`, with its oddities: of equal keys the last wins, spaces around keys
 /// and values are trimmed as Unicode has them, and a text of nothing but spaces is malformed.
-pub fn parse_pairs(text: &str) -> Result<NodeSelector, ParseError> {
+pub fn parse_pairs(text: &str) -> Result<Selector, ParseError> {
     if text.is_empty() {
-        return Ok(NodeSelector::default());
+        return Ok(Selector::default());
     }
-    let mut pairs = Vec::new();
+    let mut pairs = BTreeMap::new();
     let mut at: usize = 0;
     for pair in text.split(',') {
         let (key, value) = match pair.split_once('=') {
@@ -26,10 +24,9 @@ pub fn parse_pairs(text: &str) -> Result<NodeSelector, ParseError> {
         };
         syntax::label_key(key).map_err(|expected| ParseError::key(at, key, expected))?;
         syntax::label_value(value).map_err(|expected| ParseError::value(at, value.to_owned(), expected))?;
-        pairs.push((Cow::Borrowed(key), Cow::Borrowed(value)));
-        at = at.saturating_add(pair.len()).saturating_add(1);
+        pairs.insert(key, value);
+        at = at + pair.len() + 1;
     }
-    let pairs: StringMap<'_> = pairs.into_iter().collect();
-    let requirements = pairs.iter().map(|(key, value)| Requirement::pair(key, value));
-    Ok(NodeSelector::new(requirements.collect()))
+    let requirements = pairs.into_iter().map(|(key, value)| Requirement::pair(key, value));
+    Ok(Selector::new(requirements.collect()))
 }

@@ -8,7 +8,7 @@
 
 use super::lexer::{self, Token, Word};
 use super::requirement::Invalid;
-use super::{NodeSelector, Operator, ParseError, Requirement, syntax};
+use super::{Operator, ParseError, Requirement, Selector, syntax};
 
 /// Parses `text`. An empty text selects every node.
 ///
@@ -17,17 +17,17 @@ use super::{NodeSelector, Operator, ParseError, Requirement, syntax};
 ///
 /// Upstream: `labels.Parse`, with its oddities: `k in ()` and `k=` mean the empty value, `in` and `notin` may be
 /// keys and values, spaces are only space, tab, CR and LF.
-pub fn parse(text: &str) -> Result<NodeSelector, ParseError> {
+pub fn parse(text: &str) -> Result<Selector, ParseError> {
     let mut parser = Parser { text, at: 0 };
     let mut requirements = Vec::new();
     if parser.peek().token == Token::End {
-        return Ok(NodeSelector::default());
+        return Ok(Selector::default());
     }
     loop {
         requirements.push(parser.requirement()?);
         let word = parser.take();
         match word.token {
-            Token::End => return Ok(NodeSelector::new(requirements)),
+            Token::End => return Ok(Selector::new(requirements)),
             Token::Comma => {}
             _ => return Err(word.unexpected("',' or the end")),
         }

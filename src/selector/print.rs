@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::{NodeSelector, Operator, Requirement};
+use super::{Operator, Requirement, Selector};
 
-impl fmt::Display for NodeSelector {
+impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, requirement) in self.requirements.iter().enumerate() {
             if at > 0 {

@@ -3,8 +3,8 @@
 /// The longest name part of a key, and the longest label value, in bytes.
 const LONGEST_NAME: usize = 63;
 
-/// The longest prefix of a key, in bytes.
-const LONGEST_PREFIX: usize = 253;
+/// The longest DNS name, in bytes: the prefix of a key, the name of a Node.
+const LONGEST_SUBDOMAIN: usize = 253;
 
 const NAME: &str = "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit";
 
@@ -33,13 +33,23 @@ pub fn annotation_key(key: &str) -> Result<(), &'static str> {
 /// # Errors
 /// What is expected instead.
 pub fn key_prefix(prefix: &str) -> Result<(), &'static str> {
-    let lowercase = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let part = |part: &str| is_framed(part, lowercase, |byte| lowercase(byte) || byte == b'-');
-    if prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(part) {
-        Ok(())
-    } else {
-        Err("a lowercase DNS name of at most 253 bytes before the '/'")
-    }
+    if is_subdomain(prefix) { Ok(()) } else { Err("a lowercase DNS name of at most 253 bytes before the '/'") }
+}
+
+/// Whether `name` is an RFC 1123 subdomain, as the names of Nodes are: labels of any length, joined by dots
+/// (`IsDNS1123Subdomain`).
+pub fn is_subdomain(name: &str) -> bool {
+    name.len() <= LONGEST_SUBDOMAIN && name.split('.').all(is_lowercase_label)
+}
+
+/// Whether `name` is an RFC 1123 label, as the names of Namespaces are (`IsDNS1123Label`).
+pub fn is_dns_label(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && is_lowercase_label(name)
+}
+
+fn is_lowercase_label(label: &str) -> bool {
+    let edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    is_framed(label, edge, |byte| edge(byte) || byte == b'-')
 }
 
 /// Checks a label value, which may be empty (`IsValidLabelValue`).

@@ -1,34 +1,25 @@
 //! The settings that choose one of a few behaviours.
 
-use json::{Json, Object};
-
 use super::Mistake;
-use crate::text::quote;
+use super::fields::Fields;
+use crate::message::quote;
 
 /// A setting with a handful of values.
 pub(super) trait Choice: Copy + Default + 'static {
     /// Its name in the settings.
     const FIELD: &'static str;
-    /// How its values are written.
-    const NAMES: &'static [&'static str];
-    /// Its values, in the same order.
-    const VALUES: &'static [Self];
+    /// Its values, each as it is written.
+    const VALUES: &'static [(&'static str, Self)];
 
-    /// Reads the setting from `block`, which stands at `path`.
-    fn read(block: &Object<'_>, path: &'static str) -> Result<Self, Mistake> {
-        let chosen = read(block, path, Self::FIELD, Self::NAMES)?;
-        Ok(chosen.and_then(|at| Self::VALUES.get(at)).copied().unwrap_or_default())
+    /// Reads the setting from `fields`.
+    fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
+        let Some(text) = fields.string(Self::FIELD)? else { return Ok(Self::default()) };
+        if let Some((_, value)) = Self::VALUES.iter().find(|(name, _)| *name == text) {
+            return Ok(*value);
+        }
+        let names: Vec<&str> = Self::VALUES.iter().map(|(name, _)| *name).collect();
+        Err(fields.mistake(Self::FIELD, &format!("found {}, expected one of {}", quote(&text), names.join(", "))))
     }
-}
-
-/// Which of `names` stands under `field`; nothing, if nothing does.
-fn read(block: &Object<'_>, path: &'static str, field: &str, names: &[&str]) -> Result<Option<usize>, Mistake> {
-    let text = block.read(field, Json::string).map_err(|mismatch| Mistake::of(&path, mismatch))?;
-    let Some(text) = text else { return Ok(None) };
-    names.iter().position(|name| *name == text).map(Some).ok_or_else(|| {
-        let problem = format!("found {}, expected one of {}", quote(&text), names.join(", "));
-        Mistake::new(&format_args!("{path}.{field}"), &problem)
-    })
 }
 
 macro_rules! choice {
@@ -39,8 +30,7 @@ macro_rules! choice {
 
         impl Choice for $name {
             const FIELD: &'static str = $field;
-            const NAMES: &'static [&'static str] = &[$(stringify!($value)),+];
-            const VALUES: &'static [Self] = &[$(Self::$value),+];
+            const VALUES: &'static [(&'static str, Self)] = &[$((stringify!($value), Self::$value)),+];
         }
     };
 }

@@ -1,8 +1,7 @@
 //! Paths to a field of a Node: `status.addresses[type=InternalIP].address`, `status.capacity['nvidia.com/gpu']`.
 
-use std::collections::BTreeSet;
-
-use crate::text::quote;
+use crate::field_masks::FieldMasks;
+use crate::message::quote;
 
 /// A path to a field; at least one step, the first of which is a plain name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +60,7 @@ impl FieldPath {
     /// Adds to `masks` the host's field masks for what this path reads.
     ///
     /// A mask has no notion of a name with dots: there the parent is read whole.
-    pub fn add_masks(&self, masks: &mut BTreeSet<String>) {
+    pub fn add_masks(&self, masks: &mut FieldMasks) {
         let mut mask = String::new();
         for step in &self.steps {
             match step {
@@ -69,11 +68,11 @@ impl FieldPath {
                 Step::Member(name) if mask.is_empty() => mask.push_str(name),
                 Step::Member(name) => mask = format!("{mask}.{name}"),
                 Step::Element { key, .. } => {
-                    masks.insert(format!("{mask}.{key}"));
+                    masks.add(&format!("{mask}.{key}"));
                 }
             }
         }
-        masks.insert(mask);
+        masks.add(&mask);
     }
 }
 
@@ -109,9 +108,9 @@ mod tests {
     use super::*;
 
     fn masks(text: &str) -> Vec<String> {
-        let mut masks = BTreeSet::new();
+        let mut masks = FieldMasks::default();
         FieldPath::parse(text).unwrap().add_masks(&mut masks);
-        masks.into_iter().collect()
+        masks.paths().iter().cloned().collect()
     }
 
     #[test]

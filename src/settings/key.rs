@@ -1,10 +1,10 @@
 //! Keys of labels and annotations, and the patterns that name many of them.
 
+use crate::message::quote;
 use crate::selector::syntax;
-use crate::text::quote;
 
 /// A label or annotation key, or every key with one prefix.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyPattern {
     /// This key.
     Key(String),
@@ -35,20 +35,25 @@ const SELECTED_BY_WORKLOADS: [&str; 5] = [
 const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
 
 impl KeyPattern {
-    /// Reads `text` as a key, or as a prefix and `*`.
-    pub(super) fn parse(text: &str, kind: TargetKind) -> Result<Self, String> {
-        let Some(before) = text.strip_suffix('*') else {
-            return kind.check(text).map(|()| Self::Key(text.to_owned()));
-        };
-        let prefix = before.strip_suffix('/').filter(|prefix| !prefix.is_empty() && !prefix.contains('*'));
-        let prefix = prefix.ok_or_else(|| {
-            format!(
+    /// `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
+    pub(super) fn new(text: &str) -> Self {
+        match text.strip_suffix('*') {
+            Some(prefix) => Self::Prefix(prefix.to_owned()),
+            None => Self::Key(text.to_owned()),
+        }
+    }
+
+    /// Checks that there can be such keys of this kind.
+    pub(super) fn check(&self, kind: TargetKind) -> Result<(), String> {
+        let Self::Prefix(before) = self else { return kind.check(self.text()) };
+        match before.strip_suffix('/') {
+            // A prefix is valid if it is one of some valid key.
+            Some(prefix) if !prefix.is_empty() && !prefix.contains('*') => kind.check(&format!("{prefix}/x")),
+            _ => Err(format!(
                 "{} is invalid: a '*' stands directly after a prefix and its slash, as in example.com/*",
-                quote(text)
-            )
-        })?;
-        // A prefix is valid if it is one of some valid key.
-        kind.check(&format!("{prefix}/x")).map(|()| Self::Prefix(before.to_owned()))
+                quote(&format!("{before}*"))
+            )),
+        }
     }
 
     /// Whether this names many keys.
@@ -81,13 +86,20 @@ impl KeyPattern {
 }
 
 impl TargetKind {
-    /// Where on a Pod `key` is, as one text.
-    pub(super) fn path_of(self, key: &str) -> String {
-        let parent = match self {
+    /// The member of `metadata` that holds the keys.
+    pub const fn member(self) -> &'static str {
+        match self {
             Self::Annotation => "annotations",
             Self::Label => "labels",
-        };
-        [parent, key].join(" ")
+        }
+    }
+
+    /// What messages call one.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Annotation => "annotation",
+            Self::Label => "label",
+        }
     }
 
     /// Checks that `key` is one that Kubernetes takes.

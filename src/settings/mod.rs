@@ -1,74 +1,68 @@
 //! Settings: what the administrator wrote, as types that can't be wrong.
 //!
-//! The host sends the settings with every request. A request reads only the part that it needs, so a block is kept as
-//! an [`Object`] until somebody asks; [`mistakes`] reads all of it, once, before the policy serves.
+//! The host sends the settings with every request, and a request reads only the part that it needs: a mistake elsewhere
+//! does not matter to it. So each block is a type whose functions read one setting each, and all know where it stands.
+//! [`mistakes`] asks for all of them, once, before the policy serves; what it did not ask for is an unknown field.
 
 mod choice;
 mod field_path;
+mod fields;
 mod key;
 mod mistake;
-mod node_metadata;
-mod placement;
+mod node_metadata_block;
+mod placement_block;
 mod validate;
+mod validate_node_metadata;
 
 use json::{Object, Outline};
 
 pub use choice::{OnBindings, OnDaemonSets, OnLookupFailure, OnNamespaces, OnNodeAffinity, OnNodeName, OnWorkloads};
 pub use field_path::{FieldPath, Step};
+pub use fields::Place;
 pub use key::{KeyPattern, TargetKind};
 pub use mistake::Mistake;
-pub use node_metadata::{Fallback, NodeMetadata, Propagate, Source};
-pub use placement::{Demand, Dialect, PodNodeSelector};
+pub use node_metadata_block::{Fallback, NodeMetadataBlock, Propagate, Source, Target};
+pub use placement_block::{Demand, Mode, NamespaceEntry, Origin, Placement};
 pub use validate::mistakes;
+
+use fields::Fields;
 
 /// The settings, as they were written.
 #[derive(Clone, Debug, Default)]
-pub struct Settings<'a>(Object<'a>);
+pub struct Settings(Object);
 
-impl<'a> Settings<'a> {
-    /// What of the settings is cut while the request is read.
+impl Settings {
+    /// What of the settings is taken apart while the request is read.
     pub const OUTLINE: Outline = Outline::Object(&[
-        (placement::BLOCK, Outline::Object(&[(placement::NAMESPACES, Outline::ListBy(placement::NAME))])),
-        (node_metadata::BLOCK, Outline::Object(&[(node_metadata::PROPAGATE, Outline::List)])),
+        (placement_block::BLOCK, placement_block::OUTLINE),
+        (placement_block::PLUGIN_BLOCK, Outline::FLAT),
+        (node_metadata_block::BLOCK, node_metadata_block::OUTLINE),
     ]);
 
     /// The settings in `object`.
-    pub const fn of(object: Object<'a>) -> Self {
+    pub const fn of(object: Object) -> Self {
         Self(object)
     }
 
-    /// What the settings say about placement in `namespace`; nothing, without a placement block.
+    /// What the settings say about placement; nothing, without such a block.
     ///
     /// # Errors
-    /// A mistake in what decides about this namespace; mistakes elsewhere do not matter.
-    pub fn placement(&self, namespace: &str) -> Result<Option<PodNodeSelector<'a>>, Mistake> {
-        match (self.block(placement::BLOCK)?, self.block(placement::PLUGIN_BLOCK)?) {
+    /// The block can't be read; mistakes in it matter only to those who read them.
+    pub fn placement(&self) -> Result<Option<Placement<'_>>, Mistake> {
+        let whole = Fields::whole(&self.0);
+        match (whole.block(placement_block::BLOCK)?, whole.block(placement_block::PLUGIN_BLOCK)?) {
             (None, None) => Ok(None),
-            (Some(block), None) => PodNodeSelector::full(block, namespace).map(Some),
-            (None, Some(block)) => Ok(Some(PodNodeSelector::in_tree(block, namespace))),
-            (Some(_), Some(_)) => Err(placement::both_blocks()),
+            (Some(fields), None) => Ok(Some(Placement::new(Mode::Placement, fields))),
+            (None, Some(fields)) => Ok(Some(Placement::new(Mode::Plugin, fields))),
+            (Some(_), Some(_)) => Err(placement_block::both_blocks()),
         }
     }
 
     /// What the settings say about node metadata; nothing, without that block.
     ///
     /// # Errors
-    /// The first mistake in the block.
-    pub fn node_metadata(&self) -> Result<Option<NodeMetadata>, Mistake> {
-        let mut mistakes = Vec::new();
-        let read = self.block(node_metadata::BLOCK)?.map(|block| NodeMetadata::read(&block, &mut mistakes));
-        mistakes.into_iter().next().map_or(Ok(read), Err)
-    }
-
-    /// Whether managed keys belong to the policy alone.
-    ///
-    /// # Errors
-    /// A mistake in just this.
-    pub fn protects(&self) -> Result<bool, Mistake> {
-        self.block(node_metadata::BLOCK)?.map_or(Ok(false), |block| NodeMetadata::protects(&block))
-    }
-
-    fn block(&self, name: &str) -> Result<Option<Object<'a>>, Mistake> {
-        self.0.object(name).map_err(|mismatch| Mistake::of(&"", mismatch))
+    /// The block can't be read; mistakes in it matter only to those who read them.
+    pub fn node_metadata(&self) -> Result<Option<NodeMetadataBlock<'_>>, Mistake> {
+        Ok(Fields::whole(&self.0).block(node_metadata_block::BLOCK)?.map(NodeMetadataBlock::new))
     }
 }

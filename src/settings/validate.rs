@@ -1,112 +1,104 @@
 //! Reads all settings, and finds every mistake in them at once.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use json::{Json, Object};
+use json::{Kind, Object, Outline, Value};
 
-use super::choice::Choice;
-use super::mistake::{Element, elements, unknown_fields};
-use super::placement::{
+use super::fields::{Fields, Place};
+use super::mistake::Mistakes;
+use super::placement_block::{
     self, ALLOWED, ANNOTATIONS, BLOCK, CLUSTER_DEFAULT, DEFAULT, NAME, NAMESPACES, PLUGIN_BLOCK, REQUIRED,
 };
 use super::{
-    Demand, Dialect, Mistake, NodeMetadata, OnBindings, OnDaemonSets, OnNamespaces, OnNodeAffinity, OnNodeName,
-    OnWorkloads, TargetKind, node_metadata,
+    Demand, Mistake, Mode, NamespaceEntry, NodeMetadataBlock, OnNodeAffinity, Placement, TargetKind,
+    node_metadata_block, validate_node_metadata,
 };
-use crate::selector::{Allowance, NodeSelector};
-use crate::text::quote;
+use crate::message::quote;
+use crate::selector::{Selector, Whitelist};
 
 /// Every mistake in `text`, the settings as JSON; none, if they are valid.
 pub fn mistakes(text: &str) -> Vec<Mistake> {
-    let mut mistakes = Vec::new();
-    let settings = match Json::parse(text) {
-        Err(error) => return vec![Mistake::new(&"", &format!("the settings are not JSON: {error}"))],
-        Ok(settings) if settings.is_null() => Object::default(),
-        Ok(settings) => match settings.object() {
-            Err(mismatch) => return vec![Mistake::of(&"", mismatch)],
-            Ok(settings) => settings,
+    let mut mistakes = Mistakes::default();
+    match Value::parse(text, &Outline::FLAT) {
+        Err(error) => mistakes.add(Mistake::new(&"", &format!("the settings are not JSON: {error}"))),
+        Ok(value) if value.kind() == Kind::Null => check(&Object::new(), &mut mistakes),
+        Ok(value) => match value.object() {
+            Ok(settings) => check(settings, &mut mistakes),
+            Err(mismatch) => mistakes.add(Mistake::mismatch(&"", mismatch)),
         },
-    };
-    let blocks = [BLOCK, PLUGIN_BLOCK, node_metadata::BLOCK];
-    unknown_fields(&settings, &"", &blocks, &mut mistakes);
-    if blocks.iter().all(|block| settings.get(block).is_none()) {
+    }
+    mistakes.into_vec()
+}
+
+fn check(settings: &Object, mistakes: &mut Mistakes) {
+    let whole = Fields::whole(settings);
+    let blocks = [BLOCK, PLUGIN_BLOCK, node_metadata_block::BLOCK];
+    let [placement, plugin, node_metadata] = blocks.map(|name| whole.block(name));
+    whole.reject_unknown(mistakes);
+    if !blocks.iter().any(|name| whole.has(name)) {
         let problem = format!("expected at least one of {}", blocks.join(", "));
-        mistakes.push(Mistake::new(&"", &problem));
+        mistakes.add(Mistake::new(&"", &problem));
     }
-    if settings.get(BLOCK).is_some() && settings.get(PLUGIN_BLOCK).is_some() {
-        mistakes.push(placement::both_blocks());
+    if whole.has(BLOCK) && whole.has(PLUGIN_BLOCK) {
+        mistakes.add(placement_block::both_blocks());
     }
-    if let Some(block) = block(&settings, BLOCK, &mut mistakes) {
-        check_pod_node_selector(&block, &mut mistakes);
+    if let Some(Some(fields)) = mistakes.unless(placement) {
+        check_placement(&Placement::new(Mode::Placement, fields), mistakes);
     }
-    if let Some(block) = block(&settings, PLUGIN_BLOCK, &mut mistakes) {
-        for (key, _) in block.members() {
-            selector(&block, &PLUGIN_BLOCK, &key, Dialect::InTree, &mut mistakes);
-        }
+    if let Some(Some(fields)) = mistakes.unless(plugin) {
+        check_plugin_config(&Placement::new(Mode::Plugin, fields), mistakes);
     }
-    if let Some(block) = block(&settings, node_metadata::BLOCK, &mut mistakes) {
-        NodeMetadata::read(&block, &mut mistakes);
+    if let Some(Some(fields)) = mistakes.unless(node_metadata) {
+        validate_node_metadata::check(&NodeMetadataBlock::new(fields), mistakes);
     }
-    mistakes
 }
 
-fn block<'a>(settings: &Object<'a>, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Object<'a>> {
-    settings.object(name).unwrap_or_else(|mismatch| {
-        mistakes.push(Mistake::of(&"", mismatch));
-        None
-    })
-}
-
-fn check_pod_node_selector(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
-    let known = [
-        CLUSTER_DEFAULT,
-        ANNOTATIONS,
-        NAMESPACES,
-        OnNodeAffinity::FIELD,
-        OnNodeName::FIELD,
-        OnWorkloads::FIELD,
-        OnDaemonSets::FIELD,
-        OnNamespaces::FIELD,
-        OnBindings::FIELD,
-    ];
-    unknown_fields(block, &BLOCK, &known, mistakes);
-    selector(block, &BLOCK, CLUSTER_DEFAULT, Dialect::Full, mistakes);
-    check_annotations(block, mistakes);
-    let choices = [
-        OnNodeName::read(block, BLOCK).err(),
-        OnWorkloads::read(block, BLOCK).err(),
-        OnDaemonSets::read(block, BLOCK).err(),
-        OnNamespaces::read(block, BLOCK).err(),
-        OnBindings::read(block, BLOCK).err(),
-    ];
-    mistakes.extend(choices.into_iter().flatten());
-    let on_node_affinity = OnNodeAffinity::read(block, BLOCK).unwrap_or_else(|mistake| {
-        mistakes.push(mistake);
-        OnNodeAffinity::default()
-    });
+fn check_placement(placement: &Placement<'_>, mistakes: &mut Mistakes) {
+    let fields = &placement.fields;
+    consistent(fields, CLUSTER_DEFAULT, placement.cluster_default(), mistakes);
+    check_annotations(fields, mistakes);
+    let entries = fields.elements(NAMESPACES, mistakes);
+    let on_node_affinity = mistakes.unless(placement.on_node_affinity()).unwrap_or_default();
+    mistakes.unless(placement.on_node_name());
+    mistakes.unless(placement.on_workloads());
+    mistakes.unless(placement.on_daemon_sets());
+    mistakes.unless(placement.on_namespaces());
+    mistakes.unless(placement.on_bindings());
+    fields.reject_unknown(mistakes);
 
     let mut names = BTreeSet::new();
-    for (place, entry) in elements(block, BLOCK, NAMESPACES, json::Element::object, mistakes) {
-        unknown_fields(&entry, &place, &[NAME, REQUIRED, DEFAULT, ALLOWED], mistakes);
-        check_name(&entry, place, &mut names, mistakes);
-        check_selectors(&entry, place, on_node_affinity, mistakes);
+    for entry in entries.into_iter().map(NamespaceEntry::new) {
+        check_name(&entry, &mut names, mistakes);
+        check_selectors(&entry, on_node_affinity, mistakes);
+        entry.fields.reject_unknown(mistakes);
     }
 }
 
-fn check_annotations(block: &Object<'_>, mistakes: &mut Vec<Mistake>) {
-    for (place, key) in elements(block, BLOCK, ANNOTATIONS, |key| key.json.string(), mistakes) {
-        if let Err(problem) = TargetKind::Annotation.check(&key) {
-            mistakes.push(Mistake::new(&place, &problem));
+fn check_plugin_config(placement: &Placement<'_>, mistakes: &mut Mistakes) {
+    for namespace in placement.fields.keys() {
+        // The cluster's default is read the same way.
+        mistakes.unless(placement.plugin_whitelist(&namespace));
+    }
+}
+
+fn check_annotations(fields: &Fields<'_>, mistakes: &mut Mistakes) {
+    let Some(Some(keys)) = mistakes.unless(fields.list(ANNOTATIONS)) else { return };
+    let Place::Block(block) = fields.place else { return };
+    for (position, key) in keys.iter().enumerate() {
+        let place = Place::Element { block, list: ANNOTATIONS, position };
+        match key.string() {
+            Err(mismatch) => mistakes.add(Mistake::mismatch(&place, mismatch)),
+            Ok(key) => {
+                if let Err(problem) = TargetKind::Annotation.check(&key) {
+                    mistakes.add(Mistake::new(&place, &problem));
+                }
+            }
         }
     }
 }
 
-fn check_name(entry: &Object<'_>, place: Element, names: &mut BTreeSet<String>, mistakes: &mut Vec<Mistake>) {
-    let name = match entry.string(NAME) {
-        Ok(name) => name,
-        Err(mismatch) => return mistakes.push(Mistake::of(&place, mismatch)),
-    };
+fn check_name(entry: &NamespaceEntry<'_>, names: &mut BTreeSet<String>, mistakes: &mut Mistakes) {
+    let Some(name) = mistakes.unless(entry.name()) else { return };
     let problem = if name.is_empty() {
         "expected the name of a namespace, or the beginning of names and '*'".to_owned()
     } else if name.strip_suffix('*').unwrap_or(&name).contains('*') {
@@ -117,13 +109,14 @@ fn check_name(entry: &Object<'_>, place: Element, names: &mut BTreeSet<String>, 
         names.insert(name.into_owned());
         return;
     };
-    mistakes.push(Mistake::new(&format_args!("{place}.{NAME}"), &problem));
+    mistakes.add(entry.fields.mistake(NAME, &problem));
 }
 
-fn check_selectors(entry: &Object<'_>, place: Element, on_node_affinity: OnNodeAffinity, mistakes: &mut Vec<Mistake>) {
-    let required = selector(entry, &place, REQUIRED, Dialect::Full, mistakes);
-    let default = selector(entry, &place, DEFAULT, Dialect::Full, mistakes);
-    let allowed = selector(entry, &place, ALLOWED, Dialect::Full, mistakes);
+fn check_selectors(entry: &NamespaceEntry<'_>, on_node_affinity: OnNodeAffinity, mistakes: &mut Mistakes) {
+    let fields = &entry.fields;
+    let required = consistent(fields, REQUIRED, entry.required(), mistakes);
+    let default = consistent(fields, DEFAULT, entry.default(), mistakes);
+    let allowed = consistent(fields, ALLOWED, placement_block::selector_of(Mode::Placement, fields, ALLOWED), mistakes);
     if let (Some(required), Some(default)) = (&required, &default)
         && let Some(found) = required.selector.contradiction(&default.selector)
     {
@@ -133,20 +126,20 @@ fn check_selectors(entry: &Object<'_>, place: Element, on_node_affinity: OnNodeA
             quote(found.other),
             quote(found.one)
         );
-        mistakes.push(Mistake::new(&default.source, &problem));
+        mistakes.add(fields.mistake(DEFAULT, &problem));
     }
-    let Some(allowed) = allowed.and_then(|allowed| Allowance::new(allowed.selector)) else { return };
-    for Demand { selector, source } in [required, default].into_iter().flatten() {
+    let Some(allowed) = allowed.and_then(|allowed| Whitelist::new(allowed.selector)) else { return };
+    for Demand { selector, origin } in [required, default].into_iter().flatten() {
         if let Some(forbidden) = forbidden(&allowed, &selector, on_node_affinity) {
-            let problem =
-                format!("{} is not allowed by {ALLOWED} {}", quote(&forbidden), quote(&allowed.selector().to_string()));
-            mistakes.push(Mistake::new(&source, &problem));
+            let whitelist = quote(&allowed.selector().to_string());
+            let problem = format!("{} is not allowed by {ALLOWED} {whitelist}", quote(&forbidden));
+            mistakes.add(Mistake::new(&origin, &problem));
         }
     }
 }
 
 /// The first thing that `selector` would add to Pods and `allowed` forbids.
-fn forbidden(allowed: &Allowance, selector: &NodeSelector, on_node_affinity: OnNodeAffinity) -> Option<String> {
+fn forbidden(allowed: &Whitelist, selector: &Selector, on_node_affinity: OnNodeAffinity) -> Option<String> {
     let mut requirements = selector.requirements().iter();
     let found = requirements.find(|requirement| match requirement.only_value() {
         Some(value) => !allowed.allows_value(requirement.key(), value),
@@ -155,17 +148,14 @@ fn forbidden(allowed: &Allowance, selector: &NodeSelector, on_node_affinity: OnN
     found.map(ToString::to_string)
 }
 
-/// The selector under `key` of `object`, if it is there, parses, and does not contradict itself.
-fn selector(
-    object: &Object<'_>,
-    path: &dyn fmt::Display,
-    key: &str,
-    dialect: Dialect,
-    mistakes: &mut Vec<Mistake>,
+/// What is demanded under `name`, if it is there, parses, and does not contradict itself.
+fn consistent(
+    fields: &Fields<'_>,
+    name: &'static str,
+    demand: Result<Option<Demand>, Mistake>,
+    mistakes: &mut Mistakes,
 ) -> Option<Demand> {
-    let text = object.get(key)?;
-    let demand =
-        placement::demand(dialect, text, format!("{path}.{key}")).map_err(|mistake| mistakes.push(mistake)).ok()?;
+    let demand = mistakes.unless(demand)??;
     if let Some(found) = demand.selector.contradiction(&demand.selector) {
         let problem = format!(
             "contradicts itself: {} can't be both {} and {}",
@@ -173,7 +163,7 @@ fn selector(
             quote(found.one),
             quote(found.other)
         );
-        mistakes.push(Mistake::new(&demand.source, &problem));
+        mistakes.add(fields.mistake(name, &problem));
         return None;
     }
     Some(demand)

@@ -1,10 +1,10 @@
 //! What the tests of the core share: a cluster made of JSON, and the recorded answers of Kubernetes.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use node_placement_policy::cluster::{Cluster, Kind};
+use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
+use node_placement_policy::field_masks::FieldMasks;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -28,14 +28,15 @@ impl TestCluster {
 }
 
 impl Cluster for TestCluster {
-    fn get(&self, kind: Kind, name: &str, _masks: &BTreeSet<String>) -> Result<String, String> {
-        match kind {
-            Kind::Namespace => Ok(self.namespace.to_string()),
-            Kind::Node => Err(format!("Cannot find v1/Node named '{name}' inside of namespace 'None'")),
-        }
+    fn namespace(&self, _name: &NamespaceName, _masks: &FieldMasks) -> Result<String, String> {
+        Ok(self.namespace.to_string())
     }
 
-    fn note(&self, _failure: &str) {}
+    fn node(&self, name: &NodeName, _masks: &FieldMasks) -> Result<String, String> {
+        Err(format!("Cannot find v1/Node named '{}' inside of namespace 'None'", name.as_str()))
+    }
+
+    fn log_failure(&self, _failure: &str) {}
 }
 
 /// The policy's answer, read back.

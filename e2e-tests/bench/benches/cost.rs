@@ -3,9 +3,12 @@
 use std::{hint::black_box, time::Duration};
 
 use anyhow::Result;
-use bench::{Case, Contender, Turns, cases, contender, measured};
+use bench::{Contender, Turns, contender, measured};
 use criterion::Criterion;
-use e2e_tests::{Metadata, Policy};
+use e2e_tests::{
+    Metadata, Policy,
+    cost::{Case, cases},
+};
 
 fn main() -> Result<()> {
     let contenders = Contender::all()?;
@@ -34,7 +37,7 @@ fn evaluate(criterion: &mut Criterion, contenders: &[Contender], case: &Case, tu
         if case.family.is_growth() && contender.name == contender::TWIN {
             continue;
         }
-        case.check(contender)?;
+        contender.check(case)?;
         let run = || drop(black_box(case.evaluate(black_box(&contender.policy))));
         group.bench_function(contender.name, |bencher| bencher.iter_custom(|runs| turns.sample(runs, run)));
         turns.keep(&name, contender.name)?;

@@ -3,13 +3,18 @@
 use std::{collections::BTreeSet, fmt};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::Lookup;
+use e2e_tests::{
+    Lookup,
+    cost::{
+        Case, Family, KB,
+        objects::{pod, request},
+    },
+};
 use serde_json::{Value, json};
 
 use crate::{
-    Case, Contender, Family, KB, Measured,
+    Contender, Measured,
     measured::{Row, as_f64},
-    objects::{pod, request},
 };
 
 pub struct Bound {
@@ -39,13 +44,15 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
     let row = |family, size| measured.row(family, size);
     let (small, usual, large) =
         (row(Family::Injected, 2 * KB)?, row(Family::Injected, 17 * KB)?, row(Family::Injected, 164 * KB)?);
+    let binding = row(Family::Bindings, 3)?;
     let (few, many) = (row(Family::Settings, 1)?, row(Family::Settings, 1_000)?);
     let faster = |row: &Row| row.time.under_twin().context("the typed twin takes part");
     let mut bounds = vec![
-        Bound::at_most("`policy.wasm`", 300.0, measured.size.policy / as_f64(KB), "KiB"),
+        Bound::at_most("`policy.wasm`", 352.0, measured.size.policy / as_f64(KB), "KiB"),
         Bound::at_most("Compiling the module", 4.0, measured.compile.over_floor(), "× floor"),
         Bound::at_most("Pod CREATE with injection, 2 KB", 1.4, small.time.over_floor(), "× floor"),
         Bound::at_least("– the same", 1.7, faster(small)?, "× faster than typed twin"),
+        Bound::at_most("– the same", 150.0, thousands(small), "thousand instructions"),
         Bound::at_most("Pod CREATE with injection, 17 KB", 2.3, usual.time.over_floor(), "× floor"),
         Bound::at_least("– the same", 2.5, faster(usual)?, "× faster than typed twin"),
         Bound::at_most(
@@ -54,7 +61,8 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
             per_byte(usual, large) / twin_per_byte(usual, large)?,
             "× typed twin",
         ),
-        Bound::at_most("Binding, three entries", 1.4, row(Family::Bindings, 3)?.time.over_floor(), "× floor"),
+        Bound::at_most("Binding, three entries", 1.4, binding.time.over_floor(), "× floor"),
+        Bound::at_most("– the same", 120.0, thousands(binding), "thousand instructions"),
         Bound::at_most(
             "One more byte of settings, up to 1,000 `namespaces`",
             1.0,
@@ -65,6 +73,10 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
     ];
     bounds.extend(host_calls(policy)?);
     Ok(bounds)
+}
+
+fn thousands(row: &Row) -> f64 {
+    row.instructions.policy / 1e3
 }
 
 fn per_byte(small: &Row, large: &Row) -> f64 {
@@ -96,8 +108,8 @@ fn memory(measured: &Measured) -> Result<Bound> {
 /// What the policy looks up with every setting switched on, by kind of request.
 fn host_calls(policy: &Contender) -> Result<Vec<Bound>> {
     let propagate = json!([{"nodeLabel": "topology.kubernetes.io/zone"}]);
-    let usual = json!({"podNodeSelector": {}, "nodeMetadata": {"propagate": propagate}});
-    let strict = json!({"podNodeSelector": {"onBindings": "Verify"}, "nodeMetadata": {"propagate": propagate}});
+    let usual = json!({"placement": {}, "nodeMetadata": {"propagate": propagate}});
+    let strict = json!({"placement": {"onBindings": "Verify"}, "nodeMetadata": {"propagate": propagate}});
     let create = pod(2 * KB);
     let mut named = create.clone();
     named["object"]["spec"]["nodeName"] = "node-a".into();

@@ -5,8 +5,9 @@
 //! the policy: TLS, parsing the review, serving the look-up, and making a patch of the changed object.
 
 use anyhow::{Context, Result};
+use e2e_tests::cost::{Family, KB};
 
-use crate::{Family, KB, Measured, measured::Row, report::duration};
+use crate::{Measured, measured::Row, report::duration};
 
 /// One kind of request to the policy-server that was measured.
 struct Served {

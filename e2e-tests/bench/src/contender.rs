@@ -1,7 +1,10 @@
 use std::{fs, path::PathBuf};
 
-use anyhow::Result;
-use e2e_tests::{Metadata, Policy, floor_module, policy_metadata, policy_module, typed_twin_module};
+use anyhow::{Context, Result};
+use e2e_tests::{
+    Call, InstructionCounter, Metadata, Policy, cost::Case, floor_module, policy_metadata, policy_module,
+    typed_twin_module,
+};
 
 /// One of the modules whose costs are compared.
 pub struct Contender {
@@ -28,5 +31,17 @@ impl Contender {
         let bytes = fs::read(module)?;
         let policy = Policy::from_bytes(&bytes, Metadata::load(&policy_metadata())?, None)?;
         Ok(Self { name, bytes, policy })
+    }
+
+    /// One evaluation. Fails if this contender does not do what the case asks of it; the floor never changes anything.
+    pub fn check(&self, case: &Case) -> Result<Call> {
+        let call = case.evaluate(&self.policy);
+        case.check(&call, case.mutates && self.name != FLOOR).context(self.name)?;
+        Ok(call)
+    }
+
+    /// The same module, compiled so that its instructions are counted.
+    pub fn counter(&self) -> Result<InstructionCounter> {
+        InstructionCounter::from_bytes(&self.bytes, Metadata::load(&policy_metadata())?)
     }
 }

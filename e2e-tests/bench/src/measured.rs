@@ -6,10 +6,13 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use e2e_tests::Lookup;
+use e2e_tests::{
+    InstructionCounter, Lookup,
+    cost::{Case, Family, cases},
+};
 
 use crate::{
-    Case, Contender, Family, cases,
+    Contender,
     contender::{FLOOR, POLICY, TWIN},
     memory, turns,
 };
@@ -26,12 +29,13 @@ pub struct Measured {
 pub struct Row {
     pub case: Case,
     pub time: Costs,
+    pub instructions: Costs,
     pub memory: Costs,
     /// What the policy looked up.
     pub lookups: Vec<Lookup>,
 }
 
-/// One figure of each contender: nanoseconds or bytes. The typed twin's is not there where it does not take part.
+/// One figure of each contender: nanoseconds, instructions or bytes. The typed twin's is not there where it does not take part.
 #[derive(Clone, Copy)]
 pub struct Costs {
     pub floor: f64,
@@ -53,18 +57,20 @@ impl Measured {
     /// Reads the times, and measures the memory.
     pub fn collect(contenders: &[Contender; 3]) -> Result<Self> {
         let [floor, policy, twin] = contenders;
+        let counters = [floor.counter()?, policy.counter()?, twin.counter()?];
         let rows = cases::all().into_iter().map(|case| {
             let name = case.to_string();
             let needed = |contender: &Contender| memory::needed(contender, &case).map(as_f64).context(name.clone());
             let compared = !case.family.is_growth();
             Ok(Row {
                 time: times(&name, compared)?,
+                instructions: instructions(&counters, &case, compared),
                 memory: Costs {
                     floor: needed(floor)?,
                     policy: needed(policy)?,
                     twin: compared.then(|| needed(twin)).transpose()?,
                 },
-                lookups: case.check(policy)?.lookups,
+                lookups: policy.check(&case)?.lookups,
                 case,
             })
         });
@@ -103,6 +109,12 @@ fn times(case: &str, compared: bool) -> Result<Costs> {
         policy: turns::kept(case, POLICY)?,
         twin: compared.then(|| turns::kept(case, TWIN)).transpose()?,
     })
+}
+
+fn instructions(counters: &[InstructionCounter; 3], case: &Case, compared: bool) -> Costs {
+    let [floor, policy, twin] = counters;
+    let count = |counter: &InstructionCounter| case.count(counter).1 as f64;
+    Costs { floor: count(floor), policy: count(policy), twin: compared.then(|| count(twin)) }
 }
 
 pub fn as_f64(count: usize) -> f64 {

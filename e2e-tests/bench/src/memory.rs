@@ -1,11 +1,12 @@
 //! How much linear memory an evaluation needs.
 
 use anyhow::{Context, Result};
+use e2e_tests::cost::{Case, KB};
 use gag::Gag;
 
-use crate::{Case, Contender};
+use crate::Contender;
 
-const PAGE: usize = 64 * crate::KB;
+const PAGE: usize = 64 * KB;
 /// More than any contender asks for.
 const PAGES: usize = 4096;
 

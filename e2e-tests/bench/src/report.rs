@@ -4,10 +4,11 @@ use std::{fs, thread};
 
 use anyhow::{Context, Result};
 
+use e2e_tests::cost::{Family, KB, kilobytes};
+
 use crate::{
-    Family, KB, Measured,
+    Measured,
     bounds::Bound,
-    case::kilobytes,
     cluster,
     measured::{Costs, Row, as_f64, root},
     plot::{self, Line},
@@ -62,42 +63,50 @@ pub fn bounds_table(bounds: &[Bound]) -> String {
 
 fn cases_table(measured: &Measured) -> String {
     let mut rows = vec![
-        "| Case | Floor | Policy | Typed twin | Policy ÷ floor | Typed twin ÷ policy | Memory: floor, policy, typed twin |".to_owned(),
-        "|---|---|---|---|---|---|---|".to_owned(),
-        case_line("Size of the module", &measured.size, rounded, None),
-        case_line("Compiling the module", &measured.compile, duration, None),
+        "| Case | Floor | Policy | Typed twin | Policy ÷ floor | Typed twin ÷ policy \
+         | Instructions: floor, policy, typed twin | Memory: floor, policy, typed twin |"
+            .to_owned(),
+        "|---|---|---|---|---|---|---|---|".to_owned(),
+        format!("{} | | |", compared("Size of the module", &measured.size, rounded)),
+        format!("{} | | |", compared("Compiling the module", &measured.compile, duration)),
     ];
-    let compared = measured.rows.iter().filter(|row| !row.case.family.is_growth());
-    rows.extend(compared.map(|row| case_line(&row.case.to_string(), &row.time, duration, Some(&row.memory))));
+    rows.extend(measured.rows.iter().filter(|row| !row.case.family.is_growth()).map(case_line));
     rows.join("\n")
 }
 
-fn case_line(name: &str, costs: &Costs, unit: fn(f64) -> String, memory: Option<&Costs>) -> String {
-    let list = |costs: &Costs, unit: fn(f64) -> String, separator: &str| {
-        let all = [Some(costs.floor), Some(costs.policy), costs.twin];
-        all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(separator)
-    };
+fn case_line(row: &Row) -> String {
+    let time = compared(&row.case.to_string(), &row.time, duration);
+    format!("{time} | {} | {} |", list(&row.instructions, thousands, ", "), list(&row.memory, rounded, ", "))
+}
+
+fn compared(name: &str, costs: &Costs, unit: fn(f64) -> String) -> String {
     let under_twin = costs.under_twin().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
-    let memory = memory.map_or_else(String::new, |memory| list(memory, rounded, ", "));
-    format!("| {name} | {} | {:.2} | {under_twin} | {memory} |", list(costs, unit, " | "), costs.over_floor())
+    format!("| {name} | {} | {:.2} | {under_twin}", list(costs, unit, " | "), costs.over_floor())
+}
+
+fn list(costs: &Costs, unit: fn(f64) -> String, separator: &str) -> String {
+    let all = [Some(costs.floor), Some(costs.policy), costs.twin];
+    all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(separator)
 }
 
 fn growth_table(measured: &Measured) -> String {
     let growth: Vec<&Row> = measured.rows.iter().filter(|row| row.case.family.is_growth()).collect();
     let mut rows = vec![
-        "| What | Bytes read | Policy | Policy ÷ floor | Against half of it: time, bytes | Memory |".to_owned(),
+        "| What | Bytes read | Policy | Policy ÷ floor | Against half of it: time, instructions, bytes | Memory |"
+            .to_owned(),
         "|---|---|---|---|---|---|".to_owned(),
     ];
     for pair in growth.chunks_exact(2) {
         let [half, whole] = pair else { continue };
         let read = |row: &Row| as_f64(row.case.bytes_read(&row.lookups));
         rows.push(format!(
-            "| {} | {} | {} | {:.2} | × {:.2}, × {:.2} | {} |",
+            "| {} | {} | {} | {:.2} | × {:.2}, × {:.2}, × {:.2} | {} |",
             whole.case,
             rounded(read(whole)),
             duration(whole.time.policy),
             whole.time.over_floor(),
             whole.time.policy / half.time.policy,
+            whole.instructions.policy / half.instructions.policy,
             read(whole) / read(half),
             rounded(whole.memory.policy),
         ));
@@ -126,6 +135,11 @@ pub fn duration(nanoseconds: f64) -> String {
         ..1e8 => format!("{:.1} ms", nanoseconds / 1e6),
         _ => format!("{:.0} ms", nanoseconds / 1e6),
     }
+}
+
+/// 4,736 as 5 k: the exact figures are `instructions.tsv`'s.
+pub fn thousands(count: f64) -> String {
+    format!("{:.0} k", count / 1e3)
 }
 
 fn rounded(bytes: f64) -> String {

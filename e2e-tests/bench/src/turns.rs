@@ -7,8 +7,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use e2e_tests::cost::Case;
 
-use crate::{Case, Contender, contender::FLOOR, measured::folder};
+use crate::{Contender, contender::FLOOR, measured::folder};
 
 /// So many evaluations in a row, so that caches are as warm as in a server that has nothing else to do.
 const TURN: u64 = 10;

@@ -1,8 +1,8 @@
 //! Whether the scheduler would bring a Pod to its node again, by the policy's own matcher of nodes.
 
 use node_placement_policy::{
-    json::{Json, StringMap},
-    placement::pod_spec::PodSpec,
+    json::{Object, Outline},
+    placement::node_selection::NodeSelection,
 };
 use serde_json::Value;
 
@@ -28,13 +28,11 @@ pub fn misfit(created: &Value, evaluation: &Evaluation, node: &Value) -> Option<
 
 /// What is no Pod fits nowhere.
 fn fits(pod: &Value, node: &Value) -> bool {
-    let (spec, metadata) = (pod["spec"].to_string(), node["metadata"].to_string());
-    let read = || {
-        let spec = Json::parse(&spec)?.object()?;
-        let labels: StringMap<'_> = Json::parse(&metadata)?.object()?.string_map("labels")?;
-        Ok::<_, node_placement_policy::json::Mismatch>(
-            PodSpec::read(&spec)?.matches(text(&node["metadata"]["name"]), &labels),
-        )
+    let object = |value: &Value| Object::parse(value.to_string(), &Outline::FLAT).ok();
+    let matches = || {
+        let (spec, metadata) = (object(&pod["spec"])?, object(&node["metadata"])?);
+        let selection = NodeSelection::read(&spec).ok()?;
+        Some(selection.matches(text(&node["metadata"]["name"]), &metadata.string_map("labels").ok()?))
     };
-    read().unwrap_or_default()
+    matches().unwrap_or_default()
 }

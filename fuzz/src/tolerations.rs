@@ -1,0 +1,188 @@
+//! Tolerations: covering and overlapping mean what they say of the taints that are tolerated, merging is upstream's,
+//! and what is written reads the same.
+
+use arbitrary::{Result, Unstructured};
+use node_placement_policy::json::{Object, Outline, StringMap, Value};
+use node_placement_policy::toleration::{
+    DEFAULTS_ANNOTATION, Effect, Operation, Operator, PluginConfig, PodTolerations, Refusal, Taint, Toleration,
+    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, tolerations, untolerated,
+};
+
+use super::pick;
+
+const KEYS: [&str; 4] = ["", "a", "b", "node.kubernetes.io/memory-pressure"];
+const VALUES: [&str; 3] = ["", "x", "y"];
+const OPERATORS: [&str; 5] = ["", "Equal", "Exists", "Exists", "Lt"];
+const EFFECTS: [&str; 5] = ["", "NoSchedule", "PreferNoSchedule", "NoExecute", "Other"];
+const SECONDS: [Option<i64>; 5] = [None, None, Some(-1), Some(0), Some(300)];
+
+pub fn check(input: &[u8]) {
+    any_annotation_is_judged(input);
+    let mut input = Unstructured::new(input);
+    let input = &mut input;
+    let (Ok(one), Ok(other)) = (toleration(input), toleration(input)) else { return };
+    covers_what_covers_its_taints(&one, &other);
+    overlaps_on_a_taint(&one, &other);
+    let (Ok(own), Ok(wanted)) = (list(input), list(input)) else { return };
+    is_merged_as_upstream(&own, &wanted);
+    lacks_nothing_that_is_missing(&own, &wanted);
+    is_written_as_it_reads(&own);
+    names_a_taint_that_is_not_tolerated(&own);
+    let Ok(whitelist) = list(input) else { return };
+    is_admitted_if_all_is_allowed(own, &wanted, whitelist);
+}
+
+fn toleration(input: &mut Unstructured<'_>) -> Result<Toleration> {
+    Ok(Toleration {
+        key: (*pick(input, &KEYS)).to_owned(),
+        operator: Operator::from(*pick(input, &OPERATORS)),
+        value: (*pick(input, &VALUES)).to_owned(),
+        effect: Effect::from(*pick(input, &EFFECTS)),
+        seconds: *pick(input, &SECONDS),
+    })
+}
+
+fn list(input: &mut Unstructured<'_>) -> Result<Vec<Toleration>> {
+    let count = input.int_in_range(0..=8)?;
+    (0..count).map(|_| toleration(input)).collect()
+}
+
+/// Every taint that tolerations of these words can tell apart. The last key and value are none of theirs.
+fn every_taint() -> impl Iterator<Item = Taint> {
+    let keys = KEYS.into_iter().chain(["c"]);
+    keys.flat_map(|key| {
+        let values = VALUES.into_iter().chain(["z"]);
+        values.flat_map(move |value| EFFECTS.into_iter().map(move |effect| taint(key, value, effect)))
+    })
+}
+
+fn taint(key: &str, value: &str, effect: &str) -> Taint {
+    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.into() }
+}
+
+/// For how many seconds `toleration` tolerates `taint`, if not for ever. The API server takes seconds only with the
+/// effect `NoExecute`, and elsewhere they are of no account when tolerations are compared.
+fn lasts(toleration: &Toleration, taint: &Taint) -> i64 {
+    let counts = taint.effect == Effect::NoExecute && toleration.effect == Effect::NoExecute;
+    toleration.seconds.filter(|_| counts).unwrap_or(i64::MAX)
+}
+
+fn covers_what_covers_its_taints(one: &Toleration, other: &Toleration) {
+    assert!(one.covers(one) && one.is_superset_of(one), "{one:?} covers itself");
+    assert!(
+        !one.is_superset_of(other) || one.covers(other),
+        "{one:?} is a superset of {other:?}, and does not cover it"
+    );
+    if one.operator != Operator::Omitted && other.operator != Operator::Omitted {
+        assert_eq!(one.covers(other), one.is_superset_of(other), "{one:?} and {other:?} have operators");
+    }
+    if one.same_as(other) {
+        assert!(one.covers(other) && other.covers(one), "{one:?} and {other:?} are the same");
+    }
+    if !one.covers(other) {
+        return;
+    }
+    for taint in every_taint().filter(|taint| other.tolerates(taint)) {
+        assert!(one.tolerates(&taint), "{one:?} covers {other:?}, and yet does not tolerate {taint:?}");
+        assert!(one.overlaps(other), "{one:?} covers {other:?}, and yet {taint:?} is not common to both");
+        assert!(lasts(one, &taint) >= lasts(other, &taint), "{one:?} covers {other:?}, and ends earlier");
+    }
+}
+
+fn overlaps_on_a_taint(one: &Toleration, other: &Toleration) {
+    let broad = |toleration: &Toleration| match toleration.operator {
+        Operator::Other(_) => Toleration { operator: Operator::Exists, ..toleration.clone() },
+        _ => toleration.clone(),
+    };
+    let (broad_one, broad_other) = (broad(one), broad(other));
+    let common = every_taint().find(|taint| broad_one.tolerates(taint) && broad_other.tolerates(taint));
+    assert_eq!(one.overlaps(other), common.is_some(), "{one:?} and {other:?} have {common:?}");
+    assert_eq!(one.overlaps(other), other.overlaps(one), "{one:?} and {other:?}, the other way round");
+}
+
+/// `MergeTolerations`, as it is written upstream: each is compared with each.
+fn merged_one_by_one(all: &[Toleration]) -> Vec<Toleration> {
+    let mut merged: Vec<Toleration> = Vec::new();
+    for (position, toleration) in all.iter().enumerate() {
+        let covers = |other: &Toleration| other.is_superset_of(toleration);
+        let is_covered_later = all[position + 1..].iter().any(|other| other != toleration && covers(other));
+        if !merged.iter().any(covers) && !is_covered_later {
+            merged.push(toleration.clone());
+        }
+    }
+    merged
+}
+
+fn is_merged_as_upstream(own: &[Toleration], wanted: &[Toleration]) {
+    let merged = merge(own, wanted.to_vec());
+    let result: Vec<Toleration> = merged.all(own).cloned().collect();
+    assert_eq!(result, merged_one_by_one(&[own, wanted].concat()), "{own:?} and {wanted:?}");
+    assert_eq!(merged.changes_nothing(own), result == own, "{own:?} and {wanted:?}");
+}
+
+fn lacks_nothing_that_is_missing(own: &[Toleration], wanted: &[Toleration]) {
+    let added = missing(own, wanted.to_vec());
+    let result = [own, added.as_slice()].concat();
+    for toleration in wanted {
+        assert!(result.iter().any(|there| there.covers(toleration)), "{own:?} lacks {toleration:?} of {wanted:?}");
+    }
+    assert_eq!(missing(&result, wanted.to_vec()), [], "{own:?} still lacks some of {wanted:?}");
+}
+
+fn is_written_as_it_reads(own: &[Toleration]) {
+    let text = annotation(own);
+    assert_eq!(from_annotation(&text).ok().as_deref(), Some(own), "{text}");
+    let value = Value::parse(text.as_str(), &Outline::Whole).expect("it is JSON");
+    assert_eq!(tolerations(&value).as_deref(), Ok(own), "{text}");
+}
+
+fn annotation(own: &[Toleration]) -> String {
+    let entries: Vec<String> = own.iter().map(|toleration| Object::from(toleration).to_string()).collect();
+    format!("[{}]", entries.join(","))
+}
+
+fn names_a_taint_that_is_not_tolerated(own: &[Toleration]) {
+    let taints: Vec<Taint> = every_taint().collect();
+    let keeps_away = |taint: &Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
+    let is_tolerated = |taint: &Taint| own.iter().any(|toleration| toleration.tolerates(taint));
+    let first = taints.iter().find(|taint| keeps_away(taint) && !is_tolerated(taint));
+    assert_eq!(untolerated(own, &taints), first, "{own:?}");
+}
+
+fn is_admitted_if_all_is_allowed(own: Vec<Toleration>, defaults: &[Toleration], whitelist: Vec<Toleration>) {
+    let mut annotations = StringMap::new();
+    annotations.insert(DEFAULTS_ANNOTATION, &annotation(defaults));
+    let config = PluginConfig { default: Vec::new(), whitelist };
+    let pod = PodTolerations { operation: Operation::Create, own, is_best_effort: true };
+    let expected =
+        if defaults.is_empty() { pod.own.clone() } else { merged_one_by_one(&[pod.own.as_slice(), defaults].concat()) };
+    let forbidden = expected.iter().find(|toleration| !is_allowed(toleration, &config.whitelist));
+    match admit(&pod, &annotations, &config) {
+        Ok(merged) => {
+            assert_eq!(forbidden, None, "{pod:?} is admitted");
+            assert!(merged.all(&pod.own).eq(&expected), "{pod:?} with {defaults:?}");
+        }
+        Err(Refusal::Conflict { toleration, .. }) => assert_eq!(Some(&toleration), forbidden, "{pod:?}"),
+        Err(error @ Refusal::Malformed { .. }) => panic!("{error}"),
+    }
+}
+
+/// Any bytes that are text can be an annotation: what reads is written as it reads, the rest has its reason.
+fn any_annotation_is_judged(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    match from_annotation(text) {
+        Ok(read) => {
+            is_written_as_it_reads(&read);
+            let invalid = read.iter().flat_map(Toleration::check);
+            invalid.for_each(|mistake| assert!(!mistake.to_string().contains('\n'), "{mistake}"));
+        }
+        Err(error) => {
+            let mut annotations = StringMap::new();
+            annotations.insert(WHITELIST_ANNOTATION, text);
+            let own = vec![Toleration::default()];
+            let pod = PodTolerations { operation: Operation::Update, own, is_best_effort: true };
+            let refused = admit(&pod, &annotations, &PluginConfig::default());
+            assert!(matches!(refused, Err(Refusal::Malformed { .. })), "{error}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! One pass over a text: whether it is JSON, and where the values begin and end that an [`Outline`] names.
+//!
+//! `serde_json` says where keys end, and every value that stays whole. Between them stands what is left of JSON:
+//! brackets, commas and colons.
+
+use std::rc::Rc;
+
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+
+use crate::list::{ByKey, List};
+use crate::member::{Key, Member};
+use crate::mismatch::SyntaxError;
+use crate::object::Object;
+use crate::outline::Outline;
+use crate::parts::Parts;
+use crate::text::Text;
+use crate::value::Value;
+
+/// The one value that `text` is, with what `outline` names taken apart.
+pub fn parse(text: &Rc<str>, outline: &Outline) -> Result<Value, SyntaxError> {
+    let mut reader = Reader { text, at: 0 };
+    reader.skip_space();
+    if let Some(value) = reader.value(outline)
+        && reader.is_at_end()
+    {
+        return Ok(value);
+    }
+    // What is wrong, serde_json can tell better. It has the last word.
+    serde_json::from_str::<IgnoredAny>(text)?;
+    Ok(Value::from_text(text.trim().into()))
+}
+
+/// The members or elements of `text`, which is JSON; none, if it is neither an object nor a list.
+pub fn take_apart(text: &Text) -> Option<Parts> {
+    let mut reader = Reader { text: text.whole(), at: text.start() };
+    match reader.byte() {
+        Some(b'{') => reader.object(&[]).map(Parts::Object),
+        Some(b'[') => reader.list(&Outline::FLAT).map(Parts::List),
+        _ => None,
+    }
+}
+
+/// A text, and how far it was read. What returns nothing has come upon something that is not JSON.
+struct Reader<'t> {
+    text: &'t Rc<str>,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The value that begins here, with what `outline` names taken apart.
+    fn value(&mut self, outline: &Outline) -> Option<Value> {
+        match (outline, self.byte()) {
+            (Outline::Object(named), Some(b'{')) => self.object(named).map(Value::from),
+            (Outline::List(each), Some(b'[')) => self.list(each).map(Value::from),
+            (Outline::ListBy(key), Some(b'[')) => self.list_by(key).map(Value::from),
+            _ => self.whole_value().map(Value::from_text),
+        }
+    }
+
+    /// The object that begins here, with those of its members taken apart that are `named`.
+    fn object(&mut self, named: &[(&str, Outline)]) -> Option<Object> {
+        let start = self.at;
+        let mut members = Vec::new();
+        self.pass(b'{')?;
+        while self.has_more(b'}', members.is_empty())? {
+            let key = self.key()?;
+            let value = self.value(outline_of(&key, named))?;
+            members.push(Member { key, value });
+        }
+        Some(Object { came_as: Some(self.since(start)), members })
+    }
+
+    /// The list that begins here, with each of its elements taken apart.
+    fn list(&mut self, each: &Outline) -> Option<List> {
+        let start = self.at;
+        let mut elements = Vec::new();
+        self.pass(b'[')?;
+        while self.has_more(b']', elements.is_empty())? {
+            elements.push(self.value(each)?);
+        }
+        Some(List::read(self.since(start), elements))
+    }
+
+    /// The list that begins here, and the strings that its elements have under `key`.
+    fn list_by(&mut self, key: &'static str) -> Option<List> {
+        let start = self.at;
+        let mut elements = Vec::new();
+        let mut found = Vec::new();
+        self.pass(b'[')?;
+        while self.has_more(b']', elements.is_empty())? {
+            let start = self.at;
+            self.note_string(key, &mut found)?;
+            elements.push(Value::from_text(self.since(start)));
+        }
+        Some(List::read_by(self.since(start), elements, ByKey { key, found }))
+    }
+
+    /// Adds to `strings` what the value that begins here has under `name`, if it is an object and that is a string.
+    fn note_string(&mut self, name: &str, strings: &mut Vec<Option<Text>>) -> Option<()> {
+        if self.byte() != Some(b'{') {
+            self.whole_value()?;
+            strings.push(None);
+            return Some(());
+        }
+        let mut found = None;
+        let mut is_first = true;
+        self.pass(b'{')?;
+        while self.has_more(b'}', is_first)? {
+            is_first = false;
+            let key = self.key()?;
+            let text = self.whole_value()?;
+            if key.is(name) {
+                found = Some(text).filter(|text| text.starts_with('"'));
+            }
+        }
+        strings.push(found);
+        Some(())
+    }
+
+    /// Whether another member or element follows, which then begins here. If not, the bracket `close` was read.
+    fn has_more(&mut self, close: u8, is_first: bool) -> Option<bool> {
+        self.skip_space();
+        if self.byte() == Some(close) {
+            self.at += 1;
+            return Some(false);
+        }
+        if !is_first {
+            self.pass(b',')?;
+        }
+        Some(true)
+    }
+
+    /// The key that begins here; and reads up to its value.
+    fn key(&mut self) -> Option<Key> {
+        let start = self.at;
+        self.read(b'"')?;
+        let inner = self.text.as_bytes().get(self.at..)?;
+        let end = inner.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))?;
+        let key = if inner.get(end) == Some(&b'"') {
+            self.at += end + 1;
+            Key::plain(self.since(start))
+        } else {
+            self.at = start;
+            Key::escaped(self.whole_value()?)
+        };
+        self.skip_space();
+        self.pass(b':')?;
+        Some(key)
+    }
+
+    /// The value that begins here, whatever it is.
+    fn whole_value(&mut self) -> Option<Text> {
+        let start = self.at;
+        let rest = self.text.get(start..)?;
+        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        self.at += values.byte_offset();
+        Some(self.since(start))
+    }
+
+    /// Reads `byte`, which must stand here, and the white space after it.
+    fn pass(&mut self, byte: u8) -> Option<()> {
+        self.read(byte)?;
+        self.skip_space();
+        Some(())
+    }
+
+    /// Reads `byte`, which must stand here.
+    fn read(&mut self, byte: u8) -> Option<()> {
+        if self.byte() != Some(byte) {
+            return None;
+        }
+        self.at += 1;
+        Some(())
+    }
+
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    fn is_at_end(&mut self) -> bool {
+        self.skip_space();
+        self.byte().is_none()
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn since(&self, start: usize) -> Text {
+        Text::part(self.text, start, self.at)
+    }
+}
+
+fn outline_of<'o>(key: &Key, named: &'o [(&str, Outline)]) -> &'o Outline {
+    for (name, outline) in named {
+        if key.is(name) {
+            return outline;
+        }
+    }
+    &Outline::Whole
+}

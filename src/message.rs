@@ -1,0 +1,86 @@
+//! Words for people: what stands in messages and warnings.
+
+use json::encode;
+
+/// The longest piece of somebody else's text that a message repeats, in characters.
+const LONGEST_QUOTE: usize = 100;
+
+/// The longest warning, in characters: what `kubectl` and the API server show without cutting it themselves.
+const LONGEST_WARNING: usize = 120;
+
+/// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
+const LONGEST_REJECTION: usize = 1024;
+
+/// `text`, cut with `…` so that it has at most `limit` characters.
+fn cut(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    let kept = text.chars().take(limit - 1);
+    kept.chain(std::iter::once('…')).collect()
+}
+
+/// Somebody else's text as it may stand in a message: at most 100 characters of it.
+pub fn shorten(text: &str) -> String {
+    cut(text, LONGEST_QUOTE)
+}
+
+/// `text` in double quotes, escaped and cut, fit for one line of a message.
+pub fn quote(text: &str) -> String {
+    encode(&shorten(text))
+}
+
+/// `key=value` in double quotes, escaped and cut.
+pub fn quote_pair(key: &str, value: &str) -> String {
+    quote(&format!("{key}={value}"))
+}
+
+/// `text` as a single line of at most 120 characters.
+pub fn warning(text: &str) -> String {
+    cut(&one_line(text), LONGEST_WARNING)
+}
+
+/// `text` as a rejection shows it: at most 1,024 characters.
+pub fn rejection(text: &str) -> String {
+    cut(text, LONGEST_REJECTION)
+}
+
+/// Whether `text` has `words` in it. (The standard library's search is made for long texts, and is long itself.)
+pub fn mentions(text: &str, words: &str) -> bool {
+    text.as_bytes().windows(words.len()).any(|part| part == words.as_bytes())
+}
+
+/// The first line of `text`: host errors can carry a stack trace, which is not for people.
+pub fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given")
+}
+
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_one_short_line() {
+        let long = warning(&"ä\n".repeat(200));
+        assert_eq!(long.chars().count(), 120);
+        assert!(long.ends_with('…') && !long.contains('\n'));
+        assert_eq!(warning("as it is"), "as it is");
+    }
+
+    #[test]
+    fn a_quote_is_escaped_and_cut() {
+        assert_eq!(quote("a\"b\n"), r#""a\"b\n""#);
+        assert_eq!(quote(&"x".repeat(200)).chars().count(), 102);
+        assert_eq!(quote(&"x".repeat(100)).chars().count(), 102);
+    }
+
+    #[test]
+    fn only_the_first_line_counts() {
+        assert_eq!(first_line("\n  broken\nstack\ntrace"), "broken");
+        assert_eq!(first_line(" \n"), "no reason given");
+    }
+}

@@ -1,0 +1,103 @@
+//! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what others
+//! write to them is undone.
+
+use json::{Mismatch, Object, Within};
+
+use super::NodeMetadata;
+use super::managed_keys::KeysAndValues;
+use super::room::LARGEST;
+use super::values::NodeValues;
+use crate::decision::{Decision, Rejection};
+use crate::message::{quote, shorten};
+use crate::object_meta::Named;
+use crate::settings::TargetKind;
+
+/// Changes of labels and annotations that are still to be made.
+#[derive(Clone, Debug)]
+pub struct Changes {
+    /// As they were submitted.
+    pub submitted: KeysAndValues,
+    /// As they must be, where managed keys are protected.
+    protected: KeysAndValues,
+    /// As they will be stored.
+    pub stored: KeysAndValues,
+    /// The Node that all managed keys were read from anew.
+    healed_by: Option<String>,
+}
+
+impl Changes {
+    /// None yet, to those of `object`.
+    ///
+    /// # Errors
+    /// The metadata can't be read.
+    pub fn of(object: &Object) -> Result<Self, Mismatch> {
+        let submitted = KeysAndValues::read(object).within("object")?;
+        Ok(Self { protected: submitted.clone(), stored: submitted.clone(), submitted, healed_by: None })
+    }
+
+    /// Gives managed keys the values that they have in `old`.
+    pub fn undo(&mut self, settings: &NodeMetadata, old: &KeysAndValues) {
+        self.protected.reset_managed(settings, old);
+        self.stored = self.protected.clone();
+    }
+
+    /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
+    pub fn heal(&mut self, settings: &NodeMetadata, values: &NodeValues, node: &str) {
+        self.stored.set_managed(settings, values);
+        self.protected = self.stored.clone();
+        self.healed_by = Some(node.to_owned());
+    }
+
+    /// Puts the changes into `object`, and tells the requester what was undone.
+    ///
+    /// # Errors
+    /// The metadata can't be read.
+    pub fn carry_out(mut self, object: &mut Object, decision: &mut Decision) -> Result<(), Mismatch> {
+        self.warn_of_what_is_undone(decision);
+        let too_much = self.stored.make_fit(&self.submitted);
+        if !too_much.is_empty() {
+            let keys = too_much.iter().map(|key| shorten(key)).collect::<Vec<_>>().join(", ");
+            let limit = LARGEST / 1024;
+            decision.warn(&format!(
+                "the Pod's annotations would have more than {limit} KiB, so these are not written: {keys}"
+            ));
+        }
+        self.stored.write(object, &self.submitted).within("object")
+    }
+
+    /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
+    /// Pod without, and create the next, for ever.
+    ///
+    /// # Errors
+    /// Such a label, unless it says what the policy says.
+    pub fn reject_label_of_owned(&self, pod: &Named) -> Result<(), Rejection> {
+        let Some(key) = self.undone(TargetKind::Label).next() else { return Ok(()) };
+        Err(Rejection::forbidden(format!(
+            "{pod} brings the label {}, which only the policy writes (nodeMetadata.protect is true), and its controller \
+             may select Pods by it; remove the label from the controller's Pod template",
+            shorten(key)
+        )))
+    }
+
+    fn warn_of_what_is_undone(&self, decision: &mut Decision) {
+        let mut keys: Vec<String> = Vec::new();
+        for kind in [TargetKind::Annotation, TargetKind::Label] {
+            keys.extend(self.undone(kind).map(shorten));
+        }
+        if keys.is_empty() {
+            return;
+        }
+        let what = match &self.healed_by {
+            Some(node) => format!("they say again what Node {} says", quote(node)),
+            None => "your change is undone".to_owned(),
+        };
+        decision.warn(&format!("only the policy writes these keys, {what}: {}", keys.join(", ")));
+    }
+
+    /// The managed keys that were submitted otherwise than they must be, and are not stored so. A key that the policy
+    /// would write the same is nobody's forgery: this may be its own result, seen again.
+    fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
+        let differing = self.protected.differing(&self.submitted, kind);
+        differing.filter(move |key| self.stored.of(kind).get(key) != self.submitted.of(kind).get(key))
+    }
+}

@@ -1,0 +1,123 @@
+//! Pods that are updated: what others did to managed keys is undone, and what a bound Pod lacks is filled in.
+
+use json::{Mismatch, Object, Within};
+
+use super::changes::Changes;
+use super::managed_keys::KeysAndValues;
+use super::{NodeMetadata, room, source, values};
+use crate::cluster::{self, Cluster, LookupError, Node, NodeName};
+use crate::decision::{Decision, Rejection};
+use crate::object_meta::{self, Named};
+use crate::request::{Request, Requester};
+
+/// Undoes what others did to managed keys of `object`, if they are protected, and fills in what a bound Pod lacks.
+///
+/// Which node the Pod is bound to, only the old object tells: the new one is not validated yet.
+///
+/// # Errors
+/// The request can't be read, or leaves no room for what a Binding brings.
+pub fn write(
+    settings: &NodeMetadata,
+    request: &Request,
+    object: &mut Object,
+    named: &Named,
+    cluster: &impl Cluster,
+    decision: &mut Decision,
+) -> Result<(), Rejection> {
+    let old_object = request.old_object()?;
+    let old = KeysAndValues::read(old_object).within("oldObject")?;
+    let node_name = node_name_of(old_object).within("oldObject")?;
+    let mut changes = Changes::of(object)?;
+    if node_name.is_empty() {
+        if room::may_lack(object)? && room::grew(settings, &changes.submitted, &old) {
+            room::check(settings, &changes.submitted, named)?;
+        }
+        if settings.protect {
+            changes.undo(settings, &old);
+        }
+    } else if settings.protect && changes.submitted.differs_in_managed(settings, &old) {
+        // A kubelet must not be held up, and what goes away is let go.
+        let is_looked_up = request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object)?;
+        let node = if is_looked_up { look_up(settings, &node_name, cluster, decision) } else { None };
+        heal(&mut changes, settings, &old, node, decision);
+    } else if changes.stored.lacks_certain(settings)
+        && can_be_filled_in(request, object)?
+        && let Some(node) = look_up(settings, &node_name, cluster, decision)
+    {
+        changes.stored.fill_in(&values::available_of(settings, node.as_ref(), decision));
+    }
+    changes.carry_out(object, decision)?;
+    Ok(())
+}
+
+/// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's update
+/// of the status fails where a webhook adds a label.
+///
+/// # Errors
+/// The request can't be read.
+pub fn write_status(
+    settings: &NodeMetadata,
+    request: &Request,
+    object: &mut Object,
+    decision: &mut Decision,
+) -> Result<(), Rejection> {
+    let mut changes = Changes::of(object)?;
+    changes.undo(settings, &KeysAndValues::read(request.old_object()?).within("oldObject")?);
+    changes.carry_out(object, decision)?;
+    Ok(())
+}
+
+/// Sets all managed keys to what the node says, so that a forged one does not stay for good; to what they were, if there
+/// is no node to ask, or it can't be read.
+fn heal(
+    changes: &mut Changes,
+    settings: &NodeMetadata,
+    old: &KeysAndValues,
+    node: Option<Result<Node, LookupError>>,
+    decision: &mut Decision,
+) {
+    match node {
+        Some(Ok(node)) => {
+            let values = values::available_of(settings, Ok(&node), decision);
+            changes.heal(settings, &values, node.name.as_str());
+        }
+        Some(Err(error)) => {
+            decision.warn(error.message());
+            changes.undo(settings, old);
+        }
+        None => changes.undo(settings, old),
+    }
+}
+
+/// The node of a bound Pod; nothing, if no Node can have its name.
+fn look_up(
+    settings: &NodeMetadata,
+    node_name: &str,
+    cluster: &impl Cluster,
+    decision: &mut Decision,
+) -> Option<Result<Node, LookupError>> {
+    let name = NodeName::new(node_name)?;
+    let node = cluster::look_up_node(cluster, name, &source::field_masks(settings));
+    if let Ok(node) = &node {
+        decision.record_node(node);
+    }
+    Some(node)
+}
+
+/// Whether there is use in telling a bound Pod about its node. A kubelet tells what runs, and must not be held up.
+fn can_be_filled_in(request: &Request, object: &Object) -> Result<bool, Mismatch> {
+    let phase = match object.object("status").within("object")? {
+        Some(status) => status.string("phase").within("object.status")?,
+        None => "".into(),
+    };
+    let runs = matches!(phase.as_ref(), "" | "Pending" | "Running");
+    Ok(runs && request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object).within("object")?)
+}
+
+/// The node of a Pod, or empty.
+fn node_name_of(pod: &Object) -> Result<String, Mismatch> {
+    match pod.object("spec")? {
+        Some(spec) => Ok(spec.string("nodeName").within("spec")?.into_owned()),
+        None => Ok(String::new()),
+    }
+}

@@ -1,0 +1,52 @@
+//! Room for annotations. The API server validates a Pod again at every update, but not when a Binding brings something:
+//! a Pod that grows too large by it can't be updated, finalized, or reported by its kubelet any more.
+
+use json::{Mismatch, Object, StringMap, Within};
+
+use super::NodeMetadata;
+use super::managed_keys::{KeysAndValues, is_managed};
+use super::values::MOST_WRITTEN;
+use crate::decision::Rejection;
+use crate::object_meta::Named;
+use crate::settings::TargetKind;
+
+/// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
+pub const LARGEST: usize = 256 * 1024;
+
+/// What annotations that others write may have, so that what a Binding brings still fits.
+const LARGEST_OF_OTHERS: usize = LARGEST - MOST_WRITTEN;
+
+/// Whether the annotations of `object` may be so large that they leave too little room. Their text tells most.
+pub fn may_lack(object: &Object) -> Result<bool, Mismatch> {
+    let Some(metadata) = object.object("metadata").within("object")? else { return Ok(false) };
+    Ok(metadata.get("annotations").is_some_and(|annotations| annotations.text_len() > LARGEST_OF_OTHERS))
+}
+
+/// Rejects a Pod whose annotations, managed keys not counted, leave too little room for what a Binding brings.
+///
+/// # Errors
+/// Their size.
+pub fn check(settings: &NodeMetadata, submitted: &KeysAndValues, named: &Named) -> Result<(), Rejection> {
+    let size = size_of_others(settings, submitted.annotations());
+    if size <= LARGEST_OF_OTHERS {
+        return Ok(());
+    }
+    Err(Rejection::forbidden(format!(
+        "{named} has {} KiB of annotations beside those that the policy writes, and at most {} KiB leave room for what its \
+         Binding brings: {} KiB of the {} KiB that the API server allows; make them smaller",
+        size.div_ceil(1024),
+        LARGEST_OF_OTHERS / 1024,
+        MOST_WRITTEN / 1024,
+        LARGEST / 1024
+    )))
+}
+
+/// Whether the `submitted` annotations are larger than those in `old`, managed keys not counted.
+pub fn grew(settings: &NodeMetadata, submitted: &KeysAndValues, old: &KeysAndValues) -> bool {
+    size_of_others(settings, submitted.annotations()) > size_of_others(settings, old.annotations())
+}
+
+fn size_of_others(settings: &NodeMetadata, annotations: &StringMap) -> usize {
+    let others = annotations.iter().filter(|(key, _)| !is_managed(settings, TargetKind::Annotation, key));
+    others.map(|(key, value)| key.len() + value.len()).sum()
+}

@@ -1,0 +1,153 @@
+//! What is to be written: the values of all entries, in order, within bounds.
+
+use std::collections::BTreeMap;
+
+use super::{NodeMetadata, source};
+use crate::cluster::{LookupError, Node};
+use crate::decision::{Decision, Rejection};
+use crate::message::{quote, shorten};
+use crate::selector::syntax;
+use crate::settings::{Fallback, OnLookupFailure, Propagate, Target, TargetKind};
+
+/// The most that is written, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding does not
+/// show what it holds already.
+pub const MOST_WRITTEN: usize = 16 * 1024;
+
+/// What a Node has for the managed keys.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeValues {
+    values: BTreeMap<(TargetKind, String), String>,
+    /// Of keys and values, in bytes.
+    size: usize,
+}
+
+/// What is to be written for a Pod that is created with a node, or bound to it.
+///
+/// # Errors
+/// The Node could not be read, unless that is ignored; or it lacks something required.
+pub fn required_of(
+    settings: &NodeMetadata,
+    node: Result<&Node, &LookupError>,
+    decision: &mut Decision,
+) -> Result<NodeValues, Rejection> {
+    if let Err(error) = node
+        && settings.on_lookup_failure == OnLookupFailure::Reject
+    {
+        return Err(Rejection::internal(error.message()));
+    }
+    let (values, lacking) = NodeValues::collect(settings, node, decision);
+    match lacking {
+        Some(lacking) => Err(lacking),
+        None => Ok(values),
+    }
+}
+
+/// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
+pub fn available_of(settings: &NodeMetadata, node: Result<&Node, &LookupError>, decision: &mut Decision) -> NodeValues {
+    if let Err(error) = node
+        && settings.on_lookup_failure == OnLookupFailure::Reject
+    {
+        // Defaults would stay for good.
+        decision.warn(error.message());
+        return NodeValues::default();
+    }
+    NodeValues::collect(settings, node, decision).0
+}
+
+impl NodeValues {
+    /// Keys and values.
+    pub fn iter(&self) -> impl Iterator<Item = (TargetKind, &str, &str)> {
+        self.values.iter().map(|((kind, key), value)| (*kind, key.as_str(), value.as_str()))
+    }
+
+    /// The values, and what is required and lacking. Without a Node, there are only defaults.
+    fn collect(
+        settings: &NodeMetadata,
+        node: Result<&Node, &LookupError>,
+        decision: &mut Decision,
+    ) -> (Self, Option<Rejection>) {
+        let mut values = Self::default();
+        let mut lacking = None;
+        if let Err(error) = node {
+            decision.warn(error.message());
+        }
+        for entry in &settings.propagate {
+            for target in &entry.targets {
+                let is_written = match node {
+                    Ok(node) => values.add_from(node, entry, target, decision),
+                    Err(_) => false,
+                };
+                if is_written {
+                    continue;
+                }
+                match (&entry.fallback, node) {
+                    (Fallback::Default(default), _) => values.add_default(target, default, decision),
+                    (Fallback::Required, Ok(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
+                    (Fallback::Required | Fallback::Skip, _) => {}
+                }
+            }
+        }
+        (values, lacking)
+    }
+
+    /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
+    fn add_from(&mut self, node: &Node, entry: &Propagate, target: &Target, decision: &mut Decision) -> bool {
+        let mut is_written = false;
+        for (rest, value) in source::values(&entry.source, node) {
+            let key = target.key.with_rest(&rest);
+            if let Some(problem) = unusable(target.kind, &key) {
+                let node = quote(node.name.as_str());
+                decision.warn(&format!("{} of Node {node} is not copied: {problem}", quote(&key)));
+            } else if target.kind == TargetKind::Annotation || syntax::label_value(&value).is_ok() {
+                is_written |= self.add(target.kind, key, &value, decision);
+            }
+        }
+        is_written
+    }
+
+    fn add_default(&mut self, target: &Target, default: &str, decision: &mut Decision) {
+        let key = target.key.with_rest("");
+        if let Some(problem) = unusable(target.kind, &key) {
+            decision.warn(&format!("{} is not written: {problem}", quote(&key)));
+        } else if target.kind == TargetKind::Annotation || syntax::label_value(default).is_ok() {
+            self.add(target.kind, key, default, decision);
+        }
+    }
+
+    /// Adds a value, unless there would be too much. Returns whether it was added.
+    fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision) -> bool {
+        let key = (kind, key);
+        let replaced = self.values.get(&key).map_or(0, |old| key.1.len() + old.len());
+        let size = self.size - replaced + key.1.len() + value.len();
+        if size > MOST_WRITTEN {
+            decision.warn(&format!(
+                "{} is not written: with its {} bytes it would be more than {MOST_WRITTEN} in all",
+                shorten(&key.1),
+                value.len()
+            ));
+            return false;
+        }
+        self.size = size;
+        self.values.insert(key, value.to_owned());
+        true
+    }
+}
+
+/// Why `key` can't be written; nothing, if it can. Nothing on a Binding is validated after the policy.
+fn unusable(kind: TargetKind, key: &str) -> Option<String> {
+    match kind.check(key) {
+        Err(problem) => Some(problem),
+        Ok(()) => kind.refuses(key).map(str::to_owned),
+    }
+}
+
+fn lacks(entry: &Propagate, target: &Target, node: &Node) -> Rejection {
+    Rejection::forbidden(format!(
+        "Node {} lacks a usable {}, which is required for the Pod's {} {}; add it to the Node, or give the entry of \
+         nodeMetadata.propagate a default",
+        quote(node.name.as_str()),
+        source::describe(&entry.source),
+        target.kind.name(),
+        target.key.with_rest("*"),
+    ))
+}

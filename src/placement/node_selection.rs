@@ -1,0 +1,52 @@
+//! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity.
+
+use json::{Mismatch, Object, StringMap, Within};
+
+use super::node_affinity::Term;
+
+/// The member of a PodSpec that holds the pairs.
+pub const NODE_SELECTOR: &str = "nodeSelector";
+
+/// Where in a PodSpec required node affinity stands.
+pub const REQUIRED_AFFINITY: [&str; 3] = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
+
+/// The member of required node affinity that holds its terms.
+pub const TERMS: &str = "nodeSelectorTerms";
+
+/// On which nodes a Pod may run, by its own account.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSelection {
+    /// `nodeSelector`
+    pub node_selector: StringMap,
+    /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity.
+    pub terms: Option<Vec<Term>>,
+}
+
+impl NodeSelection {
+    /// Reads that of `spec`, a PodSpec.
+    pub fn read(spec: &Object) -> Result<Self, Mismatch> {
+        let node_selector = spec.string_map(NODE_SELECTOR)?;
+        let terms = match spec.object_at(&REQUIRED_AFFINITY)? {
+            Some(required) => Some(read_terms(required).within(&REQUIRED_AFFINITY.join("."))?),
+            None => None,
+        };
+        Ok(Self { node_selector, terms })
+    }
+
+    /// Whether a node with this name and these labels is one that the Pod may run on.
+    ///
+    /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
+    pub fn matches(&self, node: &str, labels: &StringMap) -> bool {
+        self.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
+    }
+}
+
+fn read_terms(required: &Object) -> Result<Vec<Term>, Mismatch> {
+    let Some(list) = required.list(TERMS)? else { return Ok(Vec::new()) };
+    let mut terms = Vec::with_capacity(list.len());
+    for (position, term) in list.iter().enumerate() {
+        terms.push(Term::read(term).at(position).within(TERMS)?);
+    }
+    Ok(terms)
+}

@@ -1,0 +1,182 @@
+//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
+
+use json::{Mismatch, Object, Within};
+
+use super::demands::NamespaceDemands;
+use super::injection::Injected;
+use super::pods::Admitted;
+use super::{named_node, pods};
+use crate::cluster::Cluster;
+use crate::decision::{Decision, Rejection};
+use crate::message::shorten;
+use crate::object_meta::{self, Named};
+use crate::request::Request;
+use crate::settings::{OnDaemonSets, OnNodeName, OnWorkloads, Placement};
+use crate::workload::Workload;
+
+/// What is done about a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Treatment {
+    /// What its namespace demands is added; what breaks a rule is rejected. For DaemonSets: their controller plans one Pod
+    /// per node from the template, and a selector that only the Pods have leaves Pods that can never run.
+    Inject,
+    /// What breaks a rule is rejected; what lacks the namespace's selector is fine, for its Pods will get it.
+    Reject,
+    /// Rejected too if it lacks the namespace's selector.
+    RejectIncomplete,
+    /// What breaks a rule gets a warning.
+    Warn,
+    /// A warning too if it lacks the namespace's selector.
+    WarnIncomplete,
+}
+
+impl Treatment {
+    /// That of `workload`; nothing, where that is not looked at.
+    fn of(workload: Workload, settings: &Placement<'_>) -> Result<Option<Self>, Rejection> {
+        if workload == Workload::DaemonSet {
+            return Ok(match settings.on_daemon_sets()? {
+                OnDaemonSets::Inject => Some(Self::Inject),
+                OnDaemonSets::Reject => Some(Self::RejectIncomplete),
+                OnDaemonSets::Warn => Some(Self::WarnIncomplete),
+                OnDaemonSets::Ignore => None,
+            });
+        }
+        Ok(match settings.on_workloads()? {
+            OnWorkloads::Reject => Some(Self::Reject),
+            OnWorkloads::Warn => Some(Self::Warn),
+            OnWorkloads::Ignore => None,
+        })
+    }
+
+    const fn only_warns(self) -> bool {
+        matches!(self, Self::Warn | Self::WarnIncomplete)
+    }
+
+    const fn must_be_complete(self) -> bool {
+        matches!(self, Self::RejectIncomplete | Self::WarnIncomplete)
+    }
+}
+
+/// Judges a workload, and completes the template of a DaemonSet in `object`.
+///
+/// # Errors
+/// The first rule that its Pods would break.
+pub fn admit(
+    workload: Workload,
+    request: &Request,
+    object: &mut Object,
+    settings: &Placement<'_>,
+    cluster: &impl Cluster,
+) -> Result<Decision, Rejection> {
+    let mut decision = Decision::accept();
+    let Some(treatment) = Treatment::of(workload, settings)? else { return Ok(decision) };
+    // What goes away must be able to: its finalizers are updates too.
+    if object_meta::is_terminating(object).within("object")? || is_unchanged(workload, request, object)? {
+        return Ok(decision);
+    }
+    let Some(template) = object.object_at(workload.template()).within("object")? else { return Ok(decision) };
+    let template = Template {
+        workload,
+        settings,
+        namespace: &request.namespace,
+        named: Named::template_of(workload.kind(), object),
+        spec: template.object("spec").within(&path_of(workload))?.cloned().unwrap_or_default(),
+    };
+    if object_meta::has_controller(object).within("object")? {
+        template.warn_owner(cluster, &mut decision);
+        return Ok(decision);
+    }
+    match template.treat(treatment, object, cluster, &mut decision) {
+        Err(rejection) if treatment.only_warns() && !rejection.is_bad_request() => {
+            decision.warn(&rejection.message);
+            Ok(decision)
+        }
+        Err(rejection) => Err(rejection),
+        Ok(()) => Ok(decision),
+    }
+}
+
+/// A Pod template that is judged, and by what.
+struct Template<'t> {
+    workload: Workload,
+    settings: &'t Placement<'t>,
+    namespace: &'t str,
+    named: Named,
+    spec: Object,
+}
+
+impl Template<'_> {
+    fn treat(
+        mut self,
+        treatment: Treatment,
+        object: &mut Object,
+        cluster: &impl Cluster,
+        decision: &mut Decision,
+    ) -> Result<(), Rejection> {
+        let demands = NamespaceDemands::look_up(self.settings, self.namespace, cluster)?;
+        let Admitted { injected, .. } = self.admit(&demands)?;
+        if treatment.must_be_complete() {
+            self.reject_incomplete(&injected)?;
+        }
+        if treatment == Treatment::Inject && injected.first().is_some() {
+            injected.record(decision);
+            object.object_mut_at(self.workload.template()).within("object")?.set("spec", self.spec);
+        }
+        Ok(())
+    }
+
+    /// Judges the template as a Pod made from it would be, and adds to its spec what that would get.
+    fn admit<'d>(&mut self, demands: &'d NamespaceDemands<'_>) -> Result<Admitted<'d>, Rejection> {
+        let path = format!("{}.spec", path_of(self.workload));
+        let admitted = pods::admit(&mut self.spec, &path, demands, &self.named)?;
+        // No Node is looked up for a template: nodes may come and go before a Pod is made from it.
+        if self.settings.on_node_name()? == OnNodeName::Reject {
+            let node_name = self.spec.string("nodeName").within(&path)?;
+            named_node::must_be_verified(&node_name, demands, &self.named)?;
+        }
+        Ok(admitted)
+    }
+
+    fn reject_incomplete(&self, injected: &Injected<'_>) -> Result<(), Rejection> {
+        let Some(demanded) = injected.first() else { return Ok(()) };
+        Err(Rejection::forbidden(format!(
+            "{} lacks {}, which {} demands; add it, or Pods are planned for nodes where they can never run",
+            self.named,
+            shorten(&demanded.requirement.to_string()),
+            demanded.origin
+        )))
+    }
+
+    /// What another object controls is not judged: its Pods are, and so is its owner, which would undo every change for
+    /// ever. But the owner of a DaemonSet should know what its template lacks.
+    fn warn_owner(mut self, cluster: &impl Cluster, decision: &mut Decision) {
+        if self.workload != Workload::DaemonSet {
+            return;
+        }
+        let lacking = match NamespaceDemands::look_up(self.settings, self.namespace, cluster) {
+            Err(rejection) => Err(rejection),
+            Ok(demands) => match self.admit(&demands) {
+                Ok(admitted) => self.reject_incomplete(&admitted.injected),
+                // A broken rule is for its Pods to say.
+                Err(_) => Ok(()),
+            },
+        };
+        if let Err(rejection) = lacking {
+            decision.warn(&rejection.message);
+        }
+    }
+}
+
+fn path_of(workload: Workload) -> String {
+    format!("object.{}", workload.template().join("."))
+}
+
+/// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
+fn is_unchanged(workload: Workload, request: &Request, object: &Object) -> Result<bool, Mismatch> {
+    if !request.is_update() {
+        return Ok(false);
+    }
+    // Both come from the same serializer: what is equal is spelled the same.
+    let old = request.old_object()?.object_at(workload.template()).within("oldObject")?;
+    Ok(object.object_at(workload.template()).within("object")? == old)
+}

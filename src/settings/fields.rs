@@ -1,0 +1,177 @@
+//! Reads the fields of an object of the settings, and remembers which were asked for: the rest is unknown.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use json::{List, Mismatch, Object, Value};
+
+use super::Mistake;
+use super::mistake::Mistakes;
+use crate::message::quote;
+
+/// Where in the settings an object stands. Written out only for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The settings as a whole.
+    Settings,
+    /// A block: `placement`.
+    Block(&'static str),
+    /// An element of a list in a block: `placement.namespaces[1]`.
+    Element {
+        /// The block.
+        block: &'static str,
+        /// The list.
+        list: &'static str,
+        /// The position, counted from zero.
+        position: usize,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings => Ok(()),
+            Self::Block(block) => f.write_str(block),
+            Self::Element { block, list, position } => write!(f, "{block}.{list}[{position}]"),
+        }
+    }
+}
+
+impl Place {
+    /// The path of a field there.
+    pub fn field(self, name: &str) -> String {
+        match self {
+            Self::Settings => name.to_owned(),
+            Self::Block(_) | Self::Element { .. } => format!("{self}.{name}"),
+        }
+    }
+}
+
+/// The fields of one object of the settings.
+#[derive(Debug)]
+pub struct Fields<'s> {
+    object: &'s Object,
+    /// Where the object stands.
+    pub place: Place,
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'s> Fields<'s> {
+    /// The settings as a whole.
+    pub const fn whole(settings: &'s Object) -> Self {
+        Self::at(Place::Settings, settings)
+    }
+
+    /// Those of `object`, which stands at `place`.
+    pub const fn at(place: Place, object: &'s Object) -> Self {
+        Self { object, place, asked: RefCell::new(Vec::new()) }
+    }
+
+    /// Those of the block `name`, if it is there.
+    pub fn block(&self, name: &'static str) -> Result<Option<Self>, Mistake> {
+        match self.value(name).map(Value::object) {
+            None => Ok(None),
+            Some(Ok(object)) => Ok(Some(Self::at(Place::Block(name), object))),
+            Some(Err(mismatch)) => Err(Mistake::mismatch(&name, mismatch)),
+        }
+    }
+
+    /// The value of `name`, if it is there.
+    pub fn value(&self, name: &'static str) -> Option<&'s Value> {
+        self.asked.borrow_mut().push(name);
+        self.object.get(name)
+    }
+
+    /// Whether `name` is there.
+    pub fn has(&self, name: &'static str) -> bool {
+        self.value(name).is_some()
+    }
+
+    /// The string `name`, if it is there.
+    pub fn string(&self, name: &'static str) -> Result<Option<Cow<'s, str>>, Mistake> {
+        self.read(name, Value::string)
+    }
+
+    /// The string under `key`, which is no name of a setting.
+    pub fn string_by_key(&self, key: &str) -> Result<Option<Cow<'s, str>>, Mistake> {
+        match self.object.get(key).map(Value::string) {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text)),
+            Some(Err(mismatch)) => Err(Mistake::mismatch(&self.place.field(key), mismatch)),
+        }
+    }
+
+    /// The boolean `name`, if it is there.
+    pub fn boolean(&self, name: &'static str) -> Result<Option<bool>, Mistake> {
+        self.read(name, Value::boolean)
+    }
+
+    /// The list `name`, if it is there.
+    pub fn list(&self, name: &'static str) -> Result<Option<&'s List>, Mistake> {
+        self.read(name, Value::list)
+    }
+
+    /// What is wrong with `name`.
+    #[cold]
+    pub fn mistake(&self, name: &str, problem: &str) -> Mistake {
+        Mistake::new(&self.place.field(name), problem)
+    }
+
+    /// The elements of the list `name`, which are objects; those that are none are mistakes.
+    pub fn elements(&self, name: &'static str, mistakes: &mut Mistakes) -> Vec<Self> {
+        let Some(Some(list)) = mistakes.unless(self.list(name)) else { return Vec::new() };
+        let mut elements = Vec::new();
+        for (position, element) in list.iter().enumerate() {
+            elements.extend(mistakes.unless(self.element(name, position, element)));
+        }
+        elements
+    }
+
+    /// The fields of `element`, which stands at `position` of the list `name`.
+    pub fn element(&self, name: &'static str, position: usize, element: &'s Value) -> Result<Self, Mistake> {
+        let block = match self.place {
+            Place::Block(block) => block,
+            Place::Settings | Place::Element { .. } => "",
+        };
+        let place = Place::Element { block, list: name, position };
+        match element.object() {
+            Ok(object) => Ok(Self::at(place, object)),
+            Err(mismatch) => Err(Mistake::mismatch(&place, mismatch)),
+        }
+    }
+
+    /// The keys of all fields.
+    pub fn keys(&self) -> impl Iterator<Item = Cow<'s, str>> {
+        self.object.members().map(|(key, _)| key)
+    }
+
+    /// Fields that nobody asked for are mistakes.
+    pub fn reject_unknown(&self, mistakes: &mut Mistakes) {
+        let asked = self.asked.borrow();
+        let mut known: Vec<&str> = Vec::new();
+        for name in asked.iter() {
+            if !known.contains(name) {
+                known.push(name);
+            }
+        }
+        for key in self.keys() {
+            if !known.contains(&key.as_ref()) {
+                let problem = format!("unknown field {}, expected one of {}", quote(&key), known.join(", "));
+                mistakes.add(Mistake::new(&self.place, &problem));
+            }
+        }
+    }
+
+    fn read<T>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&'s Value) -> Result<T, Mismatch>,
+    ) -> Result<Option<T>, Mistake> {
+        match self.value(name).map(read) {
+            None => Ok(None),
+            Some(Ok(value)) => Ok(Some(value)),
+            Some(Err(mismatch)) => Err(Mistake::mismatch(&self.place.field(name), mismatch)),
+        }
+    }
+}

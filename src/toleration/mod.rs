@@ -1,0 +1,69 @@
+//! Tolerations and taints: read, check, print, and compare them. It knows nothing else of Kubernetes' objects.
+//!
+//! A [`Toleration`] holds whatever an API object can carry, valid or not: requests arrive before the API server
+//! validates them, and annotations are never validated at all. [`Toleration::check`] says what would be refused.
+//!
+//! Two questions are asked of two tolerations. One [covers](Toleration::covers) another if it tolerates all that the
+//! other does: so whitelists allow. They [overlap](Toleration::overlaps) if some taint is tolerated by both: so
+//! tolerations are forbidden.
+
+mod check;
+mod cluster_added;
+mod covers;
+mod effect;
+mod extended_resources;
+mod merge;
+mod missing;
+mod operator;
+mod overlaps;
+mod plugin;
+mod print;
+mod read;
+mod resources;
+mod taint;
+
+pub use check::Invalid;
+pub use cluster_added::AddedTo;
+pub use effect::Effect;
+pub use extended_resources::{is_extended, tolerations_of_extended};
+pub use merge::{Merged, merge};
+pub use missing::missing;
+pub use operator::Operator;
+pub use plugin::{
+    CONFLICT, DEFAULTS_ANNOTATION, Operation, PluginConfig, PodTolerations, Refusal, Scope, WHITELIST_ANNOTATION,
+    admit, is_allowed,
+};
+pub use read::{FIELDS, from_annotation, tolerations};
+pub use resources::{has_cpu_or_memory, requested};
+pub use taint::{Taint, untolerated};
+
+/// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Toleration {
+    /// The key of the taints; empty stands for every key.
+    pub key: String,
+    /// How the values of the taints are compared.
+    pub operator: Operator,
+    /// The value of the taints; of no account with [`Operator::Exists`].
+    pub value: String,
+    /// The effect of the taints.
+    pub effect: Effect,
+    /// `tolerationSeconds`: for how long a taint of effect `NoExecute` is tolerated; none is for ever.
+    pub seconds: Option<i64>,
+}
+
+impl Toleration {
+    /// The toleration of every taint that has this key and effect, whatever its value.
+    pub fn exists(key: &str, effect: Effect) -> Self {
+        Self { key: key.to_owned(), operator: Operator::Exists, effect, ..Self::default() }
+    }
+
+    /// Whether both are written the same, where an omitted operator is `Equal`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.key == other.key
+            && self.value == other.value
+            && self.effect == other.effect
+            && self.seconds == other.seconds
+            && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
+    }
+}
