@@ -15,9 +15,14 @@ INLINING := -Cllvm-args=-inline-threshold=100
 NAMES := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry
 export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(NAMES)
 
+# For make run: see the README.
 REQUEST ?=
+OPERATION ?=
+OLD ?=
 SETTINGS ?=
 CLUSTER ?=
+FORMAT ?=
+VERBOSE ?=
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := selector settings payload placement adversary tolerations json
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
@@ -39,10 +44,18 @@ typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 	kwctl annotate -m policy-metadata.yml -u README.md -o $@ $<
 
+# Cargo says itself when it waits for another build. The binary's exit status is what counts: see the README.
+RUN := $(or $(CARGO_TARGET_DIR),target)/debug/run
+RUN_ARGUMENTS := $(if $(REQUEST),--request "$(REQUEST)") \
+	$(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
+	$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)") \
+	$(if $(FORMAT),--format "$(FORMAT)") $(if $(VERBOSE),--verbose)
+
 .PHONY: run
 run: policy.wasm
-	@cargo run --quiet --locked -p e2e-tests --bin run -- \
-		$(if $(REQUEST),--request "$(REQUEST)") $(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")
+	@[ -e $(RUN) ] || echo "The first build takes some minutes, most of it a Wasm runtime." >&2
+	@cargo build --locked -p e2e-tests --bin run
+	@$(RUN) $(RUN_ARGUMENTS)
 
 .PHONY: test
 test: fmt lint policy.wasm floor.wasm

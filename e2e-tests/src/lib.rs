@@ -16,18 +16,23 @@ pub mod cost;
 mod desk;
 mod document;
 mod evaluation;
+pub mod generated;
 mod host;
 #[cfg(feature = "wasm")]
 mod instructions;
 mod manifests;
 mod metadata;
 mod native;
+mod needs;
+pub mod preview;
 mod session;
+mod settings_file;
 pub mod stored;
 mod story;
 #[cfg(feature = "wasm")]
 mod wasm;
 mod workspace;
+mod wrap;
 
 pub use cluster::{Cluster, Lookup, NoCluster};
 pub use document::{read_document, read_documents};
@@ -35,10 +40,13 @@ pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payl
 pub use host::{Call, Policy};
 #[cfg(feature = "wasm")]
 pub use instructions::InstructionCounter;
-pub use manifests::Manifests;
+pub use manifests::{Identity, Manifest, Manifests};
 pub use metadata::Metadata;
+pub use needs::{Lacks, lacks};
 pub use session::Session;
+pub use settings_file::{Deployment, ManagedKeys, SettingsFile};
 pub use story::{Chapter, Expect, Step, Story};
 pub use workspace::{
     floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file, typed_twin_module,
 };
+pub use wrap::wrap;

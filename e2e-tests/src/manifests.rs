@@ -1,22 +1,43 @@
 use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
+    collections::{BTreeMap, HashMap},
+    fmt,
+    path::Path,
+    sync::{Arc, OnceLock},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value, value::RawValue};
 
 use crate::{
     cluster::{Cluster, Lookup},
-    document::read_documents,
+    document::read_objects,
 };
 
-/// A cluster written down: the Nodes and Namespaces (or whatever else) of some manifests.
+/// A cluster written down: the objects of some manifests.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
-    objects: Arc<Vec<Value>>,
+    objects: Arc<Vec<Manifest>>,
+    places: Arc<HashMap<Identity, usize>>,
+}
+
+/// What tells an object from all others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// As it is written: `v1`, `apps/v1`.
+    pub api_version: String,
+    pub kind: String,
+    /// Nothing for objects of the whole cluster.
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// An object: a text, which is parsed when somebody looks it up, and then stays so.
+#[derive(Debug)]
+pub struct Manifest {
+    pub identity: Identity,
+    text: Box<RawValue>,
+    parsed: OnceLock<Value>,
 }
 
 impl Manifests {
@@ -24,27 +45,103 @@ impl Manifests {
     /// prints it, stands for its items.
     pub fn load(path: &Path) -> Result<Self> {
         let mut objects = vec![];
-        for file in manifest_files(path)? {
-            for document in read_documents(&file)? {
-                objects.extend(items(document).with_context(|| file.display().to_string())?);
-            }
+        for (index, text) in read_objects(path)?.into_iter().enumerate() {
+            objects.push(Manifest::read(text).with_context(|| format!("{}: object {}", path.display(), index + 1))?);
         }
-        Ok(Self { objects: Arc::new(objects) })
+        Ok(Self::of(objects))
     }
 
-    fn find(&self, lookup: &Lookup) -> Option<&Value> {
-        self.objects.iter().find(|object| {
-            object["apiVersion"] == lookup.api_version.as_str()
-                && object["kind"] == lookup.kind.as_str()
-                && object["metadata"]["name"] == lookup.name.as_str()
-                && object["metadata"]["namespace"].as_str() == lookup.namespace.as_deref()
-        })
+    /// In the order in which they were read.
+    pub fn objects(&self) -> &[Manifest] {
+        &self.objects
+    }
+
+    /// Of several with the same identity, the first.
+    pub fn find(&self, identity: &Identity) -> Option<&Value> {
+        self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
+    }
+
+    /// Whether a look-up of the policy finds something.
+    pub fn has(&self, lookup: &Lookup) -> bool {
+        self.places.contains_key(&Identity::from(lookup))
+    }
+
+    fn of(objects: Vec<Manifest>) -> Self {
+        let mut places = HashMap::with_capacity(objects.len());
+        for (place, object) in objects.iter().enumerate() {
+            places.entry(object.identity.clone()).or_insert(place);
+        }
+        Self { objects: Arc::new(objects), places: Arc::new(places) }
     }
 }
 
 impl FromIterator<Value> for Manifests {
+    /// # Panics
+    /// If one is no Kubernetes object.
     fn from_iter<I: IntoIterator<Item = Value>>(objects: I) -> Self {
-        Self { objects: Arc::new(objects.into_iter().collect()) }
+        let manifest = |object: Value| {
+            let text = RawValue::from_string(object.to_string()).expect("JSON");
+            Manifest::read(text).unwrap_or_else(|error| panic!("{error:#}: {object}"))
+        };
+        Self::of(objects.into_iter().map(manifest).collect())
+    }
+}
+
+impl Manifest {
+    fn read(text: Box<RawValue>) -> Result<Self> {
+        let identity = Identity::read(&text)?;
+        Ok(Self { identity, text, parsed: OnceLock::new() })
+    }
+
+    /// Parses the object. What is asked about once need not stay.
+    pub fn parse(&self) -> Value {
+        serde_json::from_str(self.text.get()).unwrap_or_default()
+    }
+
+    /// The object, parsed at most once.
+    fn kept(&self) -> &Value {
+        self.parsed.get_or_init(|| self.parse())
+    }
+}
+
+impl Identity {
+    fn read(text: &RawValue) -> Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Object {
+            api_version: Option<String>,
+            kind: Option<String>,
+            metadata: Option<Metadata>,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            name: Option<String>,
+            namespace: Option<String>,
+        }
+        let object: Object = serde_json::from_str(text.get())?;
+        let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
+        let called = name.clone().unwrap_or_default();
+        let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {
+            bail!("expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {called:?})");
+        };
+        Ok(Self { api_version, kind, namespace, name })
+    }
+}
+
+/// For people: `Node worker-1`, `Deployment team-a/web`.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+impl From<&Lookup> for Identity {
+    fn from(lookup: &Lookup) -> Self {
+        let Lookup { api_version, kind, name, namespace, .. } = lookup.clone();
+        Self { api_version, kind, namespace, name }
     }
 }
 
@@ -52,47 +149,13 @@ impl Cluster for Manifests {
     /// Says the same as the real host where there is no such object: policies recognise the words.
     fn get(&mut self, lookup: &Lookup) -> Result<String> {
         let Lookup { api_version, kind, name, namespace, .. } = lookup;
-        let mut object = self.find(lookup).cloned().ok_or_else(|| {
+        let object = self.find(&Identity::from(lookup)).ok_or_else(|| {
             anyhow!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'")
         })?;
-        if let Some(masks) = &lookup.field_masks {
-            prune(&mut object, &FieldMask::new(masks));
-        }
-        Ok(object.to_string())
-    }
-}
-
-fn manifest_files(path: &Path) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = vec![];
-    for entry in fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
-        let file = entry?.path();
-        if file.extension().is_some_and(|it| it == "json" || it == "yaml" || it == "yml") {
-            files.push(file);
-        }
-    }
-    files.sort();
-    match files.is_empty() {
-        true => bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display()),
-        false => Ok(files),
-    }
-}
-
-fn items(mut document: Value) -> Result<Vec<Value>> {
-    if let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) {
-        return items.into_iter().map(named).collect();
-    }
-    Ok(vec![named(document)?])
-}
-
-fn named(object: Value) -> Result<Value> {
-    let is_object =
-        object["apiVersion"].is_string() && object["kind"].is_string() && object["metadata"]["name"].is_string();
-    match is_object {
-        true => Ok(object),
-        false => bail!("expected Kubernetes objects with apiVersion, kind and metadata.name"),
+        Ok(match &lookup.field_masks {
+            Some(masks) => pruned(object, &FieldMask::new(masks)).to_string(),
+            None => object.to_string(),
+        })
     }
 }
 
@@ -110,29 +173,32 @@ impl<'a> FieldMask<'a> {
     }
 }
 
-/// Prunes an object as the real host does: what identifies it and all of `metadata` stay.
-fn prune(object: &mut Value, mask: &FieldMask) {
+/// The object without what the real host prunes: what identifies it and all of `metadata` stay.
+fn pruned(object: &Value, mask: &FieldMask) -> Value {
     let always = ["apiVersion", "kind", "metadata"];
-    let Some(fields) = object.as_object_mut().filter(|_| !mask.0.is_empty()) else {
-        return;
+    let Some(fields) = object.as_object().filter(|_| !mask.0.is_empty()) else {
+        return object.clone();
     };
-    fields.retain(|name, value| always.contains(&name.as_str()) || keep(name, value, mask));
+    let kept = fields.iter().filter_map(|(name, value)| match always.contains(&name.as_str()) {
+        true => Some((name.clone(), value.clone())),
+        false => kept(name, value, mask),
+    });
+    Value::Object(kept.collect())
 }
 
 /// Masks know nothing of lists: they go through to the items.
-fn prune_below(value: &mut Value, mask: &FieldMask) {
+fn pruned_below(value: &Value, mask: &FieldMask) -> Value {
     match value {
-        _ if mask.0.is_empty() => {}
-        Value::Object(fields) => fields.retain(|name, value| keep(name, value, mask)),
-        Value::Array(items) => items.iter_mut().for_each(|item| prune_below(item, mask)),
-        _ => {}
+        _ if mask.0.is_empty() => value.clone(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().filter_map(|(name, value)| kept(name, value, mask)).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(|item| pruned_below(item, mask)).collect(),
+        scalar => scalar.clone(),
     }
 }
 
-fn keep(name: &str, value: &mut Value, mask: &FieldMask) -> bool {
-    let Some(below) = mask.0.get(name) else {
-        return false;
-    };
-    prune_below(value, below);
-    true
+fn kept(name: &str, value: &Value, mask: &FieldMask) -> Option<(String, Value)> {
+    let below = mask.0.get(name)?;
+    Some((name.to_owned(), pruned_below(value, below)))
 }

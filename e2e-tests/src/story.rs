@@ -1,5 +1,6 @@
 use std::{
     collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -23,6 +24,9 @@ pub struct Chapter {
     pub title: String,
     pub prose: String,
     pub settings: Value,
+    /// The same as YAML, in the order in which somebody wrote it.
+    #[serde(skip)]
+    pub settings_as_written: String,
     /// What there is to be looked up.
     cluster: Manifested,
     /// The request, bare or within an AdmissionReview, that the steps start from; relative to the story.
@@ -97,7 +101,11 @@ impl Story {
     pub fn load(path: &Path) -> Result<Self> {
         let mut story: Self = serde_json::from_value(read_document(path)?)
             .with_context(|| format!("{} is not a story", path.display()))?;
-        for chapter in &mut story.chapters {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        // Other than JSON's, its mappings keep their order.
+        let written: yaml_serde::Value = yaml_serde::from_str(&text)?;
+        for (index, chapter) in story.chapters.iter_mut().enumerate() {
+            chapter.settings_as_written = yaml_serde::to_string(&written["chapters"][index]["settings"])?;
             chapter.folder = path.parent().unwrap_or(Path::new("")).to_owned();
         }
         Ok(story)

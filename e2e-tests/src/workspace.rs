@@ -45,6 +45,11 @@ pub fn story_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("story/story.yml")
 }
 
+/// What a real API server was asked, and what goes with that.
+pub(crate) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
 fn module(variable: &str, default: &str, command: &str) -> Result<PathBuf> {
     let path = root().join(env::var_os(variable).unwrap_or_else(|| default.into()));
     match path.exists() {

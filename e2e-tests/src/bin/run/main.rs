@@ -1,41 +1,53 @@
-//! Evaluates requests on the desk: a story of what the policy does, or whatever a user has.
+//! Evaluates requests on the desk: a story of what the policy does, whatever request a user has, or everything that a
+//! cluster has.
 //!
-//! The exit status is 0 if the request is accepted, 1 if it is rejected, and 2 if something is
-//! wrong with the input.
+//! The exit status is 0 if nothing is rejected, 1 if something is, and 2 if something is wrong with the input.
 
+mod input;
 mod paper;
+mod preview;
 
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, ensure};
-use clap::Parser;
-use e2e_tests::{
-    Cluster, Evaluation, Manifests, NoCluster, Policy, Session, Story, admission_request, policy_metadata,
-    policy_module, read_document, story_file,
-};
-use serde_json::{Value, json};
+use anyhow::{Context, Result};
+use clap::{Parser, ValueEnum};
+use e2e_tests::{Policy, Story, policy_metadata, policy_module, story_file};
+use serde_json::Value;
 
 use crate::paper::Paper;
 
-/// Evaluates a request with the policy; without a request, tells what the policy does.
+/// Asks the policy about a request; without one, about everything in a cluster; without that, checks settings; without
+/// these, tells what the policy does.
 #[derive(Parser)]
 #[command(name = "run")]
 struct Arguments {
-    /// The request: an AdmissionReview or only the request in it, as JSON or YAML
+    /// The request: an AdmissionReview, only the request in it, or the manifest of an object to be created
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
-    /// The settings of the policy, as JSON or YAML
+    /// What is done with the manifest
+    #[arg(long, value_enum, ignore_case = true, requires = "request")]
+    operation: Option<Operation>,
+    /// The object before its update
     #[arg(long, value_name = "FILE", requires = "request")]
+    old: Option<PathBuf>,
+    /// The settings of the policy, or a ClusterAdmissionPolicy that has them
+    #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
-    /// Nodes and Namespaces for the policy to look up: a file of manifests, or a folder of such
-    #[arg(long, value_name = "PATH", requires = "request", conflicts_with = "session")]
+    /// The cluster: a file of manifests, or a folder of such. For a request, what is looked up will do
+    #[arg(long, value_name = "PATH", conflicts_with = "session")]
     cluster: Option<PathBuf>,
     /// Look-ups and their answers, as recorded by kwctl
     #[arg(long, value_name = "FILE", requires = "request")]
     session: Option<PathBuf>,
+    /// How the preview of a cluster is printed
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Leave nothing out of the preview of a cluster
+    #[arg(long)]
+    verbose: bool,
     /// The metadata that says what the policy may look up [default: policy-metadata.yml]
     #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
@@ -44,15 +56,32 @@ struct Arguments {
     policy: Option<PathBuf>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Operation {
+    Create,
+    Update,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For scripts: one JSON object a line
+    Json,
+}
+
 const ACCEPTED: u8 = 0;
 const REJECTED: u8 = 1;
 const TROUBLE: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = match &arguments.request {
-        Some(request) => arguments.evaluate(request),
-        None => arguments.tell(),
+    let outcome = match (&arguments.request, &arguments.cluster, &arguments.settings) {
+        (Some(request), _, _) => arguments.evaluate(request),
+        (None, Some(_), _) => arguments.preview(),
+        (None, None, Some(settings)) => arguments.check(settings),
+        (None, None, None) => arguments.tell(),
     };
     ExitCode::from(outcome.unwrap_or_else(|error| {
         eprintln!("{error:#}");
@@ -65,61 +94,69 @@ impl Arguments {
         let policy = self.policy()?;
         let mut paper = Paper::new();
         for chapter in &Story::load(&story_file())?.chapters {
-            paper.chapter(&chapter.title, &chapter.prose, &chapter.settings);
+            paper.chapter(&chapter.title, &chapter.prose, &chapter.settings_as_written);
+            let cluster = chapter.cluster()?;
             for (step, evaluation) in chapter.evaluate(&policy)? {
-                paper.evaluation(&step.title, &evaluation);
+                paper.evaluation(&step.title, &evaluation, &cluster);
                 if let Some(pod) = step.bound_pod(&evaluation) {
                     paper.bound_pod(&pod);
                 }
                 paper.gap();
             }
         }
-        paper.write("Your own: make run REQUEST=review.json SETTINGS=settings.yml CLUSTER=manifests/");
+        paper.write("Your own request: make run REQUEST=pod.yml SETTINGS=settings.yml CLUSTER=cluster.yml");
+        paper.write("Your whole cluster: make run SETTINGS=settings.yml CLUSTER=cluster.yml");
         paper.print()?;
         Ok(ACCEPTED)
     }
 
     fn evaluate(&self, request: &Path) -> Result<u8> {
-        let document = read_document(request)?;
-        let asked = admission_request(&document);
-        ensure!(
-            asked.get("operation").is_some(),
-            "{}: expected an AdmissionReview, or the request in one",
-            request.display()
-        );
+        let asked = self.asked(request)?;
         let policy = self.policy()?;
-        let settings = self.settings(&policy)?;
-        let evaluation = policy.validate(asked, &settings, self.cluster()?)?;
+        let (file, notes) = self.settings(&policy)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        let (cluster, manifests) = self.cluster()?;
+        let evaluation = policy.validate(&asked, &file.settings, cluster)?;
         let mut paper = Paper::new();
-        paper.evaluation(&name(asked), &evaluation);
+        paper.evaluation(&name(&asked), &evaluation, &manifests);
         paper.records(&evaluation);
+        if evaluation.answer.accepted {
+            paper.stored(evaluation.answer.mutated_object.as_ref().unwrap_or(&asked["object"]));
+        }
         paper.print()?;
-        Ok(exit_status(&evaluation))
+        Ok(if evaluation.answer.accepted { ACCEPTED } else { REJECTED })
+    }
+
+    fn check(&self, settings: &Path) -> Result<u8> {
+        let (_, notes) = self.settings(&self.policy()?)?;
+        let mut paper = Paper::new();
+        paper.write(&format!("{}: the settings are valid", settings.display()));
+        notes.iter().for_each(|note| paper.write(note));
+        paper.print()?;
+        Ok(ACCEPTED)
+    }
+
+    fn preview(&self) -> Result<u8> {
+        let cluster = self.manifests()?.unwrap_or_default();
+        self.settings.as_ref().context("SETTINGS: say which settings the policy would have in this cluster")?;
+        let policy = self.policy()?;
+        let (file, notes) = self.settings(&policy)?;
+        notes.iter().for_each(|note| eprintln!("{note}"));
+        let tally = preview::preview(&policy, &file, cluster, self.verbose)?;
+        let mut paper = Paper::new();
+        let report = match self.format {
+            Format::Text => preview::page(&tally, &file, self.verbose),
+            Format::Json => preview::json(&tally),
+        };
+        paper.write(report.trim_end());
+        paper.print()?;
+        Ok(if preview::rejects(&tally) { REJECTED } else { ACCEPTED })
     }
 
     fn policy(&self) -> Result<Policy> {
         let module = self.policy.clone().map_or_else(policy_module, Ok)?;
         let metadata = self.metadata.clone().unwrap_or_else(policy_metadata);
         Policy::load(&module, &metadata)
-    }
-
-    fn settings(&self, policy: &Policy) -> Result<Value> {
-        let (source, settings) = match &self.settings {
-            Some(file) => (file.display().to_string(), read_document(file)?),
-            None => ("without --settings".to_owned(), json!({})),
-        };
-        let answer = policy.validate_settings(&settings).context(source.clone())?;
-        let message = answer.message.unwrap_or_default();
-        ensure!(answer.valid, "{source}: the settings are not valid: {message}");
-        Ok(settings)
-    }
-
-    fn cluster(&self) -> Result<Box<dyn Cluster>> {
-        Ok(match (&self.cluster, &self.session) {
-            (Some(path), _) => Box::new(Manifests::load(path)?),
-            (None, Some(file)) => Box::new(Session::load(file)?),
-            (None, None) => Box::new(NoCluster),
-        })
     }
 }
 
@@ -135,11 +172,4 @@ fn name(request: &Value) -> String {
 
 fn join(parts: &[Option<&str>]) -> String {
     parts.iter().flatten().copied().collect::<Vec<_>>().join("/")
-}
-
-fn exit_status(evaluation: &Evaluation) -> u8 {
-    match evaluation.answer.accepted {
-        true => ACCEPTED,
-        false => REJECTED,
-    }
 }

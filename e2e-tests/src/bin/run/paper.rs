@@ -4,7 +4,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use e2e_tests::{Evaluation, stored::environment};
+use e2e_tests::{Evaluation, Lookup, Manifests, stored::environment, wrap};
 use serde_json::Value;
 
 /// No line is longer, unless a single word is.
@@ -41,17 +41,16 @@ impl Paper {
         self.write("");
     }
 
-    pub fn chapter(&mut self, title: &str, prose: &str, settings: &Value) {
+    pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
         self.write(&self.ink(BOLD, title));
         wrap(prose, WIDTH).iter().for_each(|line| self.write(line));
         self.gap();
-        let settings = yaml_serde::to_string(settings).unwrap_or_default();
         settings.lines().for_each(|line| self.write(&format!("    {}", self.ink(DIM, line))));
         self.gap();
     }
 
     /// The verdict and what was asked in one line, all that is to be said about it below.
-    pub fn evaluation(&mut self, asked: &str, evaluation: &Evaluation) {
+    pub fn evaluation(&mut self, asked: &str, evaluation: &Evaluation, cluster: &Manifests) {
         let answer = &evaluation.answer;
         let verdict = match answer.accepted {
             true => self.ink(GREEN, "  accepted  "),
@@ -72,10 +71,22 @@ impl Paper {
         for refused in &evaluation.refused {
             self.below(&format!("refused: {refused}"));
         }
-        let lookups: Vec<_> = evaluation.lookups.iter().map(ToString::to_string).collect();
+        let lookups: Vec<_> = evaluation.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
         if !lookups.is_empty() {
             self.aside(&format!("looked up: {}", lookups.join(", ")));
         }
+    }
+
+    /// The object as the API server will store it.
+    pub fn stored(&mut self, object: &Value) {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            // Long, and of no interest to anybody.
+            metadata.remove("managedFields");
+        }
+        self.line("as it will be stored:");
+        let text = yaml_serde::to_string(&object).unwrap_or_default();
+        text.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
     /// The Pod as it is stored after its binding, and what its containers see of it.
@@ -100,6 +111,10 @@ impl Paper {
             self.aside(&format!("audit: {key}: {value}"));
         }
         for log in &evaluation.logs {
+            // A rejection is told already.
+            if log["message"].as_str().is_some_and(|message| Some(message) == evaluation.answer.message.as_deref()) {
+                continue;
+            }
             match (log["level"].as_str(), log["message"].as_str()) {
                 (Some(level), Some(message)) => self.aside(&format!("logged: {level}: {message}")),
                 _ => self.aside(&format!("logged: {log}")),
@@ -148,24 +163,15 @@ impl Paper {
     }
 }
 
-/// Breaks a text at spaces; its own line breaks stay.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    text.lines().flat_map(|line| wrap_line(line, width)).collect()
-}
-
-fn wrap_line(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.len() - 1;
-        let line = &mut lines[last];
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
+/// `Namespace team-a`, with its annotations: they may say what holds there.
+fn looked_up(lookup: &Lookup, cluster: &Manifests) -> String {
+    let object = cluster.find(&lookup.into()).filter(|_| lookup.kind == "Namespace");
+    let annotations = object.and_then(|object| object["metadata"]["annotations"].as_object());
+    let written = annotations.into_iter().flatten().filter(|(key, _)| !key.starts_with("kubectl.kubernetes.io/"));
+    let written: Vec<_> =
+        written.map(|(key, value)| format!("{key}: {}", value.as_str().unwrap_or_default())).collect();
+    match written.is_empty() {
+        true => lookup.to_string(),
+        false => format!("{lookup}, annotated {}", written.join(", ")),
     }
-    lines
 }

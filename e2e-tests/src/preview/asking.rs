@@ -1,0 +1,124 @@
+//! Who is asked what, and what comes of it.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{
+    Preview,
+    creation::{self, BINDING, NAMESPACE, POD, Resource, text},
+    finding::{Finding, Verdict, findings},
+    fit,
+    owner::Owner,
+    pod,
+    tally::{Subject, Tally},
+};
+use crate::{Evaluation, Manifest};
+
+impl Preview<'_> {
+    pub(super) fn ask_about(&self, manifest: &Manifest, tally: &mut Tally) -> Result<()> {
+        let identity = &manifest.identity;
+        let Some(resource) = Resource::of(&identity.api_version, &identity.kind) else {
+            // Nodes are there to be looked up.
+            if identity.kind != "Node" {
+                *tally.unasked.entry(identity.kind.clone()).or_default() += 1;
+            }
+            return Ok(());
+        };
+        let object = manifest.parse();
+        if resource == POD {
+            return self.ask_about_pod(&object, tally);
+        }
+        let name = identity.name.clone();
+        let namespace = if resource == NAMESPACE { Some(name.clone()) } else { identity.namespace.clone() };
+        let subject = Subject { resource, namespace: namespace.unwrap_or_default(), name, owner: None };
+        self.ask(&creation::of(resource, &object), &subject, tally)?;
+        if resource == NAMESPACE { self.try_namespace(&subject.name, tally) } else { Ok(()) }
+    }
+
+    fn ask_about_pod(&self, pod: &Value, tally: &mut Tally) -> Result<()> {
+        // A Node owns its mirror Pods, but nobody would call it their owner.
+        let owner = Owner::of(pod, &self.cluster).filter(|owner| owner.kind != "Node");
+        let subject = Subject {
+            resource: POD,
+            namespace: text(&pod["metadata"]["namespace"]).to_owned(),
+            name: text(&pod["metadata"]["name"]).to_owned(),
+            owner: owner.as_ref().map(|owner| (owner.kind.clone(), owner.name.clone())),
+        };
+        let request = pod::creation(pod, owner.as_ref(), &self.managed);
+        let evaluation = self.ask(&request, &subject, tally)?;
+        let created = &request["object"];
+        let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else { return Ok(()) };
+        let unbound = self.bind(&binding, &subject, tally)?;
+        let node = text(&binding["object"]["target"]["name"]);
+        let reason = unbound.or_else(|| fit::misfit(created, evaluation.as_ref()?, self.node(node)?));
+        if let Some(reason) = reason {
+            tally.report(&subject, Finding::Misplaced { reason }, Some(node), self.keep_names);
+        }
+        Ok(())
+    }
+
+    /// Asks about the Binding that would bring the Pod to its node again. Returns why it could not, if so.
+    fn bind(&self, request: &Value, pod: &Subject, tally: &mut Tally) -> Result<Option<String>> {
+        let subject = Subject { resource: BINDING, owner: None, ..pod.clone() };
+        let node = text(&request["object"]["target"]["name"]);
+        let Some(evaluation) = self.evaluate(request, &subject, tally)? else { return Ok(None) };
+        for finding in findings(&evaluation) {
+            match finding.without_name(POD.kind, &subject.name) {
+                Finding::Rejected { reason, .. } => return Ok(Some(reason.replace(&format!("\"{node}\""), "\"…\""))),
+                finding => tally.report(&subject, finding, None, self.keep_names),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks, and reports what comes of it. Returns the answer, if one can be told.
+    fn ask(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
+        let evaluation = self.evaluate(request, subject, tally)?;
+        let metadata = &request["object"]["metadata"];
+        let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
+        for finding in evaluation.iter().flat_map(findings) {
+            tally.report(subject, finding.without_name(subject.resource.kind, name), None, self.keep_names);
+        }
+        Ok(evaluation)
+    }
+
+    /// Asks, and counts; nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs.
+    fn evaluate(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
+        let Subject { resource, namespace, .. } = subject;
+        let Some(labels) = self.namespace_labels(namespace) else {
+            tally.count_unknown(resource.kind, &format!("Namespace {namespace}"));
+            return Ok(None);
+        };
+        if let Some(reason) = self.spared(*resource, &request["object"], &labels) {
+            *tally.spared.entry(reason).or_default() += 1;
+            return Ok(None);
+        }
+        let evaluation = self.policy.validate(request, self.settings, self.cluster.clone())?;
+        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.has(lookup)) {
+            tally.count_unknown(resource.kind, &missing.to_string());
+            return Ok(None);
+        }
+        tally.count(resource.kind, Verdict::of(&evaluation));
+        Ok(Some(evaluation))
+    }
+
+    /// Why the deployment keeps a request from the policy.
+    pub(super) fn spared(&self, resource: Resource, object: &Value, namespace_labels: &Value) -> Option<String> {
+        let deployment = self.deployment?;
+        if !deployment.sends(resource.group, resource.name, "CREATE") {
+            return Some(format!("no rule of the policy has {} CREATE", resource.name));
+        }
+        if !deployment.namespace_selector.matches(namespace_labels) {
+            return Some("the policy's namespaceSelector leaves them out".to_owned());
+        }
+        let selected = deployment.object_selector.matches(&object["metadata"]["labels"]);
+        (!selected).then(|| "the policy's objectSelector leaves them out".to_owned())
+    }
+
+    /// Labels as the API server has them: it gives every Namespace its name as a label.
+    pub(super) fn namespace_labels(&self, name: &str) -> Option<Value> {
+        let mut labels = self.namespace(name)?["metadata"]["labels"].clone();
+        labels["kubernetes.io/metadata.name"] = name.into();
+        Some(labels)
+    }
+}

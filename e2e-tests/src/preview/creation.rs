@@ -1,0 +1,185 @@
+//! The requests that an API server would send if an object were created now.
+
+use serde_json::{Map, Value, json};
+
+/// A kind that the policy is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    pub group: &'static str,
+    pub kind: &'static str,
+    /// With the subresource, as rules have it: `pods/binding`.
+    pub name: &'static str,
+}
+
+pub const POD: Resource = Resource { group: "", kind: "Pod", name: "pods" };
+pub const BINDING: Resource = Resource { group: "", kind: "Binding", name: "pods/binding" };
+pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "namespaces" };
+
+const RESOURCES: [Resource; 10] = [
+    POD,
+    NAMESPACE,
+    Resource { group: "apps", kind: "Deployment", name: "deployments" },
+    Resource { group: "apps", kind: "ReplicaSet", name: "replicasets" },
+    Resource { group: "apps", kind: "StatefulSet", name: "statefulsets" },
+    Resource { group: "apps", kind: "DaemonSet", name: "daemonsets" },
+    Resource { group: "batch", kind: "Job", name: "jobs" },
+    Resource { group: "batch", kind: "CronJob", name: "cronjobs" },
+    Resource { group: "", kind: "ReplicationController", name: "replicationcontrollers" },
+    Resource { group: "", kind: "PodTemplate", name: "podtemplates" },
+];
+
+impl Resource {
+    /// The resource of an object; none, if the policy has no business with it.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let group = api_version.strip_suffix("/v1").or((api_version == "v1").then_some(""))?;
+        RESOURCES.into_iter().find(|resource| (resource.group, resource.kind) == (group, kind))
+    }
+}
+
+/// The bare request that asks for `object`, an object that was made [`unborn`].
+pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
+    let (name, sub_resource) = resource.name.split_once('/').unwrap_or((resource.name, ""));
+    let kind = json!({ "group": resource.group, "version": "v1", "kind": resource.kind });
+    let plural = json!({ "group": resource.group, "version": "v1", "resource": name });
+    let metadata = &object["metadata"];
+    // A Namespace's request is about itself.
+    let namespace = if resource == NAMESPACE { &metadata["name"] } else { &metadata["namespace"] };
+    let mut request = json!({
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "kind": kind,
+        "resource": plural,
+        "requestKind": kind,
+        "requestResource": plural,
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": user_info,
+        "oldObject": null,
+        "dryRun": false,
+        "options": { "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" },
+    });
+    if !sub_resource.is_empty() {
+        request["subResource"] = sub_resource.into();
+        request["requestSubResource"] = sub_resource.into();
+    }
+    if let Some(name) = metadata.get("name") {
+        request["name"] = name.clone();
+    }
+    request["object"] = object;
+    request
+}
+
+/// The request with which an administrator would create what a manifest says; with an `old` object, update that. None,
+/// if the policy has no business with it.
+pub fn of_manifest(mut object: Value, old: Option<Value>) -> Option<Value> {
+    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+    let is_binding = (api_version, kind) == ("v1", BINDING.kind);
+    let resource = Resource::of(api_version, kind).or(is_binding.then_some(BINDING))?;
+    if resource != NAMESPACE && object["metadata"]["namespace"].is_null() {
+        object["metadata"]["namespace"] = "default".into();
+    }
+    let mut request = request(resource, object, administrator());
+    if let Some(old) = old {
+        request["operation"] = "UPDATE".into();
+        request["options"]["kind"] = "UpdateOptions".into();
+        request["oldObject"] = old;
+    }
+    Some(request)
+}
+
+/// The request that creates a Namespace or a workload anew.
+pub fn of(resource: Resource, object: &Value) -> Value {
+    let user_info = controller(object).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));
+    request(resource, unborn(object), user_info)
+}
+
+/// The object as somebody would create it: without what the API server and its controllers wrote into it.
+pub fn unborn(object: &Value) -> Value {
+    let mut object = object.clone();
+    let written = [
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+    ];
+    remove(&mut object["metadata"], &written);
+    object["status"] = json!({});
+    if object["kind"] == "Job" {
+        leave_out_generated_selector(&mut object);
+    }
+    object
+}
+
+/// Unless it says `manualSelector`, a Job gets its selector, and its template the labels that this selects, after all
+/// webhooks.
+fn leave_out_generated_selector(job: &mut Value) {
+    if job["spec"]["manualSelector"] == true {
+        return;
+    }
+    remove(&mut job["spec"], &["selector"]);
+    let generated =
+        ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
+    for labels in ["/metadata/labels", "/spec/template/metadata/labels"] {
+        if let Some(labels) = job.pointer_mut(labels) {
+            remove(labels, &generated);
+        }
+    }
+}
+
+/// Whoever applies manifests.
+pub fn administrator() -> Value {
+    json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] })
+}
+
+/// The kubelet of a node.
+pub fn kubelet(node: &str) -> Value {
+    json!({ "username": format!("system:node:{node}"), "groups": ["system:nodes", "system:authenticated"] })
+}
+
+pub fn scheduler() -> Value {
+    json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] })
+}
+
+/// The controller for owners of this kind; whoever it may be, if that is none of Kubernetes' own.
+pub fn created_by(owner: &str) -> Value {
+    let controller = match owner {
+        "Deployment" => "deployment-controller",
+        "ReplicaSet" => "replicaset-controller",
+        "StatefulSet" => "statefulset-controller",
+        "DaemonSet" => "daemon-set-controller",
+        "Job" => "job-controller",
+        "CronJob" => "cronjob-controller",
+        "ReplicationController" => "replication-controller",
+        _ => return administrator(),
+    };
+    json!({
+        "username": format!("system:serviceaccount:kube-system:{controller}"),
+        "groups": ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+    })
+}
+
+/// The reference to the owner that controls the object.
+pub fn controller(object: &Value) -> Option<&Value> {
+    let mut owners = object["metadata"]["ownerReferences"].as_array()?.iter();
+    owners.find(|owner| owner["controller"] == true)
+}
+
+/// A string, or nothing.
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Removes fields; an object that is empty then stays.
+pub fn remove(object: &mut Value, fields: &[&str]) {
+    if let Some(object) = object.as_object_mut() {
+        fields.iter().for_each(|field| drop(object.remove(*field)));
+    }
+}
+
+/// The members of an object; none of anything else.
+pub fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().map(Map::iter).into_iter().flatten()
+}

@@ -1,0 +1,38 @@
+//! Whether the scheduler would bring a Pod to its node again, by the policy's own matcher of nodes.
+
+use node_placement_policy::{
+    json::{Object, Outline},
+    placement::node_selection::NodeSelection,
+};
+use serde_json::Value;
+
+use super::{creation::text, finding::gets};
+use crate::Evaluation;
+
+/// Why a Pod, as it was created and answered, would not come to `node` again; nothing, if it would.
+///
+/// A Pod that was rejected is not there to be scheduled: its rejection says it all.
+pub fn misfit(created: &Value, evaluation: &Evaluation, node: &Value) -> Option<String> {
+    if !evaluation.answer.accepted {
+        return None;
+    }
+    let completed = evaluation.answer.mutated_object.as_ref().unwrap_or(created);
+    match (fits(created, node), fits(completed, node)) {
+        (_, true) => None,
+        (true, false) => {
+            Some(format!("a new one would get {}, which the node does not have", gets(evaluation).join(", ")))
+        }
+        (false, false) => Some("the node does not match the nodeSelector or node affinity of a new one".to_owned()),
+    }
+}
+
+/// What is no Pod fits nowhere.
+fn fits(pod: &Value, node: &Value) -> bool {
+    let object = |value: &Value| Object::parse(value.to_string(), &Outline::FLAT).ok();
+    let matches = || {
+        let (spec, metadata) = (object(&pod["spec"])?, object(&node["metadata"])?);
+        let selection = NodeSelection::read(&spec).ok()?;
+        Some(selection.matches(text(&node["metadata"]["name"]), &metadata.string_map("labels").ok()?))
+    };
+    matches().unwrap_or_default()
+}

@@ -1,0 +1,54 @@
+//! Whether a namespace has any rule for its Pods. The policy itself is asked: settings are its business.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{
+    Preview,
+    creation::{self, POD, administrator, text},
+    tally::Tally,
+};
+
+/// What a rule would change in a Pod.
+const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
+
+impl Preview<'_> {
+    /// Tries two Pods, of which one asks for nothing, and the other for what nobody has a reason to allow: if neither
+    /// is changed or rejected, there is no rule.
+    pub(super) fn try_namespace(&self, namespace: &str, tally: &mut Tally) -> Result<()> {
+        let Some(labels) = self.namespace_labels(namespace) else { return Ok(()) };
+        let greedy = json!({
+            "nodeSelector": { "example.com/asked-by-the-preview": "yes" },
+            "tolerations": [{ "operator": "Exists" }],
+        });
+        for spec in [json!({}), greedy] {
+            let pod = pod(namespace, spec);
+            if self.spared(POD, &pod, &labels).is_none() && self.has_rule_for(pod)? {
+                tally.has_rule.insert(namespace.to_owned(), true);
+                return Ok(());
+            }
+        }
+        tally.has_rule.insert(namespace.to_owned(), false);
+        Ok(())
+    }
+
+    fn has_rule_for(&self, pod: Value) -> Result<bool> {
+        let request = creation::request(POD, pod, administrator());
+        let evaluation = self.policy.validate(&request, self.settings, self.cluster.clone())?;
+        let patch = serde_json::to_value(&evaluation.patch)?;
+        let mut paths = patch.as_array().into_iter().flatten().map(|change| text(&change["path"]));
+        let is_placed = paths.any(|path| PLACEMENT.iter().any(|placement| path.starts_with(placement)));
+        Ok(!evaluation.answer.accepted || is_placed)
+    }
+}
+
+fn pod(namespace: &str, mut spec: Value) -> Value {
+    spec["containers"] = json!([{ "name": "c", "image": "preview" }]);
+    json!({
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": { "name": "preview", "namespace": namespace },
+        "spec": spec,
+        "status": {},
+    })
+}

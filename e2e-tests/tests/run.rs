@@ -1,0 +1,249 @@
+//! `make run`: what it takes, what it prints, and how it ends.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Context, Result};
+use e2e_tests::{SettingsFile, lacks};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const CLUSTER: &str = "e2e-tests/story/cluster";
+const FENCES: &str = "e2e-tests/story/settings/fences.yml";
+const NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: default}}";
+const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
+
+/// At the root of the workspace, as `make run` does.
+fn run(arguments: &[&str]) -> Result<Output> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
+    Ok(Command::new(env!("CARGO_BIN_EXE_run")).args(arguments).current_dir(root).output()?)
+}
+
+/// A file in a folder of its own: tests run side by side.
+fn file(name: &str, text: &str) -> Result<PathBuf> {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run").join(folder);
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[rstest]
+#[case::a_request_file(&["--request", "nowhere.json"], "REQUEST: no such file: nowhere.json")]
+#[case::a_settings_file(&["--settings", "nowhere.yml"], "SETTINGS: no such file: nowhere.yml")]
+#[case::a_cluster(&["--cluster", "nowhere", "--settings", FENCES], "CLUSTER: no such file: nowhere")]
+#[case::settings_for_a_cluster(&["--cluster", CLUSTER], "SETTINGS: say which settings")]
+#[case::an_old_object(&["--request", "examples/demo/zone-aware.yml", "--old", "nowhere.yml"], "expected one document")]
+fn what_is_missing_is_told_by_the_name_of_its_variable(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
+    let output = run(arguments)?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::no_yaml("no-yaml.yml", "a: [", "no-yaml.yml is no YAML file of Kubernetes objects")]
+#[case::no_json("no-json.json", "{", "no-json.json is not JSON")]
+#[case::no_kind(
+    "no-kind.yml",
+    "{apiVersion: v1, metadata: {name: a}}",
+    "expected Kubernetes objects with apiVersion, kind"
+)]
+#[case::no_kind_in_a_list(
+    "list.json",
+    r#"{"kind":"List","items":[{"metadata":{"name":"a"}}]}"#,
+    "object 1: expected Kubernetes objects"
+)]
+#[case::no_object("text.yml", "just text", "expected a Kubernetes object")]
+fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &str, #[case] told: &str) -> Result<()> {
+    let cluster = file(name, cluster)?;
+    let output = run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
+    let settings = file("mistakes.yml", "{nodeMetadata: {propagate: [{}], protect: 3}, unknown: 1}")?;
+    let output = run(&["--settings", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stderr).lines().count(), 3, "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_namespace("{apiVersion: v1, kind: Namespace}", "kind Node")]
+#[case::a_node("{apiVersion: v1, kind: Node}", "kind Namespace")]
+fn a_policy_must_list_what_its_settings_look_up(#[case] listed: &str, #[case] lacking: &str) -> Result<()> {
+    let policy = format!(
+        "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
+        contextAwareResources: [{listed}], rules: [], settings: {{placement: {{}}}}}}}}"
+    );
+    let policy = file(&format!("lacks {lacking}.yml"), &policy)?;
+    let output = run(&["--settings", &policy.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(
+        text(&output.stderr).contains(&format!("contextAwareResources: lacks apiVersion v1, {lacking}")),
+        "{output:?}"
+    );
+    Ok(())
+}
+
+#[rstest]
+fn examples_have_what_their_settings_need(
+    #[values("both", "dedicated-nodes", "gpu-pool", "node-metadata", "placement", "plugin-config")] name: &str,
+) -> Result<()> {
+    let path = format!("{}/../examples/{name}.yml", env!("CARGO_MANIFEST_DIR"));
+    let SettingsFile { settings, deployment } = SettingsFile::load(Path::new(&path))?;
+    let lacks = lacks(&settings, &deployment.context("a policy")?);
+    assert!(lacks.context_aware_resources.is_empty() && lacks.rules.is_empty(), "{lacks:#?}");
+    Ok(())
+}
+
+#[test]
+fn rules_that_are_missing_are_told_by_resource() -> Result<()> {
+    let output = run(&["--settings", "examples/verify.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.contains("spec.rules: no CREATE, UPDATE of deployments (apiGroup apps): "), "{told}");
+    assert!(told.contains("spec.rules: no UPDATE of pods (apiGroup \"\"): "), "{told}");
+    Ok(())
+}
+
+#[rstest]
+#[case::created(&[], "CREATE pods default/web", 0)]
+#[case::updated(&["--operation", "UPDATE", "--old"], "UPDATE pods default/web", 0)]
+fn a_manifest_is_asked_about(#[case] more: &[&str], #[case] asked: &str, #[case] status: i32) -> Result<()> {
+    let pod = file("pod.yml", POD)?.to_string_lossy().into_owned();
+    let cluster = file("default.yml", NAMESPACE)?.to_string_lossy().into_owned();
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let mut arguments = vec!["--request", pod.as_str(), "--settings", settings, "--cluster", &cluster];
+    arguments.extend(more);
+    if !more.is_empty() {
+        arguments.push(&pod);
+    }
+    let output = run(&arguments)?;
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!(told.contains(asked) && told.contains("as it will be stored:"), "{told}");
+    assert_eq!(told.contains("env: development"), more.is_empty(), "{told}");
+    Ok(())
+}
+
+#[test]
+fn a_rejection_is_told_once() -> Result<()> {
+    let pod = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ");
+    let pod = file("rejected.yml", &pod)?.to_string_lossy().into_owned();
+    let cluster = file("default.yml", NAMESPACE)?.to_string_lossy().into_owned();
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let output = run(&["--request", &pod, "--settings", settings, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(text(&output.stdout).matches("pod node label selector conflicts").count(), 1, "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn the_cluster_of_the_story_is_previewed() -> Result<()> {
+    let output = run(&["--settings", FENCES, "--cluster", CLUSTER])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = text(&output.stdout);
+    for told in [
+        "18 requests, as if everything were created now: 2 rejected, 9 changed.",
+        "REJECTED   Deployment api, 1 Pod of Deployment api",
+        "misplaced  1 Pod of DaemonSet agent runs on worker-red, and could not be bound there again:",
+        "changed    2 Pods of Deployment shop get env=production",
+        "No rule: in 2 of 5 namespaces, Pods may go anywhere, and ask for anything.",
+    ] {
+        assert!(report.contains(told), "{told:?} is missing in\n{report}");
+    }
+    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_documentation_shows_what_is_printed() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let shown = |path: &str| fs::read_to_string(root.join(path));
+    let (default, whitelist) = ("clusterDefaultNodeSelector: env=development", "noannotation: env=notpresent");
+    let config = format!("podNodeSelectorPluginConfig: {{{default}, production: env=production, {whitelist}}}");
+    let plugin = file("plugin.yml", &config)?;
+    let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
+    let report = text(&run(&["--settings", FENCES, "--cluster", CLUSTER])?.stdout);
+    assert!(shown("README.md")?.contains(report.trim_end()), "README.md does not show\n{report}");
+    let report = text(&run(&["--settings", &plugin.to_string_lossy(), "--cluster", CLUSTER])?.stdout);
+    assert!(
+        shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
+        "docs/recipes.md does not show\n{report}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_script_reads_the_same_line_by_line() -> Result<()> {
+    let output = run(&["--settings", FENCES, "--cluster", CLUSTER, "--format", "json"])?;
+    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let pods = json!({ "type": "sum", "kind": "Pod", "unchanged": 1, "changed": 3, "rejected": 1, "unknown": 0 });
+    assert!(lines.contains(&pods), "{lines:#?}");
+    let rejected: Vec<_> = lines.iter().filter(|line| line["type"] == "rejected").collect();
+    let objects = json!([
+        { "kind": "Deployment", "count": 1, "names": ["api"] },
+        { "kind": "Pod", "count": 1, "ownerKind": "Deployment", "owners": ["api"] },
+    ]);
+    assert_eq!((rejected.len(), &rejected[0]["objects"]), (1, &objects), "{lines:#?}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_told_is_counted_and_what_nobody_asks_about_is_skipped() -> Result<()> {
+    let ghosts = POD.replace("name: web", "name: web, namespace: ghost");
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}";
+    let bound =
+        POD.replace("spec: {", "spec: {nodeName: gone, ").replace("name: web", "name: bound, namespace: default");
+    let cluster = file("ghosts.yml", &[NAMESPACE, &ghosts, &ghosts, secret, &bound].join("\n---\n"))?;
+    let output = run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    assert!(report.contains("Namespace ghost (2 requests)") && report.contains("Node gone (1 request)"), "{report}");
+    assert_eq!(report.matches("ghost").count(), 1, "{report}");
+    assert!(report.contains("Secret (1)"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_deployment_of_a_policy_is_respected() -> Result<()> {
+    let names = ["kube-system", "team-a"];
+    let pods = names.map(|name| POD.replace("name: web", &format!("name: web, namespace: {name}")));
+    let namespaces = names.map(|name| NAMESPACE.replace("default", name));
+    let cluster = file("spared.yml", &[namespaces, pods].concat().join("\n---\n"))?;
+    let output = run(&["--settings", "examples/placement.yml", "--cluster", &cluster.to_string_lossy()])?;
+    let report = text(&output.stdout);
+    assert!(report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves them out."), "{report}");
+    assert!(report.contains("No rule: in 1 of 2 namespaces"), "{report}");
+    assert!(report.contains("Pod web gets pool=shared"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_story_shows_the_annotations_and_the_settings_as_they_are_written() -> Result<()> {
+    let output = run(&[])?;
+    let told = text(&output.stdout);
+    let told = told.replace("\n            ", " ");
+    let annotated =
+        "Namespace team-blue, annotated scheduler.alpha.kubernetes.io/node-selector: pool in (blue, shared)";
+    assert!(told.contains(annotated), "{told}");
+    let settings =
+        "    podNodeSelectorPluginConfig:\n      clusterDefaultNodeSelector: env=development\n      production:";
+    assert!(told.contains(settings), "{told}");
+    Ok(())
+}
