@@ -171,7 +171,7 @@ fn settings() -> BTreeMap<&'static str, (Value, Value)> {
         ("placement.onBindings", (json!("Verify"), json!("Ignore"))),
         ("placement.onNodes", (json!("Reject"), json!("Ignore"))),
         ("nodeMetadata", (json!({}), json!({}))),
-        ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), Value::Null)),
+        ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), json!([]))),
         ("nodeMetadata.propagate[].nodeLabel", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].nodeAnnotation", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].nodeField", (json!("spec.a"), Value::Null)),
@@ -227,32 +227,41 @@ fn the_form_offers_what_the_policy_takes() -> Result<()> {
     for Question { variable, question } in choices {
         let (block, field) = variable.split_once('.').context("a choice stands in a block")?;
         for option in strings(&question["options"]).chain([""]) {
-            let valid = policy.validate_settings(&json!({ block: { field: option } }))?.valid;
+            let valid = policy.validate_settings(&with_setting(block, field, json!(option)))?.valid;
             assert_eq!(valid, !option.is_empty(), "{variable}: {option:?}");
         }
-        let refused = policy.validate_settings(&json!({ block: { field: "" } }))?.message.unwrap_or_default();
+        let refused = policy.validate_settings(&with_setting(block, field, json!("")))?.message.unwrap_or_default();
         let options: Vec<&str> = strings(&question["options"]).collect();
         assert!(refused.ends_with(&format!("expected one of {}", options.join(", "))), "{variable}: {refused}");
     }
     Ok(())
 }
 
-/// Defaults that the form fills in, and values of the types that it asks for, make valid settings.
+/// Defaults that the form fills in, and values of the types that it asks for, make valid settings. What is left empty is
+/// dropped by Rancher.
 #[test]
 fn what_the_form_fills_in_is_valid() -> Result<()> {
     let policy = policy()?;
-    let settings = settings();
-    for pick in [|(value, _): &(Value, Value)| value.clone(), |(_, default): &(Value, Value)| default.clone()] {
-        for (variable, values) in settings.iter().filter(|(variable, _)| !variable.contains("[]")) {
-            let written = match variable.split_once('.') {
-                Some((block, field)) => json!({ block: { field: pick(values) } }),
-                None => json!({ *variable: pick(values) }),
-            };
+    let empties = [json!(null), json!(""), json!([]), json!({})];
+    for (variable, (value, default)) in settings().into_iter().filter(|(variable, _)| !variable.contains("[]")) {
+        let Some((block, field)) = variable.split_once('.') else { continue };
+        for filled_in in [value, default].into_iter().filter(|value| !empties.contains(value)) {
+            let written = with_setting(block, field, filled_in);
             let answer = policy.validate_settings(&written)?;
             assert!(answer.valid, "{written}: {:?}", answer.message);
         }
     }
     Ok(())
+}
+
+/// Settings with this one, and with what its block can't be without.
+fn with_setting(block: &str, field: &str, value: Value) -> Value {
+    let mut settings = match block {
+        "nodeMetadata" => json!({ block: { "propagate": [{ "nodeLabel": "a" }] } }),
+        _ => json!({ block: {} }),
+    };
+    settings[block][field] = value;
+    settings
 }
 
 #[test]
@@ -548,7 +557,8 @@ impl Need {
                     settings[block].is_object() && !found.iter().any(|value| **value == "Ignore")
                 }
                 (false, "") => found.iter().any(|value| !value.is_null()),
-                (false, value) => found.iter().any(|found| **found == *value || found.to_string() == value),
+                (false, "true") => found.iter().any(|value| **value == true),
+                (false, value) => found.iter().any(|found| **found == value),
             }
         })
     }
@@ -643,7 +653,7 @@ fn every_example_has_what_its_features_need() -> Result<()> {
 /// A demonstration says in its comments what becomes of its objects, and why.
 #[rstest]
 #[case::a_deployment_that_fits("placement.yml", "demo/deployments.yml", "web", "")]
-#[case::a_deployment_beyond_the_whitelist("placement.yml", "demo/deployments.yml", "greedy", "namespace whitelist")]
+#[case::a_deployment_beyond_the_whitelist("placement.yml", "demo/deployments.yml", "greedy", "demands pool=shared")]
 #[case::a_daemonset_that_is_completed("placement.yml", "demo/daemonset.yml", "agent", "")]
 #[case::the_teams_own("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "web", "")]
 #[case::by_label("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "by-label", "namespace node label selector")]
@@ -708,10 +718,8 @@ fn pod_of(workload: &Value) -> Value {
 /// Asks about an object as if it were created now, in a cluster with the Namespaces of all demonstrations and one node of
 /// the team's.
 fn ask_about(object: &Value, settings: &Value) -> Result<Answer> {
-    let (group, version) = match object["apiVersion"].as_str().context("an apiVersion")?.split_once('/') {
-        Some(both) => both,
-        None => ("", "v1"),
-    };
+    let api_version = object["apiVersion"].as_str().context("an apiVersion")?;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let kind = json!({ "group": group, "version": version, "kind": object["kind"] });
     let resource = format!("{}s", object["kind"].as_str().context("a kind")?.to_lowercase());
     let resource = json!({ "group": group, "version": version, "resource": resource });
