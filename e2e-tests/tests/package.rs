@@ -4,12 +4,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use cel::{Context as Variables, Env};
-use e2e_tests::{admission_request, policy_metadata, policy_module, policy_under_test, read_document, read_documents};
+use e2e_tests::{
+    Answer, Manifests, Policy, admission_request, policy_metadata, policy_module, policy_under_test, read_document,
+    read_documents,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -17,23 +20,35 @@ const SOURCE: &str = "https://github.com/node-placement/node-placement-policy";
 const REGISTRY: &str = "ghcr.io/node-placement/policies/node-placement";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The requests that are somebody's job, less `pods/status`, which is opt-in: group, resource, operation.
+/// Compiled once, and only if a test asks.
+fn policy() -> Result<&'static Policy> {
+    static POLICY: LazyLock<Result<Policy>> = LazyLock::new(policy_under_test);
+    POLICY.as_ref().map_err(|error| anyhow!("{error:#}"))
+}
+
+/// The requests that are somebody's job, less those that are opt-in: group, resource, operation.
 fn known_rules() -> BTreeSet<Rule> {
     let both = ["CREATE", "UPDATE"];
-    let mut rules = BTreeSet::new();
-    let mut add = |group: &str, resources: &[&str], operations: &[&str]| {
-        for resource in resources {
-            rules.extend(operations.iter().map(|operation| rule(group, resource, operation)));
-        }
-    };
-    add("", &["pods", "namespaces", "replicationcontrollers", "podtemplates"], &both);
-    add("", &["pods/binding", "bindings"], &["CREATE"]);
-    add("apps", &["deployments", "replicasets", "statefulsets", "daemonsets"], &both);
-    add("batch", &["jobs", "cronjobs"], &both);
-    rules
+    let core = rules_for("", &["pods", "namespaces", "replicationcontrollers", "podtemplates"], &both);
+    let bindings = rules_for("", &["pods/binding", "bindings"], &["CREATE"]);
+    let apps = rules_for("apps", &["deployments", "replicasets", "statefulsets", "daemonsets"], &both);
+    let batch = rules_for("batch", &["jobs", "cronjobs"], &both);
+    [core, bindings, apps, batch].into_iter().flatten().collect()
+}
+
+/// What an administrator has to ask for.
+fn opt_in_rules() -> BTreeSet<Rule> {
+    let nodes = rules_for("", &["nodes"], &["CREATE", "UPDATE"]);
+    let statuses = rules_for("", &["nodes/status", "pods/status"], &["UPDATE"]);
+    nodes.into_iter().chain(statuses).collect()
 }
 
 type Rule = (String, String, String);
+
+fn rules_for(group: &str, resources: &[&str], operations: &[&str]) -> Vec<Rule> {
+    let rules_of = |resource| operations.iter().map(move |operation| rule(group, resource, operation));
+    resources.iter().flat_map(|resource| rules_of(resource)).collect()
+}
 
 fn rule(group: &str, resource: &str, operation: &str) -> Rule {
     (group.to_owned(), resource.to_owned(), operation.to_owned())
@@ -127,26 +142,36 @@ fn questions() -> Result<Vec<Question>> {
     Ok(found)
 }
 
-/// Every setting that fits a form, a value that is valid for it, and its default; null where it has none.
+/// Every setting that fits a form, a value that is valid for it, and what the form fills in; null where that is nothing.
 fn settings() -> BTreeMap<&'static str, (Value, Value)> {
     let selector = || (json!("a=b"), Value::Null);
     BTreeMap::from([
         ("placement", (json!({}), json!({}))),
         ("placement.clusterDefaultNodeSelector", (json!("a=b"), json!(""))),
+        ("placement.clusterDefaultTolerations", (json!([{ "operator": "Exists" }]), json!([]))),
+        ("placement.clusterDefaultTolerations[].key", (json!("a"), Value::Null)),
+        ("placement.clusterDefaultTolerations[].operator", (json!("Exists"), Value::Null)),
+        ("placement.clusterDefaultTolerations[].value", (json!("a"), Value::Null)),
+        ("placement.clusterDefaultTolerations[].effect", (json!("NoSchedule"), Value::Null)),
+        ("placement.clusterDefaultTolerations[].tolerationSeconds", (json!(1), Value::Null)),
         ("placement.namespaceAnnotations", (json!(["a"]), json!(["scheduler.alpha.kubernetes.io/node-selector"]))),
         ("placement.namespaces", (json!([{ "name": "a" }]), json!([]))),
-        ("placement.namespaces[].name", (json!("a"), json!(""))),
+        ("placement.namespaces[].name", (json!("a"), Value::Null)),
+        ("placement.namespaces[].namespaceSelector", selector()),
         ("placement.namespaces[].requiredNodeSelector", selector()),
         ("placement.namespaces[].defaultNodeSelector", selector()),
         ("placement.namespaces[].allowedNodeSelector", selector()),
         ("placement.onNodeAffinity", (json!("Ignore"), json!("Check"))),
         ("placement.onNodeName", (json!("Reject"), json!("Verify"))),
+        ("placement.onTolerationAnnotations", (json!("Honor"), json!("Ignore"))),
+        ("placement.onExtendedResources", (json!("Tolerate"), json!("Ignore"))),
         ("placement.onWorkloads", (json!("Warn"), json!("Reject"))),
         ("placement.onDaemonSets", (json!("Warn"), json!("Inject"))),
         ("placement.onNamespaces", (json!("Warn"), json!("Reject"))),
         ("placement.onBindings", (json!("Verify"), json!("Ignore"))),
+        ("placement.onNodes", (json!("Reject"), json!("Ignore"))),
         ("nodeMetadata", (json!({}), json!({}))),
-        ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), Value::Null)),
+        ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), json!([]))),
         ("nodeMetadata.propagate[].nodeLabel", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].nodeAnnotation", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].nodeField", (json!("spec.a"), Value::Null)),
@@ -154,8 +179,9 @@ fn settings() -> BTreeMap<&'static str, (Value, Value)> {
         ("nodeMetadata.propagate[].podLabel", (json!("a/b"), Value::Null)),
         ("nodeMetadata.propagate[].default", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].required", (json!(true), json!(false))),
-        ("nodeMetadata.onLookupFailure", (json!("Ignore"), json!("Reject"))),
-        ("nodeMetadata.protect", (json!(true), json!(false))),
+        ("nodeMetadata.propagate[].env", (json!("A"), Value::Null)),
+        ("nodeMetadata.onLookupFailure", (json!("Ignore"), Value::Null)),
+        ("nodeMetadata.protect", (json!(true), Value::Null)),
     ])
 }
 
@@ -174,6 +200,7 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
         let (value, default) = &settings[variable.as_str()];
         let types: &[&str] = match value {
             Value::Bool(_) => &["boolean"],
+            Value::Number(_) => &["int"],
             Value::String(_) => &["string", "enum"],
             Value::Array(items) if items.iter().all(Value::is_string) => &["array["],
             Value::Array(_) => &["sequence["],
@@ -182,7 +209,7 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
         let found = question["type"].as_str().unwrap_or_default();
         assert!(types.contains(&found), "{variable}: {found}, expected one of {types:?}");
         assert_eq!(question["default"], *default, "{variable}");
-        if found == "enum" {
+        if found == "enum" && !default.is_null() {
             assert!(strings(&question["options"]).any(|option| option == default), "{variable}");
         }
     }
@@ -192,7 +219,7 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
 /// The policy takes every option of every choice, and refuses any other text.
 #[test]
 fn the_form_offers_what_the_policy_takes() -> Result<()> {
-    let policy = policy_under_test()?;
+    let policy = policy()?;
     let questions = questions()?;
     let choices: Vec<&Question> = questions.iter().filter(|question| question.question["type"] == "enum").collect();
     let known = settings().into_keys().filter(|path| path.contains(".on")).count();
@@ -200,27 +227,26 @@ fn the_form_offers_what_the_policy_takes() -> Result<()> {
     for Question { variable, question } in choices {
         let (block, field) = variable.split_once('.').context("a choice stands in a block")?;
         for option in strings(&question["options"]).chain([""]) {
-            let valid = policy.validate_settings(&json!({ block: { field: option } }))?.valid;
+            let valid = policy.validate_settings(&with_setting(block, field, json!(option)))?.valid;
             assert_eq!(valid, !option.is_empty(), "{variable}: {option:?}");
         }
-        let refused = policy.validate_settings(&json!({ block: { field: "" } }))?.message.unwrap_or_default();
+        let refused = policy.validate_settings(&with_setting(block, field, json!("")))?.message.unwrap_or_default();
         let options: Vec<&str> = strings(&question["options"]).collect();
         assert!(refused.ends_with(&format!("expected one of {}", options.join(", "))), "{variable}: {refused}");
     }
     Ok(())
 }
 
-/// Defaults that the form fills in, and values of the types that it asks for, make valid settings.
+/// Defaults that the form fills in, and values of the types that it asks for, make valid settings. What is left empty is
+/// dropped by Rancher.
 #[test]
 fn what_the_form_fills_in_is_valid() -> Result<()> {
-    let policy = policy_under_test()?;
-    let settings = settings();
-    for pick in [|(value, _): &(Value, Value)| value.clone(), |(_, default): &(Value, Value)| default.clone()] {
-        for (variable, values) in settings.iter().filter(|(variable, _)| !variable.contains("[]")) {
-            let written = match variable.split_once('.') {
-                Some((block, field)) => json!({ block: { field: pick(values) } }),
-                None => json!({ *variable: pick(values) }),
-            };
+    let policy = policy()?;
+    let empties = [json!(null), json!(""), json!([]), json!({})];
+    for (variable, (value, default)) in settings().into_iter().filter(|(variable, _)| !variable.contains("[]")) {
+        let Some((block, field)) = variable.split_once('.') else { continue };
+        for filled_in in [value, default].into_iter().filter(|value| !empties.contains(value)) {
+            let written = with_setting(block, field, filled_in);
             let answer = policy.validate_settings(&written)?;
             assert!(answer.valid, "{written}: {:?}", answer.message);
         }
@@ -228,24 +254,40 @@ fn what_the_form_fills_in_is_valid() -> Result<()> {
     Ok(())
 }
 
+/// Settings with this one, and with what its block can't be without.
+fn with_setting(block: &str, field: &str, value: Value) -> Value {
+    let mut settings = match block {
+        "nodeMetadata" => json!({ block: { "propagate": [{ "nodeLabel": "a" }] } }),
+        _ => json!({ block: {} }),
+    };
+    settings[block][field] = value;
+    settings
+}
+
 #[test]
 fn every_example_is_one_that_the_policy_takes() -> Result<()> {
-    let policy = policy_under_test()?;
+    let policy = policy()?;
     let metadata = read_document(&policy_metadata())?;
     let mut count = 0;
     for (name, spec) in deployments()? {
         let answer = policy.validate_settings(&spec["settings"])?;
         assert!(answer.valid, "{name}: {:?}", answer.message);
         let rules = rules(&spec["rules"]).with_context(|| name.clone())?;
-        assert!(rules.is_subset(&known_rules()), "{name}: {rules:?}");
+        assert!(rules.is_subset(&known_rules().union(&opt_in_rules()).cloned().collect()), "{name}: {rules:?}");
         assert_eq!(spec["module"], format!("registry://{REGISTRY}:v{VERSION}"), "{name}");
         let declared = metadata["contextAwareResources"].as_array().context("a list")?;
         let looked_up = spec["contextAwareResources"].as_array().with_context(|| name.clone())?;
         assert!(looked_up.iter().all(|resource| declared.contains(resource)), "{name}");
         // What an administrator must have decided.
-        for field in ["mutating", "backgroundAudit", "failurePolicy", "timeoutSeconds", "namespaceSelector"] {
+        for field in ["mutating", "backgroundAudit", "failurePolicy", "timeoutSeconds"] {
             assert!(spec.get(field).is_some(), "{name}: {field} is missing");
         }
+        let nodes_only = rules.is_subset(&opt_in_rules());
+        assert_ne!(
+            spec.get("namespaceSelector").is_some(),
+            nodes_only,
+            "{name}: Nodes have no namespace, all else does"
+        );
         count += 1;
     }
     assert!(count > 10, "only {count} examples");
@@ -305,6 +347,7 @@ fn terminating(resource: &str) -> Value {
     json!({
         "operation": "UPDATE",
         "resource": { "resource": resource },
+        "userInfo": { "username": "ada", "groups": ["system:authenticated"] },
         "object": { "metadata": metadata, "spec": {} },
         "oldObject": { "metadata": old_metadata, "spec": {} },
     })
@@ -314,7 +357,7 @@ fn terminating(resource: &str) -> Value {
 #[test]
 fn a_finalizer_can_always_be_removed() -> Result<()> {
     for (name, spec) in deployments()? {
-        for (_, resource, _) in known_rules().iter().filter(|(_, _, operation)| operation == "UPDATE") {
+        for (_, resource, _) in known_rules().union(&opt_in_rules()).filter(|(_, _, operation)| operation == "UPDATE") {
             assert!(!reaches(&spec, &terminating(resource))?, "{name}: {resource}");
         }
     }
@@ -339,7 +382,9 @@ fn nobody_passes_by_a_claim(
         "operation": operation, "resource": { "resource": resource }, "object": object, "oldObject": old_object,
     });
     for (name, spec) in deployments()? {
-        assert!(reaches(&spec, &request)?, "{name}");
+        if rules(&spec["rules"])?.contains(&rule("", "pods", "CREATE")) {
+            assert!(reaches(&spec, &request)?, "{name}");
+        }
     }
     Ok(())
 }
@@ -393,20 +438,393 @@ fn examples_with_node_metadata_see_every_pod_before_it_is_bound() -> Result<()> 
     Ok(())
 }
 
+/// A kubelet sends its heartbeats with the labels unchanged.
+#[rstest]
+#[case::a_heartbeat("system:nodes", json!({ "pool": "a" }), json!({ "pool": "a" }), false)]
+#[case::a_heartbeat_of_a_node_without_labels("system:nodes", Value::Null, Value::Null, false)]
+#[case::a_label_changes("system:nodes", json!({ "pool": "a" }), json!({ "pool": "b" }), true)]
+#[case::a_label_is_added("system:nodes", Value::Null, json!({ "pool": "b" }), true)]
+#[case::a_label_is_removed("system:nodes", json!({ "pool": "a" }), Value::Null, true)]
+#[case::an_administrator_changes_a_label("system:masters", json!({ "pool": "a" }), json!({ "pool": "b" }), false)]
+fn kubelets_are_asked_about_labels_and_not_about_heartbeats(
+    #[case] group: &str,
+    #[case] old: Value,
+    #[case] new: Value,
+    #[case] asked: bool,
+) -> Result<()> {
+    let node = |labels: Value| match labels {
+        Value::Null => json!({ "metadata": { "name": "node-a" } }),
+        labels => json!({ "metadata": { "name": "node-a", "labels": labels } }),
+    };
+    let request = json!({
+        "operation": "UPDATE", "resource": { "resource": "nodes" }, "userInfo": { "groups": [group] },
+        "object": node(new), "oldObject": node(old),
+    });
+    assert_eq!(reaches(&deployment("nodes.yml")?, &request)?, asked);
+    Ok(())
+}
+
+/// Filling in is about bound Pods, and a toleration can be added to a Pod for as long as it lives.
+#[test]
+fn bound_pods_are_seen_where_a_feature_is_about_them() -> Result<()> {
+    let bound = json!({ "metadata": { "name": "web" }, "spec": { "nodeName": "node-a" } });
+    let mut tolerating = bound.clone();
+    tolerating["spec"]["tolerations"] = json!([{ "operator": "Exists" }]);
+    let update = |object: &Value| {
+        json!({
+            "operation": "UPDATE", "resource": { "resource": "pods" }, "object": object, "oldObject": bound,
+        })
+    };
+    let (mut filling_in, mut judging) = (0, 0);
+    for (name, spec) in deployments()?.into_iter().filter(|(_, spec)| spec["mutating"] == true) {
+        let settings = &spec["settings"];
+        let entries = settings["nodeMetadata"]["propagate"].as_array().into_iter().flatten();
+        if entries.clone().any(|entry| entry["default"].is_string() || entry["required"] == true) {
+            assert!(reaches(&spec, &update(&bound))?, "{name}: filling in");
+            filling_in += 1;
+        }
+        let text = settings.to_string();
+        if ["allowedTolerations", "forbiddenTolerations", "podTolerationRestrictionPluginConfig"]
+            .iter()
+            .any(|setting| text.contains(setting))
+        {
+            assert!(reaches(&spec, &update(&tolerating))?, "{name}: tolerations");
+            judging += 1;
+        }
+    }
+    ensure!(filling_in > 3 && judging > 3, "{filling_in} examples fill in, {judging} judge tolerations");
+    Ok(())
+}
+
+#[test]
+fn conditions_of_one_name_say_the_same() -> Result<()> {
+    let mut expressions = BTreeMap::new();
+    for (name, spec) in deployments()? {
+        for condition in spec["matchConditions"].as_array().with_context(|| name.clone())? {
+            let known =
+                expressions.entry(condition["name"].to_string()).or_insert_with(|| condition["expression"].clone());
+            assert_eq!(*known, condition["expression"], "{name}");
+        }
+    }
+    Ok(())
+}
+
+/// What one of them judges, the other must have written, or guard.
+#[test]
+fn deployments_for_the_same_cluster_have_the_same_settings() -> Result<()> {
+    let mut guard = deployment("nodes.yml")?["settings"].take();
+    guard["placement"].as_object_mut().context("a block")?.remove("onNodes").context("onNodes is what it is for")?;
+    assert_eq!(guard, deployment("placement.yml")?["settings"]);
+    assert_eq!(deployment("verify.yml")?["settings"], deployment("both.yml")?["settings"]);
+    Ok(())
+}
+
+/// A row of the table in `docs/operating.md`: what the settings in its first column need.
+struct Need {
+    settings: String,
+    unless_ignored: bool,
+    rules: BTreeSet<Rule>,
+    resources: Vec<String>,
+    breaking_conditions: Vec<String>,
+    failure_policies: Vec<String>,
+}
+
+impl Need {
+    fn parse(row: &str) -> Result<Self> {
+        let cells: Vec<&str> = row.trim().trim_matches('|').split('|').map(str::trim).collect();
+        let [settings, rules, resources, conditions, failure_policies] = cells[..] else {
+            bail!("expected 5 cells: {row}")
+        };
+        let (settings, unless) = settings.split_once(" unless ").unwrap_or((settings, ""));
+        Ok(Self {
+            settings: settings.to_owned(),
+            unless_ignored: unless == "`Ignore`",
+            rules: needed_rules(rules)?,
+            resources: named_in(resources),
+            breaking_conditions: named_in(conditions),
+            failure_policies: named_in(failure_policies),
+        })
+    }
+
+    /// Whether one of the settings in the first column is in effect.
+    fn applies_to(&self, settings: &Value) -> bool {
+        self.settings.split(", ").map(|setting| setting.trim_matches('`')).any(|setting| {
+            let (path, value) = setting.split_once(": ").unwrap_or((setting, ""));
+            let found = values_at(settings, path);
+            match (self.unless_ignored, value) {
+                (true, _) => {
+                    let block = path.split_once('.').map_or(path, |(block, _)| block);
+                    settings[block].is_object() && !found.iter().any(|value| **value == "Ignore")
+                }
+                (false, "") => found.iter().any(|value| !value.is_null()),
+                (false, "true") => found.iter().any(|value| **value == true),
+                (false, value) => found.iter().any(|found| **found == value),
+            }
+        })
+    }
+}
+
+/// The names in a cell; a dash is none.
+fn named_in(cell: &str) -> Vec<String> {
+    let names = cell.split(", ").map(|name| name.trim_matches('`'));
+    names.filter(|name| *name != "–").map(str::to_owned).collect()
+}
+
+/// The rules that a cell names: "`pods/binding`, `bindings` CREATE; `pods` CREATE, UPDATE".
+fn needed_rules(cell: &str) -> Result<BTreeSet<Rule>> {
+    let all: BTreeSet<Rule> = known_rules().union(&opt_in_rules()).cloned().collect();
+    let mut needed = BTreeSet::new();
+    for part in cell.split("; ") {
+        let (resources, operations) = part.rsplit_once("` ").with_context(|| part.to_owned())?;
+        for resource in resources.split(", ").map(|resource| resource.trim_matches('`')) {
+            for operation in operations.split(", ") {
+                let known = all.iter().find(|(_, known, by)| known == resource && by == operation);
+                needed.insert(known.with_context(|| format!("{resource} {operation} is nobody's job"))?.clone());
+            }
+        }
+    }
+    Ok(needed)
+}
+
+/// What stands at a path such as `placement.namespaces[].name`.
+fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
+    let mut found = vec![settings];
+    for step in path.split('.') {
+        found = match step.strip_suffix("[]") {
+            Some(list) => found.iter().filter_map(|value| value[list].as_array()).flatten().collect(),
+            None => found.iter().filter_map(|value| value.get(step)).collect(),
+        };
+    }
+    found
+}
+
+/// The table of what each feature needs, which users read.
+fn needs() -> Result<Vec<Need>> {
+    let text = fs::read_to_string(file("docs/operating.md"))?;
+    let (_, chapter) = text.split_once("## What each feature needs").context("the chapter is missing")?;
+    let rows = chapter.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    rows.take_while(|line| line.starts_with('|')).map(Need::parse).collect()
+}
+
+#[test]
+fn every_example_has_what_its_features_need() -> Result<()> {
+    let needs = needs()?;
+    let mut held = vec![0; needs.len()];
+    for (name, spec) in deployments()? {
+        let rules = rules(&spec["rules"])?;
+        let declared: Vec<&str> = spec["contextAwareResources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|resource| resource["kind"].as_str())
+            .collect();
+        let conditions: Vec<&str> = spec["matchConditions"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|condition| condition["name"].as_str())
+            .collect();
+        for (need, held) in needs.iter().zip(&mut held).filter(|(need, _)| need.applies_to(&spec["settings"])) {
+            // Others report, prove or guard, and something else places.
+            if spec["mutating"] != true && !need.settings.contains("onNodes") {
+                continue;
+            }
+            let what = format!("{name}: {}", need.settings);
+            let lacking: Vec<&Rule> = need.rules.difference(&rules).collect();
+            assert!(lacking.is_empty(), "{what} needs {lacking:?}");
+            let undeclared: Vec<&String> =
+                need.resources.iter().filter(|kind| !declared.contains(&kind.as_str())).collect();
+            assert!(undeclared.is_empty(), "{what} looks up {undeclared:?}");
+            let broken: Vec<&String> =
+                need.breaking_conditions.iter().filter(|condition| conditions.contains(&condition.as_str())).collect();
+            assert!(broken.is_empty(), "{what} is broken by {broken:?}");
+            assert!(need.failure_policies.iter().any(|policy| spec["failurePolicy"] == **policy), "{what} needs Fail");
+            *held += 1;
+        }
+    }
+    for (need, held) in needs.iter().zip(held) {
+        // Nobody is told to refuse new Nodes, or to trust the annotations of namespaces, by an example.
+        ensure!(held > 0 || need.settings == "`placement.onNodes: Reject`", "no example has {}", need.settings);
+    }
+    Ok(())
+}
+
+/// A demonstration says in its comments what becomes of its objects, and why.
+#[rstest]
+#[case::a_deployment_that_fits("placement.yml", "demo/deployments.yml", "web", "")]
+#[case::a_deployment_beyond_the_whitelist("placement.yml", "demo/deployments.yml", "greedy", "demands pool=shared")]
+#[case::a_daemonset_that_is_completed("placement.yml", "demo/daemonset.yml", "agent", "")]
+#[case::the_teams_own("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "web", "")]
+#[case::by_label("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "by-label", "namespace node label selector")]
+#[case::by_toleration("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "by-toleration", "pod tolerations")]
+#[case::by_any_toleration("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "by-any-toleration", "pod tolerations")]
+#[case::by_name("dedicated-nodes.yml", "demo/dedicated-nodes.yml", "by-name", r#"names node "worker-7""#)]
+fn demonstrations_show_what_they_say(
+    #[case] policy: &str,
+    #[case] demo: &str,
+    #[case] name: &str,
+    #[case] refused_for: &str,
+) -> Result<()> {
+    let answer = ask_about(&demonstrated(demo, name)?, &deployment(policy)?["settings"])?;
+    assert_eq!(answer.accepted, refused_for.is_empty(), "{:?}", answer.message);
+    let message = answer.message.unwrap_or_default();
+    assert!(message.contains(refused_for), "{message}");
+    Ok(())
+}
+
+/// What the demonstration is about: the team's Pods get to the team's nodes without asking.
+#[test]
+fn the_teams_pods_get_the_selector_and_the_toleration() -> Result<()> {
+    let pod = pod_of(&demonstrated("demo/dedicated-nodes.yml", "web")?);
+    let answer = ask_about(&pod, &deployment("dedicated-nodes.yml")?["settings"])?;
+    let changed = answer.mutated_object.with_context(|| format!("unchanged: {:?}", answer.message))?;
+    assert_eq!(changed["spec"]["nodeSelector"], json!({ "node-restriction.kubernetes.io/team": "blue" }));
+    let toleration = json!({ "key": "team", "operator": "Equal", "value": "blue", "effect": "NoSchedule" });
+    assert_eq!(changed["spec"]["tolerations"], json!([toleration]));
+    Ok(())
+}
+
+/// The variables come first, so that the container's own, and its arguments, can name them.
+#[test]
+fn the_demonstration_of_variables_has_them() -> Result<()> {
+    let pod = pod_of(&demonstrated("demo/env.yml", "from-a-chart")?);
+    let answer = ask_about(&pod, &deployment("metadata/env.yml")?["settings"])?;
+    let changed = answer.mutated_object.with_context(|| format!("unchanged: {:?}", answer.message))?;
+    let variables = changed["spec"]["containers"][0]["env"].as_array().context("a list")?.clone();
+    let names: Vec<&str> = variables.iter().filter_map(|variable| variable["name"].as_str()).collect();
+    assert_eq!(names, ["ZONE", "RACK", "PROVIDER_ID", "GREETING"]);
+    Ok(())
+}
+
+/// The object of that name, of those that are no Namespaces.
+fn demonstrated(demo: &str, name: &str) -> Result<Value> {
+    let mut objects = read_documents(&file("examples").join(demo))?.into_iter();
+    objects
+        .find(|object| object["metadata"]["name"] == name && object["kind"] != "Namespace")
+        .with_context(|| format!("{demo} has no {name}"))
+}
+
+/// A Pod as the controllers make it from a template.
+fn pod_of(workload: &Value) -> Value {
+    let mut pod = workload["spec"]["template"].clone();
+    pod["apiVersion"] = json!("v1");
+    pod["kind"] = json!("Pod");
+    pod["metadata"]["generateName"] = json!(format!("{}-", workload["metadata"]["name"].as_str().unwrap_or_default()));
+    pod["metadata"]["namespace"] = workload["metadata"]["namespace"].clone();
+    pod
+}
+
+/// Asks about an object as if it were created now, in a cluster with the Namespaces of all demonstrations and one node of
+/// the team's.
+fn ask_about(object: &Value, settings: &Value) -> Result<Answer> {
+    let api_version = object["apiVersion"].as_str().context("an apiVersion")?;
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let kind = json!({ "group": group, "version": version, "kind": object["kind"] });
+    let resource = format!("{}s", object["kind"].as_str().context("a kind")?.to_lowercase());
+    let resource = json!({ "group": group, "version": version, "resource": resource });
+    let request = json!({
+        "uid": "1", "kind": kind, "requestKind": kind, "resource": resource, "requestResource": resource,
+        "namespace": object["metadata"]["namespace"], "operation": "CREATE", "dryRun": false, "oldObject": null,
+        "userInfo": { "username": "ada", "groups": ["system:authenticated"] }, "object": object,
+    });
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": { "name": "worker-7", "labels": { "node-restriction.kubernetes.io/team": "blue" } },
+        "spec": { "taints": [{ "key": "team", "value": "blue", "effect": "NoSchedule" }] },
+    });
+    let namespaces =
+        examples()?.into_iter().map(|(_, example)| example).filter(|example| example["kind"] == "Namespace");
+    let cluster: Manifests = namespaces.chain([node]).collect();
+    Ok(policy()?.validate(&request, settings, cluster)?.answer)
+}
+
+/// The settings in the documentation are valid as they stand there.
+#[rstest]
+#[case("docs/recipes.md", 12)]
+#[case("docs/operating.md", 0)]
+fn settings_in_the_documentation_are_valid(#[case] document: &str, #[case] least: usize) -> Result<()> {
+    let policy = policy()?;
+    let text = fs::read_to_string(file(document))?;
+    let mut count = 0;
+    for block in yaml_blocks(&text) {
+        let written: Value = yaml_serde::from_str(&block).with_context(|| block.clone())?;
+        let blocks =
+            ["placement", "podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig", "nodeMetadata"];
+        if blocks.iter().any(|block| written.get(block).is_some()) {
+            let answer = policy.validate_settings(&written)?;
+            assert!(answer.valid, "{:?} of\n{block}", answer.message);
+            count += 1;
+        }
+    }
+    ensure!(count >= least, "only {count} settings");
+    Ok(())
+}
+
+/// What stands between fences of YAML, without the indentation of the list that it stands in.
+fn yaml_blocks(text: &str) -> Vec<String> {
+    let mut blocks = vec![];
+    let mut lines = text.lines();
+    while let Some(fence) = lines.find(|line| line.trim_start() == "```yaml") {
+        let indentation = fence.len() - fence.trim_start().len();
+        let block = lines.by_ref().take_while(|line| line.trim_start() != "```");
+        blocks.push(block.map(|line| line.get(indentation..).unwrap_or_default()).collect::<Vec<_>>().join("\n"));
+    }
+    blocks
+}
+
+/// The alerts ask for metrics and labels that the documentation names, and for policies that the examples deploy.
+#[test]
+fn the_alerts_ask_for_what_is_counted() -> Result<()> {
+    let documentation = fs::read_to_string(file("docs/operating.md"))?;
+    let policies: BTreeSet<String> = examples()?
+        .iter()
+        .filter(|(_, example)| example["kind"] == "ClusterAdmissionPolicy")
+        .filter_map(|(_, example)| example["metadata"]["name"].as_str().map(str::to_owned))
+        .collect();
+    let alerts = read_document(&file("examples/alerts.yml"))?;
+    let rules = alerts["spec"]["groups"][0]["rules"].as_array().context("a list of rules")?;
+    assert_eq!(rules.len(), 2);
+    for rule in rules {
+        let expression = rule["expr"].as_str().context("an expression")?;
+        let words = expression.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        for metric in words.filter(|word| word.starts_with("kubewarden_")) {
+            assert!(documentation.contains(&format!("`{}`", metric.trim_end_matches("_bucket"))), "{metric}");
+        }
+        let (_, selectors) = expression.split_once('{').context("selectors")?;
+        let (selectors, _) = selectors.split_once('}').context("selectors")?;
+        for (label, _) in
+            selectors.split(", ").flat_map(|part| part.split(",\n")).filter_map(|part| part.split_once('='))
+        {
+            assert!(documentation.contains(&format!("`{}`", label.trim())), "{label}");
+        }
+        let (_, names) = expression.split_once("clusterwide-(").context("policies")?;
+        let (names, _) = names.split_once(')').context("policies")?;
+        assert!(names.split('|').all(|name| policies.contains(name)), "{names}");
+    }
+    Ok(())
+}
+
 /// An API server takes an expression that can't be evaluated for a failure of the webhook.
 #[test]
 fn conditions_can_be_evaluated_for_whatever_comes() -> Result<()> {
     let mut requests = vec![
-        json!({ "operation": "DELETE", "resource": { "resource": "pods" }, "object": null, "oldObject": { "metadata": {} } }),
-        json!({ "operation": "CONNECT", "resource": { "resource": "pods" }, "object": {}, "oldObject": null }),
+        json!({
+            "operation": "DELETE", "resource": { "resource": "pods" }, "userInfo": {},
+            "object": null, "oldObject": { "metadata": {} },
+        }),
+        json!({
+            "operation": "CONNECT", "resource": { "resource": "pods" }, "userInfo": {},
+            "object": {}, "oldObject": null,
+        }),
     ];
     for entry in fs::read_dir(file("e2e-tests/fixtures/requests"))? {
         requests.push(admission_request(&read_document(&entry?.path())?).clone());
     }
     for (name, spec) in deployments()? {
+        let guards_nodes = rules(&spec["rules"])?.is_subset(&opt_in_rules());
         for request in &requests {
             let sent = reaches(&spec, request).with_context(|| format!("{name}: {request}"))?;
-            assert!(sent || request["operation"] == "UPDATE", "{name}: {request}");
+            assert!(sent || guards_nodes || request["operation"] == "UPDATE", "{name}: {request}");
         }
     }
     ensure!(requests.len() > 20, "only {} requests", requests.len());
@@ -469,6 +887,7 @@ fn the_index_of_examples_names_every_file() -> Result<()> {
 #[case("CONTRIBUTING.md")]
 #[case("SECURITY.md")]
 #[case("docs/settings.md")]
+#[case("docs/operating.md")]
 #[case("docs/recipes.md")]
 #[case("docs/threat-model.md")]
 #[case("fuzz/README.md")]
@@ -552,6 +971,11 @@ fn file(name: &str) -> PathBuf {
 fn deployments() -> Result<Vec<(String, Value)>> {
     let policies = examples()?.into_iter().filter(|(_, example)| example["kind"] == "ClusterAdmissionPolicy");
     Ok(policies.map(|(path, mut example)| (path.display().to_string(), example["spec"].take())).collect())
+}
+
+/// The `spec` of one of them.
+fn deployment(name: &str) -> Result<Value> {
+    Ok(read_document(&file("examples").join(name))?["spec"].take())
 }
 
 /// Every object of every example.
