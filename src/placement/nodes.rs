@@ -1,5 +1,7 @@
 //! Nodes: a kubelet must not pull other teams' Pods to itself by the labels that fences are built from.
 
+use std::collections::BTreeSet;
+
 use json::{Mismatch, Object, StringMap, Within};
 
 use crate::decision::Rejection;
@@ -30,10 +32,8 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<(), Rejectio
         return Ok(());
     }
     let guarded = settings.selected_node_labels()?;
-    let mut changed: Vec<&str> =
+    let changed: BTreeSet<&str> =
         guarded.iter().map(String::as_str).filter(|key| labels.get(key) != old.get(key)).collect();
-    changed.sort_unstable();
-    changed.dedup();
     if changed.is_empty() {
         return Ok(());
     }
