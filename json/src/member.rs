@@ -43,15 +43,18 @@ impl Key {
 
     /// Whether this is the key `name`. Most keys are of another length.
     pub fn is(&self, name: &str) -> bool {
-        if self.is_plain { self.text.len() == name.len() + 2 && self.inner() == name } else { self.name() == name }
+        if !self.is_plain {
+            return self.name() == name;
+        }
+        self.text.len() == name.len() + 2 && self.text.as_bytes().get(1..=name.len()) == Some(name.as_bytes())
     }
 
     /// The characters. A key that is spelled with half of a surrogate pair has none, and is called as it is spelled.
     pub fn name(&self) -> Cow<'_, str> {
-        match unescape(self.inner()) {
-            Some(name) if !self.is_plain => Cow::Owned(name),
-            _ => Cow::Borrowed(self.inner()),
+        if self.is_plain {
+            return Cow::Borrowed(self.inner());
         }
+        unescape(self.inner()).map_or(Cow::Borrowed(self.inner()), Cow::Owned)
     }
 
     /// The same, as a text that outlives this.
