@@ -103,9 +103,9 @@ pub struct Node {
     pub name: NodeName,
     /// As much of it as was asked for.
     pub object: Object,
-    /// Its labels.
+    /// Its labels, if they were asked for.
     pub labels: StringMap,
-    /// Its annotations.
+    /// Its annotations, if they were asked for.
     pub annotations: StringMap,
 }
 
@@ -127,7 +127,7 @@ pub fn look_up_node(cluster: &impl Cluster, name: NodeName, masks: &FieldMasks) 
         Ok(text) => text,
         Err(error) => return Err(failure(cluster, NODE, name.as_str(), first_line(&error))),
     };
-    match read(text) {
+    match read(text, masks) {
         Ok((object, labels, annotations)) => Ok(Node { name, object, labels, annotations }),
         Err(error) => Err(malformed(cluster, NODE, name.as_str(), &error)),
     }
@@ -145,21 +145,30 @@ pub fn look_up_namespace(cluster: &impl Cluster, name: &str, masks: &FieldMasks)
         Ok(text) => text,
         Err(error) => return Err(failure(cluster, NAMESPACE, name, first_line(&error))),
     };
-    match read(text) {
+    match read(text, masks) {
         Ok((_, labels, annotations)) => Ok(Namespace { annotations, labels }),
         Err(error) => Err(malformed(cluster, NAMESPACE, name, &error)),
     }
 }
 
-/// What the host answered, with its labels and annotations.
-fn read(text: String) -> Result<(Object, StringMap, StringMap), ParseError> {
+/// What the host answered, with its labels and annotations, as far as they were asked for.
+fn read(text: String, masks: &FieldMasks) -> Result<(Object, StringMap, StringMap), ParseError> {
     let object = Object::parse(text, &LOOKED_UP)?;
     let Some(metadata) = object.object("metadata")? else {
         return Err(Mismatch::new("an object", "nothing").within("metadata").into());
     };
-    let labels = metadata.string_map("labels").within("metadata")?;
-    let annotations = metadata.string_map("annotations").within("metadata")?;
+    let labels = strings(metadata, "labels", masks.ask_for(FieldMasks::LABELS)).within("metadata")?;
+    let annotations = strings(metadata, "annotations", masks.ask_for(FieldMasks::ANNOTATIONS)).within("metadata")?;
     Ok((object, labels, annotations))
+}
+
+/// The strings under `key` of `metadata`, or none. The host sends all metadata, asked for or not: what nobody will look at
+/// only has to be what it must be.
+fn strings(metadata: &Object, key: &str, are_asked_for: bool) -> Result<StringMap, Mismatch> {
+    if !are_asked_for && metadata.holds_strings(key) {
+        return Ok(StringMap::new());
+    }
+    metadata.string_map(key)
 }
 
 fn malformed(cluster: &impl Cluster, kind: &str, name: &str, error: &ParseError) -> LookupError {

@@ -36,6 +36,11 @@ impl FieldMasks {
         }
     }
 
+    /// Whether the field at `path` is asked for, by itself or with what it lies in.
+    pub fn ask_for(&self, path: &str) -> bool {
+        self.0.iter().any(|own| is_within(path, own))
+    }
+
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -6,7 +6,6 @@ use crate::list::List;
 use crate::member::Member;
 use crate::mismatch::{Mismatch, ParseError, Within};
 use crate::outline::Outline;
-use crate::string::encode;
 use crate::string_map::StringMap;
 use crate::text::Text;
 use crate::value::Value;
@@ -37,8 +36,8 @@ impl Object {
 
     /// The value under `key`; none, if it is absent or `null`.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        let member = self.members.iter().rev().find(|member| member.key.is(key))?;
-        if member.value.is_null() { None } else { Some(&member.value) }
+        let value = self.last(key)?;
+        if value.is_null() { None } else { Some(value) }
     }
 
     /// The value under `key`, which must be there.
@@ -132,24 +131,24 @@ impl Object {
 
     /// The strings under `key`, an object of nothing else; absent is empty. As in Go, `null` is the empty string.
     pub fn string_map(&self, key: &str) -> Result<StringMap, Mismatch> {
-        let Some(value) = self.get(key) else { return Ok(StringMap::new()) };
-        match value.object() {
-            Ok(object) => object.to_string_map().within(key),
-            Err(_) => Err(Mismatch::new("an object of strings", value.kind().name()).within(key)),
+        match self.get(key) {
+            Some(value) => StringMap::read(value).within(key),
+            None => Ok(StringMap::new()),
+        }
+    }
+
+    /// Whether there is an object of strings under `key`, or nothing. What they say is not looked at.
+    pub fn holds_strings(&self, key: &str) -> bool {
+        match self.get(key).map(Value::object) {
+            None => true,
+            Some(Ok(object)) => object.members.iter().all(|member| member.value.is_string_or_null(false)),
+            Some(Err(_)) => false,
         }
     }
 
     /// The members as strings by key, if they are nothing else. As in Go, `null` is the empty string.
     pub fn to_string_map(&self) -> Result<StringMap, Mismatch> {
-        let mut pairs = Vec::with_capacity(self.members.len());
-        for Member { key, value } in &self.members {
-            let text = if value.is_null() { Ok("".into()) } else { value.string_text() };
-            match text {
-                Ok(text) => pairs.push((key.name_text(), text)),
-                Err(mismatch) => return Err(mismatch.within(&format!("[{}]", encode(&key.name())))),
-            }
-        }
-        Ok(StringMap::from_pairs(pairs))
+        StringMap::copy(self)
     }
 
     /// All members with their keys, in order: those that are `null` too, and each of those with the same key.
@@ -195,6 +194,11 @@ impl Object {
             member.value.write(out);
         }
         out.push('}');
+    }
+
+    /// The value that counts for `key`, `null` too.
+    pub(crate) fn last(&self, key: &str) -> Option<&Value> {
+        self.members.iter().rev().find(|member| member.key.is(key)).map(|member| &member.value)
     }
 
     /// The text that this came as, if it is written so.
