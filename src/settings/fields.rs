@@ -54,32 +54,40 @@ pub struct Fields<'s> {
     object: &'s Object,
     /// Where the object stands.
     pub place: Place,
-    asked: RefCell<Vec<&'static str>>,
+    /// Which fields were asked for, where somebody will want to know.
+    asked: Option<RefCell<Vec<&'static str>>>,
 }
 
 impl<'s> Fields<'s> {
     /// The settings as a whole.
     pub const fn whole(settings: &'s Object) -> Self {
-        Self::at(Place::Settings, settings)
+        Self { object: settings, place: Place::Settings, asked: None }
     }
 
-    /// Those of `object`, which stands at `place`.
-    pub const fn at(place: Place, object: &'s Object) -> Self {
-        Self { object, place, asked: RefCell::new(Vec::new()) }
+    /// The settings as a whole, of which unknown fields [are to be rejected](Self::reject_unknown).
+    pub const fn whole_to_validate(settings: &'s Object) -> Self {
+        Self { object: settings, place: Place::Settings, asked: Some(RefCell::new(Vec::new())) }
+    }
+
+    /// Those of `object`, which stands at `place` within these.
+    fn at(&self, place: Place, object: &'s Object) -> Self {
+        Self { object, place, asked: self.asked.as_ref().map(|_| RefCell::default()) }
     }
 
     /// Those of the block `name`, if it is there.
     pub fn block(&self, name: &'static str) -> Result<Option<Self>, Mistake> {
         match self.value(name).map(Value::object) {
             None => Ok(None),
-            Some(Ok(object)) => Ok(Some(Self::at(Place::Block(name), object))),
+            Some(Ok(object)) => Ok(Some(self.at(Place::Block(name), object))),
             Some(Err(mismatch)) => Err(Mistake::mismatch(&name, mismatch)),
         }
     }
 
     /// The value of `name`, if it is there.
     pub fn value(&self, name: &'static str) -> Option<&'s Value> {
-        self.asked.borrow_mut().push(name);
+        if let Some(asked) = &self.asked {
+            asked.borrow_mut().push(name);
+        }
         self.object.get(name)
     }
 
@@ -136,7 +144,7 @@ impl<'s> Fields<'s> {
         };
         let place = Place::Element { block, list: name, position };
         match element.object() {
-            Ok(object) => Ok(Self::at(place, object)),
+            Ok(object) => Ok(self.at(place, object)),
             Err(mismatch) => Err(Mistake::mismatch(&place, mismatch)),
         }
     }
@@ -148,9 +156,9 @@ impl<'s> Fields<'s> {
 
     /// Fields that nobody asked for are mistakes.
     pub fn reject_unknown(&self, mistakes: &mut Mistakes) {
-        let asked = self.asked.borrow();
+        let Some(asked) = &self.asked else { return };
         let mut known: Vec<&str> = Vec::new();
-        for name in asked.iter() {
+        for name in asked.borrow().iter() {
             if !known.contains(name) {
                 known.push(name);
             }

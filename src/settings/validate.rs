@@ -25,7 +25,7 @@ pub fn mistakes(text: &str) -> Vec<Mistake> {
 }
 
 fn check(object: &Object, mistakes: &mut Mistakes) {
-    let whole = Fields::whole(object);
+    let whole = Fields::whole_to_validate(object);
     let blocks = [BLOCK, PLUGIN_BLOCK, TOLERATION_PLUGIN_BLOCK, node_metadata_block::BLOCK];
     let [placement, plugin, toleration_plugin, node_metadata] = blocks.map(|name| whole.block(name));
     whole.reject_unknown(mistakes);
