@@ -17,8 +17,8 @@ use crate::settings::TargetKind;
 pub struct Changes {
     /// As they were submitted.
     pub submitted: KeysAndValues,
-    /// As they must be, where managed keys are protected.
-    protected: KeysAndValues,
+    /// As they must be, where others wrote to managed keys that are protected.
+    protected: Option<KeysAndValues>,
     /// As they will be stored.
     pub stored: KeysAndValues,
     /// The Node that all managed keys were read from anew.
@@ -32,19 +32,20 @@ impl Changes {
     /// The metadata can't be read.
     pub fn of(object: &Object) -> Result<Self, Mismatch> {
         let submitted = KeysAndValues::read(object).within("object")?;
-        Ok(Self { protected: submitted.clone(), stored: submitted.clone(), submitted, healed_by: None })
+        Ok(Self { protected: None, stored: submitted.clone(), submitted, healed_by: None })
     }
 
     /// Gives managed keys the values that they have in `old`.
     pub fn undo(&mut self, settings: &NodeMetadata, old: &KeysAndValues) {
-        self.protected.reset_managed(settings, old);
-        self.stored = self.protected.clone();
+        self.stored = self.submitted.clone();
+        self.stored.reset_managed(settings, old);
+        self.protected = Some(self.stored.clone());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
     pub fn heal(&mut self, settings: &NodeMetadata, values: &NodeValues, node: &str) {
         self.stored.set_managed(settings, values);
-        self.protected = self.stored.clone();
+        self.protected = Some(self.stored.clone());
         self.healed_by = Some(node.to_owned());
     }
 
@@ -97,7 +98,8 @@ impl Changes {
     /// The managed keys that were submitted otherwise than they must be, and are not stored so. A key that the policy
     /// would write the same is nobody's forgery: this may be its own result, seen again.
     fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let differing = self.protected.differing(&self.submitted, kind);
+        let protected = self.protected.iter();
+        let differing = protected.flat_map(move |protected| protected.differing(&self.submitted, kind));
         differing.filter(move |key| self.stored.of(kind).get(key) != self.submitted.of(kind).get(key))
     }
 }
