@@ -46,12 +46,12 @@ pub fn validate(payload: &[u8], cluster: &impl Cluster) -> (String, Option<Rejec
 }
 
 fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<String, Rejection> {
-    let (request, settings) = request::read(payload)?;
-    let decision = policy::decide(request, &settings, cluster)?;
+    let (mut request, settings) = request::read(payload)?;
+    let decision = policy::decide(&mut request, &settings, cluster)?;
     let answer = decision.to_json();
     if cfg!(target_family = "wasm") {
         // The instance ends with its answer; taking all this apart before would be a tenth of the time.
-        std::mem::forget((settings, decision));
+        std::mem::forget((request, settings, decision));
     }
     Ok(answer)
 }

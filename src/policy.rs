@@ -18,7 +18,7 @@ use crate::workload::Workload;
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let action = &request.action;
     let asked = (&*action.group, &*action.resource, &*action.sub_resource, &*action.operation);
     let workload = match asked {
@@ -28,9 +28,9 @@ pub fn decide(request: Request, settings: &Settings, cluster: &impl Cluster) -> 
         ("", "pods", "binding", "CREATE") | ("", "bindings", "", "CREATE") => {
             return bind_pod::decide(request, settings, cluster);
         }
-        ("", "namespaces", "", "CREATE" | "UPDATE") => return judge_namespace(&request, settings),
+        ("", "namespaces", "", "CREATE" | "UPDATE") => return judge_namespace(request, settings),
         ("", "nodes", "", "CREATE" | "UPDATE") | ("", "nodes", "status", "UPDATE") => {
-            return judge_node(&request, settings);
+            return judge_node(request, settings);
         }
         ("apps", "deployments", "", "CREATE" | "UPDATE") => Workload::Deployment,
         ("apps", "replicasets", "", "CREATE" | "UPDATE") => Workload::ReplicaSet,

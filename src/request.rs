@@ -175,6 +175,9 @@ fn plural<'r>(group: &str, resource: Cow<'r, str>) -> Cow<'r, str> {
     const fn names<T: Resource>() -> (&'static str, &'static str, &'static str) {
         (T::GROUP, T::KIND, T::URL_PATH_SEGMENT)
     }
+    if resource == Pod::URL_PATH_SEGMENT {
+        return resource;
+    }
     let kinds = [
         names::<Pod>(),
         names::<Binding>(),

@@ -41,7 +41,7 @@ fn surely_fits(text: &[u8], limit: usize) -> bool {
     let mut rest = text;
     while rest.len() * (LONGEST_ESCAPE - 1) > spare {
         let (piece, after) = rest.split_at_checked(1024).unwrap_or((rest, &[]));
-        let escaped = piece.iter().filter(|byte| may_be_escaped(**byte)).count();
+        let escaped: usize = piece.iter().map(|byte| usize::from(may_be_escaped(*byte))).sum();
         let Some(left) = spare.checked_sub(escaped * (LONGEST_ESCAPE - 1)) else { return false };
         (rest, spare) = (after, left);
     }

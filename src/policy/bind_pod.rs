@@ -18,7 +18,7 @@ use crate::settings::{OnBindings, Settings};
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let mut binding = request.take_object()?;
     // Whatever else may be bound to, it is no node.

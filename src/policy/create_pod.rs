@@ -23,7 +23,7 @@ use crate::toleration::{AddedTo, Operation, PluginConfig};
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut pod = request.take_object()?;
     let submitted = pod.text();
     let named = Named::pod(&pod);
@@ -46,7 +46,7 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
         None => None,
     };
     let named_node = match &demands {
-        Some(demands) => place(&request, &mut pod, &node_name, demands, &named, &mut decision)?,
+        Some(demands) => place(request, &mut pod, &node_name, demands, &named, &mut decision)?,
         None => None,
     };
     if let Some(config) = plugin {

@@ -16,14 +16,14 @@ use crate::workload::Workload;
 /// The rejection.
 pub fn decide(
     workload: Workload,
-    mut request: Request,
+    request: &mut Request,
     settings: &Settings,
     cluster: &impl Cluster,
 ) -> Result<Decision, Rejection> {
     let mut object = request.take_object()?;
     let submitted = object.text();
     let mut decision = match settings.placement()? {
-        Some(placement) => workloads::admit(workload, &request, &mut object, &placement, cluster)?,
+        Some(placement) => workloads::admit(workload, request, &mut object, &placement, cluster)?,
         None => Decision::accept(),
     };
     if !request.is_update()

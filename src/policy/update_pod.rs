@@ -19,12 +19,12 @@ use crate::toleration::{AddedTo, Operation, PluginConfig};
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let mut pod = request.take_object()?;
     let submitted = pod.text();
     if let Some(config) = settings.toleration_plugin()? {
-        restrict_tolerations(&request, &mut pod, &config, cluster, &mut decision)?;
+        restrict_tolerations(request, &mut pod, &config, cluster, &mut decision)?;
     }
     if request.is_about_mirror(&pod)? {
         decision.mutate(pod);
@@ -33,11 +33,11 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
     let named = Named::pod(&pod);
     // The in-tree plugin looks at nodeSelectors of Pods only when they are created.
     if let Some(placement) = settings.placement()?.filter(|placement| placement.mode == Mode::Placement) {
-        judge(&request, &pod, &placement, &named, cluster)?;
+        judge(request, &pod, &placement, &named, cluster)?;
     }
     if let Some(block) = settings.node_metadata()? {
         let settings = NodeMetadata::read(&block)?;
-        on_update::write(&settings, &request, &mut pod, &named, cluster, &mut decision)?;
+        on_update::write(&settings, request, &mut pod, &named, cluster, &mut decision)?;
     }
     size::check(&submitted, &pod, request.old_object().ok(), &named)?;
     decision.mutate(pod);
@@ -48,7 +48,7 @@ pub fn decide(mut request: Request, settings: &Settings, cluster: &impl Cluster)
 ///
 /// # Errors
 /// The request can't be read.
-pub fn decide_about_status(mut request: Request, settings: &Settings) -> Result<Decision, Rejection> {
+pub fn decide_about_status(request: &mut Request, settings: &Settings) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let Some(block) = settings.node_metadata()? else { return Ok(decision) };
     if !block.protect()? {
@@ -56,7 +56,7 @@ pub fn decide_about_status(mut request: Request, settings: &Settings) -> Result<
     }
     let mut pod = request.take_object()?;
     if !request.is_about_mirror(&pod)? {
-        on_update::write_status(&NodeMetadata::read(&block)?, &request, &mut pod, &mut decision)?;
+        on_update::write_status(&NodeMetadata::read(&block)?, request, &mut pod, &mut decision)?;
         decision.mutate(pod);
     }
     Ok(decision)
