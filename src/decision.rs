@@ -24,8 +24,10 @@ pub struct Decision {
 pub struct Rejection {
     /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
     pub code: u16,
-    /// One or two sentences of at most 1,024 characters; never empty.
-    pub message: String,
+    /// How Kubernetes words it, if its in-tree plugins do.
+    sentence: Option<String>,
+    /// What is wrong, and what to do about it; empty, if the sentence stands alone.
+    explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
 }
@@ -44,6 +46,14 @@ impl Decision {
     /// Tells the requester about something, in one line.
     pub fn warn(&mut self, warning: &str) {
         self.warnings.push(message::warning(warning));
+    }
+
+    /// Tells the requester of what was not rejected, and could have been: what is wrong, and first of all that.
+    pub fn warn_instead(&mut self, rejection: &Rejection) {
+        match &rejection.sentence {
+            Some(sentence) if rejection.explanation.is_empty() => self.warn(sentence),
+            _ => self.warn(&rejection.explanation),
+        }
     }
 
     /// Tells the audit log which Node was read.
@@ -84,22 +94,36 @@ impl Decision {
 
 impl Rejection {
     /// The rules forbid it.
-    pub fn forbidden(message: impl Into<String>) -> Self {
-        Self::new(403, &message.into())
+    pub fn forbidden(explanation: impl Into<String>) -> Self {
+        Self::new(403, None, explanation.into())
+    }
+
+    /// The rules forbid it, and `sentence` is how an in-tree plugin of Kubernetes says so.
+    pub fn with_sentence(sentence: impl Into<String>, explanation: impl Into<String>) -> Self {
+        Self::new(403, Some(sentence.into()), explanation.into())
     }
 
     /// The request can't be read.
-    pub fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(400, &message.into())
+    pub fn bad_request(explanation: impl Into<String>) -> Self {
+        Self::new(400, None, explanation.into())
     }
 
     /// Something that the policy needs failed.
-    pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(500, &message.into())
+    pub fn internal(explanation: impl Into<String>) -> Self {
+        Self::new(500, None, explanation.into())
     }
 
-    fn new(code: u16, message: &str) -> Self {
-        Self { code, message: message::rejection(message), detail: None }
+    const fn new(code: u16, sentence: Option<String>, explanation: String) -> Self {
+        Self { code, sentence, explanation, detail: None }
+    }
+
+    /// The sentence and the explanation, of at most 1,024 characters; never empty.
+    pub fn message(&self) -> String {
+        match &self.sentence {
+            None => message::rejection(&self.explanation),
+            Some(sentence) if self.explanation.is_empty() => message::rejection(sentence),
+            Some(sentence) => message::rejection(&format!("{sentence}: {}", self.explanation)),
+        }
     }
 
     /// The same, with what the log is told beside the message.
@@ -110,8 +134,8 @@ impl Rejection {
     /// What is logged.
     pub fn for_log(&self) -> String {
         match &self.detail {
-            Some(detail) => format!("{} ({detail})", self.message),
-            None => self.message.clone(),
+            Some(detail) => format!("{} ({detail})", self.message()),
+            None => self.message(),
         }
     }
 
@@ -124,7 +148,7 @@ impl Rejection {
     pub fn to_json(&self) -> String {
         let mut out = String::from(r#"{"accepted":false"#);
         push_member(&mut out, "code", &self.code);
-        push_member(&mut out, "message", &self.message);
+        push_member(&mut out, "message", &self.message());
         out.push('}');
         out
     }

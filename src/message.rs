@@ -5,8 +5,8 @@ use json::encode;
 /// The longest piece of somebody else's text that a message repeats, in characters.
 const LONGEST_QUOTE: usize = 100;
 
-/// The longest warning, in characters: what `kubectl` and the API server show without cutting it themselves.
-const LONGEST_WARNING: usize = 120;
+/// The longest warning, in characters: longer ones an API server may cut.
+const LONGEST_WARNING: usize = 256;
 
 /// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
 const LONGEST_REJECTION: usize = 1024;
@@ -35,7 +35,7 @@ pub fn quote_pair(key: &str, value: &str) -> String {
     quote(&format!("{key}={value}"))
 }
 
-/// `text` as a single line of at most 120 characters.
+/// `text` as a single line of at most 256 characters.
 pub fn warning(text: &str) -> String {
     cut(&one_line(text), LONGEST_WARNING)
 }
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn a_warning_is_one_short_line() {
-        let long = warning(&"ä\n".repeat(200));
-        assert_eq!(long.chars().count(), 120);
+        let long = warning(&"ä\n".repeat(400));
+        assert_eq!(long.chars().count(), 256);
         assert!(long.ends_with('…') && !long.contains('\n'));
         assert_eq!(warning("as it is"), "as it is");
     }

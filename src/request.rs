@@ -1,12 +1,10 @@
 //! The request: bytes to what is asked, about what. Only what is surely read is taken apart.
 
-use std::borrow::Cow;
-
 use json::{Mismatch, Object, Outline, Within};
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{Binding, Namespace, Pod, PodTemplate, ReplicationController};
+use k8s_openapi::api::core::v1::{Binding, Namespace, Node, Pod, PodTemplate, ReplicationController};
 
 use crate::decision::Rejection;
 use crate::object_meta;
@@ -144,8 +142,13 @@ impl Action {
         let resource = request.required_object("resource")?;
         let group = resource.string("group").within("resource")?;
         let name = resource.required_string("resource").within("resource")?;
+        let resource = match Known::in_group(&group).find(|known| known.resource == name || known.kind == name) {
+            // Kubewarden's audit scanner puts the kind where the resource belongs.
+            Some(known) => known.resource.to_owned(),
+            None => named_by_kind(request, &group)?.map_or_else(|| name.into_owned(), str::to_owned),
+        };
         Ok(Self {
-            resource: plural(&group, name).into_owned(),
+            resource,
             group: group.into_owned(),
             sub_resource: request.string("subResource")?.into_owned(),
             operation: request.required_string("operation")?.into_owned(),
@@ -170,30 +173,47 @@ impl Requester {
     }
 }
 
-/// The plural of `resource`: Kubewarden's audit scanner puts the kind where the resource belongs.
-fn plural<'r>(group: &str, resource: Cow<'r, str>) -> Cow<'r, str> {
-    const fn names<T: Resource>() -> (&'static str, &'static str, &'static str) {
-        (T::GROUP, T::KIND, T::URL_PATH_SEGMENT)
-    }
-    if resource == Pod::URL_PATH_SEGMENT {
-        return resource;
-    }
-    let kinds = [
-        names::<Pod>(),
-        names::<Binding>(),
-        names::<Namespace>(),
-        names::<PodTemplate>(),
-        names::<ReplicationController>(),
-        names::<Deployment>(),
-        names::<ReplicaSet>(),
-        names::<StatefulSet>(),
-        names::<DaemonSet>(),
-        names::<Job>(),
-        names::<CronJob>(),
+/// A resource that is somebody's business, and its kind.
+struct Known {
+    group: &'static str,
+    kind: &'static str,
+    resource: &'static str,
+}
+
+impl Known {
+    const ALL: [Self; 12] = [
+        Self::of::<Pod>(),
+        Self::of::<Binding>(),
+        Self::of::<Namespace>(),
+        Self::of::<Node>(),
+        Self::of::<PodTemplate>(),
+        Self::of::<ReplicationController>(),
+        Self::of::<Deployment>(),
+        Self::of::<ReplicaSet>(),
+        Self::of::<StatefulSet>(),
+        Self::of::<DaemonSet>(),
+        Self::of::<Job>(),
+        Self::of::<CronJob>(),
     ];
-    let known = kinds.iter().find(|(own, kind, _)| *own == group && *kind == resource);
-    match known {
-        Some((_, _, plural)) => Cow::Borrowed(plural),
-        None => resource,
+
+    const fn of<T: Resource>() -> Self {
+        Self { group: T::GROUP, kind: T::KIND, resource: T::URL_PATH_SEGMENT }
     }
+
+    fn in_group(group: &str) -> impl Iterator<Item = &'static Self> {
+        Self::ALL.iter().filter(move |known| known.group == group)
+    }
+}
+
+/// The resource by its kind, where `resource` names none that is known: `kwctl scaffold admission-request` asks no cluster
+/// what the plural is, and writes something in its place.
+fn named_by_kind(request: &Object, group: &str) -> Result<Option<&'static str>, Mismatch> {
+    for member in ["kind", "requestKind"] {
+        let Some(kind) = request.object(member)? else { continue };
+        let name = kind.string("kind").within(member)?;
+        let is_in_group = kind.string("group").within(member)? == group;
+        let known = Known::in_group(group).find(|known| is_in_group && known.kind == name);
+        return Ok(known.map(|known| known.resource));
+    }
+    Ok(None)
 }

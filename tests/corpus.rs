@@ -39,6 +39,7 @@ fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8
 
 /// What is built from the input takes any bytes; the same ones each time.
 #[rstest::rstest]
+#[case::selector(checks::selector::check, 10_000)]
 #[case::settings(checks::settings::check, 300)]
 #[case::payload(checks::payload::check, 800)]
 #[case::placement(checks::placement::check, 1_500)]

@@ -83,7 +83,7 @@ fn requirements(selector: &Selector) -> Vec<Requirement> {
 fn selectors_parse_print_and_match_as_upstream() {
     let vectors: Vec<Vector> = common::vectors("selectors.jsonl");
     assert_eq!(vectors.len(), 1472);
-    let (mut valid, mut judged) = (0, 0);
+    let (mut valid, mut judged, mut contradictions) = (0, 0, 0);
     for Vector { id, selector, parse: expected, matches, .. } in vectors {
         let parsed = parse(&selector);
         assert_eq!(parsed.is_ok(), expected.ok, "line {id}: {selector:?} gives {parsed:?}");
@@ -93,13 +93,17 @@ fn selectors_parse_print_and_match_as_upstream() {
         let again = parse(&expected.canonical).unwrap();
         assert_eq!(again, parsed, "line {id}: what is printed parses to the same");
         valid += 1;
+        let contradicts = parsed.contradiction().is_some();
+        contradictions += usize::from(contradicts);
         for Match { labels, matches } in matches {
             let found = parsed.matches(|key| labels.get(key).map(String::as_str));
+            assert!(!(found && contradicts), "line {id}: {selector:?} contradicts itself, and yet matches {labels:?}");
             assert_eq!(found, matches, "line {id}: {selector:?} on {labels:?}");
             judged += 1;
         }
     }
     assert_eq!((valid, judged), (763, 2090), "selectors, and labels they were tried on");
+    assert_eq!(contradictions, 62, "selectors that nothing meets");
 }
 
 #[test]
@@ -157,4 +161,47 @@ fn pair_errors_say_the_same(#[case] text: &str, #[case] message: &str) {
 #[case::at_the_beginning("\0a", "")]
 fn a_nul_byte_ends_what_it_ends_upstream(#[case] text: &str, #[case] canonical: &str) {
     assert_eq!(parse(text).unwrap().to_string(), canonical);
+}
+
+#[rstest::rstest]
+#[case::two_values("a=1,a=2", true)]
+#[case::two_spellings_of_one_value("a=1,a==1,a in (1)", false)]
+#[case::there_and_not_there("a,!a", true)]
+#[case::a_value_of_what_is_not_there("!a,a=x", true)]
+#[case::not_there_is_no_other_value("!a,a!=x,a notin (y)", false)]
+#[case::all_values_are_excluded("a in (x,y),a notin (x,y)", true)]
+#[case::all_values_are_excluded_one_by_one("a in (x,y),a!=x,a!=y", true)]
+#[case::a_value_is_left("a in (x,y),a notin (x)", false)]
+#[case::lists_in_pairs_but_not_together("a in (x,y),a in (y,z),a in (x,z)", true)]
+#[case::any_text_is_left("a,a notin (x,y,z)", false)]
+#[case::no_integer_between("n>4,n<5", true)]
+#[case::one_integer_between_which_can_be_spelled_otherwise("n>4,n<6,n!=5", false)]
+#[case::the_integer_between_among_others("n>4,n<6,n in (4,05,6)", false)]
+#[case::the_integer_between_is_excluded_as_it_is_spelled("n>4,n<6,n in (4,5,6),n!=5", true)]
+#[case::no_integer("n>4,n=x", true)]
+#[case::an_integer_is_there("n>4,!n", true)]
+#[case::no_integer_is_above("n>9223372036854775807", true)]
+#[case::one_integer_is_above("n>9223372036854775806", false)]
+#[case::bounds_far_apart("n>0,n<9223372036854775807", false)]
+#[case::bounds_the_wrong_way("n>5,n<3", true)]
+#[case::more_than_64_bits("n>4,n=9223372036854775808", true)]
+#[case::different_labels("a=1,b=2,!c", false)]
+#[case::nothing("", false)]
+fn contradictions_are_what_nothing_meets(#[case] text: &str, #[case] contradicts: bool) {
+    assert_eq!(parse(text).unwrap().contradiction().is_some(), contradicts);
+}
+
+/// No label value begins with a sign, but a label that has one is read as upstream reads it, and any text counts.
+#[rstest::rstest]
+#[case::below_everything_else("n<0")]
+#[case::spelled_with_a_sign("n>8,n<10,n!=9,n!=09")]
+fn any_text_counts(#[case] text: &str) {
+    assert_eq!(parse(text).unwrap().contradiction(), None);
+}
+
+#[test]
+fn a_contradiction_is_told_with_all_that_is_said_of_its_label() {
+    let selector = parse("a=1,b in (x,y),c,b!=x,b!=y").unwrap();
+    let found = selector.contradiction().unwrap();
+    assert_eq!(node_placement_policy::selector::text(found), "b in (x,y),b!=x,b!=y");
 }

@@ -53,8 +53,14 @@ fn propagate(entry: &Value) -> String {
 }))]
 #[case::an_empty_placement_block(json!({"placement": {}}))]
 #[case::an_empty_plugin_block(json!({"podNodeSelectorPluginConfig": {}}))]
-#[case::an_empty_metadata_block(json!({"nodeMetadata": {}}))]
-#[case::the_plugin_and_metadata(json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "a=b", "ns": ""}, "nodeMetadata": {}}))]
+#[case::a_metadata_block_that_is_left_out(json!({"placement": {}, "nodeMetadata": null}))]
+#[case::the_plugin_and_metadata(json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "a=b", "ns": ""}, "nodeMetadata": {"propagate": [{"nodeLabel": "a"}]}}))]
+#[case::the_cluster_default_is_switched_off_where_it_would_contradict(json!({"placement": {"clusterDefaultNodeSelector": "a=b", "namespaces": [{"name": "x", "requiredNodeSelector": "a=c", "defaultNodeSelector": ""}]}}))]
+#[case::the_cluster_default_goes_with_what_is_required(json!({"placement": {"clusterDefaultNodeSelector": "a in (b,c)", "namespaces": [{"name": "x", "requiredNodeSelector": "a!=b"}]}}))]
+#[case::an_integer_that_can_be_spelled_otherwise(json!({"placement": {"clusterDefaultNodeSelector": "n>4,n<6,n!=5"}}))]
+#[case::narrow_names_before_wide_ones(json!({"placement": {"namespaces": [{"name": "team-a-b"}, {"name": "team-a-*"}, {"name": "team-a"}, {"name": "team-*"}, {"name": "te*"}, {"name": "*"}]}}))]
+#[case::names_that_only_look_alike(json!({"placement": {"namespaces": [{"name": "team-a"}, {"name": "team-ab"}, {"name": "team-a*"}, {"name": "other-*"}, {"name": "team"}]}}))]
+#[case::the_longest_names(json!({"placement": {"namespaces": [{"name": "a".repeat(63)}, {"name": format!("{}*", "b".repeat(63))}, {"name": format!("{}-*", "c".repeat(61))}]}}))]
 #[case::empty_selectors(json!({"placement": {"clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "requiredNodeSelector": "", "defaultNodeSelector": "", "allowedNodeSelector": ""}]}}))]
 #[case::no_annotations(json!({"placement": {"namespaceAnnotations": []}}))]
 #[case::a_required_set_that_is_ignored_by_the_whitelist(json!({"placement": {"onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "allowedNodeSelector": "e"}]}}))]
@@ -81,7 +87,7 @@ fn valid(#[case] settings: Value) {
 #[case::a_number("5", "expected an object, found a number")]
 #[case::a_string("\"x\"", "expected an object, found a string")]
 #[case::unknown_block(
-    r#"{"nodeMetadata":{},"podNodeSelectr":{}}"#,
+    r#"{"placement":{},"podNodeSelectr":{}}"#,
     r#"unknown field "podNodeSelectr", expected one of placement, podNodeSelectorPluginConfig, podTolerationRestrictionPluginConfig, nodeMetadata"#
 )]
 #[case::a_block_that_is_a_list(r#"{"placement":[]}"#, "placement: expected an object, found a list")]
@@ -98,13 +104,21 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
 #[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
 #[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
-#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: "a" can't be both "b" and "c""#)]
+#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a=b,a in (c)""#)]
+#[case::selector_that_contradicts_itself_by_absence(json!({"clusterDefaultNodeSelector": "b,gpu,!gpu"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "gpu" can be meets "gpu,!gpu""#)]
+#[case::selector_that_excludes_all_it_lists(json!({"clusterDefaultNodeSelector": "a in (x,y),a notin (x,y)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a in (x,y),a notin (x,y)""#)]
+#[case::selector_between_whose_bounds_nothing_is(json!({"clusterDefaultNodeSelector": "n>4,n<5"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "n" can be meets "n>4,n<5""#)]
 #[case::annotations_of_a_wrong_type(json!({"namespaceAnnotations": "a"}), "placement.namespaceAnnotations: expected a list, found a string")]
 #[case::annotation_of_a_wrong_type(json!({"namespaceAnnotations": ["a", 5]}), "placement.namespaceAnnotations[1]: expected a string, found a number")]
 #[case::annotation_that_is_no_key(json!({"namespaceAnnotations": ["a b"]}), r#"placement.namespaceAnnotations[0]: "a b" is not an annotation key"#)]
 #[case::namespaces_of_a_wrong_type(json!({"namespaces": {}}), "placement.namespaces: expected a list, found an object")]
 #[case::entry_of_a_wrong_type(json!({"namespaces": [{"name": "a"}, 5]}), "placement.namespaces[1]: expected an object, found a number")]
-#[case::repeated_name(json!({"namespaces": [{"name": "a"}, {"name": "a"}]}), r#"placement.namespaces[1].name: "a" is the name of an earlier entry"#)]
+#[case::repeated_name(json!({"namespaces": [{"name": "a"}, {"name": "a"}]}), r#"placement.namespaces[1].name: "a" is never reached: placement.namespaces[0], "a", comes before and wins; swap the two, or remove one"#)]
+#[case::name_after_everything(json!({"namespaces": [{"name": "*"}, {"name": "team-a"}]}), r#"placement.namespaces[1].name: "team-a" is never reached: placement.namespaces[0], "*", comes before and wins"#)]
+#[case::name_after_its_beginning(json!({"namespaces": [{"name": "team-*"}, {"name": "x"}, {"name": "team-a"}]}), r#"placement.namespaces[2].name: "team-a" is never reached: placement.namespaces[0], "team-*", comes before and wins"#)]
+#[case::beginning_after_a_shorter_one(json!({"namespaces": [{"name": "team-*"}, {"name": "team-a-*"}]}), r#"placement.namespaces[1].name: "team-a-*" is never reached: placement.namespaces[0], "team-*", comes before and wins"#)]
+#[case::the_same_beginning_again(json!({"namespaces": [{"name": "team-*"}, {"name": "team-*"}]}), r#"placement.namespaces[1].name: "team-*" is never reached: placement.namespaces[0], "team-*", comes before and wins"#)]
+#[case::name_that_is_a_beginning_itself(json!({"namespaces": [{"name": "team*"}, {"name": "team"}]}), r#"placement.namespaces[1].name: "team" is never reached: placement.namespaces[0], "team*","#)]
 #[case::unknown_choice(json!({"onNodeName": "verify"}), r#"placement.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#)]
 #[case::choice_of_another_setting(json!({"onNodeAffinity": "Reject"}), r#"placement.onNodeAffinity: found "Reject", expected one of Check, Ignore"#)]
 #[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
@@ -123,11 +137,20 @@ fn invalid_placement(#[case] block: Value, #[case] message: &str) {
 #[case::name_of_a_wrong_type(json!({"name": 5}), "placement.namespaces[0].name: expected a string, found a number")]
 #[case::star_in_the_middle(json!({"name": "a*b"}), r#"placement.namespaces[0].name: "a*b" has a '*' elsewhere than at its end"#)]
 #[case::two_stars(json!({"name": "a**"}), r#"placement.namespaces[0].name: "a**" has a '*' elsewhere than at its end"#)]
+#[case::capitals(json!({"name": "Team_X"}), r#"placement.namespaces[0].name: no namespace can be called "Team_X", expected at most 63 lowercase letters, digits and '-', beginning and ending with a letter or digit"#)]
+#[case::a_name_too_long(json!({"name": "a".repeat(64)}), "placement.namespaces[0].name: no namespace can be called")]
+#[case::a_name_that_ends_with_a_dash(json!({"name": "a-"}), "placement.namespaces[0].name: no namespace can be called")]
+#[case::a_name_with_a_dot(json!({"name": "a.b"}), "placement.namespaces[0].name: no namespace can be called")]
+#[case::a_beginning_with_capitals(json!({"name": "Team-*"}), r#"placement.namespaces[0].name: no namespace's name can begin with "Team-", expected at most 63"#)]
+#[case::a_beginning_that_is_a_dash(json!({"name": "-*"}), r#"placement.namespaces[0].name: no namespace's name can begin with "-""#)]
+#[case::a_beginning_too_long(json!({"name": format!("{}*", "a".repeat(64))}), "placement.namespaces[0].name: no namespace's name can begin with")]
+#[case::a_beginning_with_no_room_after_its_dash(json!({"name": format!("{}-*", "a".repeat(62))}), "placement.namespaces[0].name: no namespace's name can begin with")]
 #[case::malformed_required(json!({"name": "a", "requiredNodeSelector": "("}), r#"placement.namespaces[0].requiredNodeSelector: found "(" at position 1, expected a key or '!'"#)]
 #[case::malformed_default(json!({"name": "a", "defaultNodeSelector": "("}), "placement.namespaces[0].defaultNodeSelector: found")]
 #[case::malformed_allowed(json!({"name": "a", "allowedNodeSelector": "("}), "placement.namespaces[0].allowedNodeSelector: found")]
 #[case::allowed_that_contradicts_itself(json!({"name": "a", "allowedNodeSelector": "b=c,b=d"}), "placement.namespaces[0].allowedNodeSelector: contradicts itself")]
-#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: "b" can't be both "d" and "c""#)]
+#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: nothing that label "b" can be meets both "b=d" and "b=c""#)]
+#[case::default_that_contradicts_required_by_absence(json!({"name": "a", "requiredNodeSelector": "pool=a", "defaultNodeSelector": "!pool"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: nothing that label "pool" can be meets both "!pool" and "pool=a""#)]
 fn invalid_entry(#[case] fields: Value, #[case] message: &str) {
     let found = entry(&fields);
     assert!(found.starts_with(message), "{found}");
@@ -178,6 +201,9 @@ fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
 }
 
 #[rstest]
+#[case::nothing(json!({}), "nodeMetadata.propagate: expected at least one entry")]
+#[case::no_propagate(json!({"protect": true}), "nodeMetadata.propagate: expected at least one entry")]
+#[case::propagate_that_is_null(json!({"propagate": null}), "nodeMetadata.propagate: expected at least one entry")]
 #[case::empty_propagate(json!({"propagate": []}), "nodeMetadata.propagate: expected at least one entry")]
 #[case::propagate_of_a_wrong_type(json!({"propagate": {}}), "nodeMetadata.propagate: expected a list, found an object")]
 #[case::unknown_field(json!({"protekt": true}), r#"nodeMetadata: unknown field "protekt""#)]
@@ -187,7 +213,65 @@ fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
 #[case::the_same_prefix_twice(json!({"propagate": [{"nodeLabel": "a.io/*"}, {"nodeLabel": "b.io/*", "podAnnotation": "a.io/*"}]}), r#"nodeMetadata.propagate[1]: "a.io/" is the target of an earlier entry"#)]
 fn invalid_metadata(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"nodeMetadata": block}));
-    assert!(found.starts_with(message), "{found}");
+    assert!(found.split("; ").any(|mistake| mistake.starts_with(message)), "{found}");
+}
+
+/// Where an entry has no default of its own, the cluster's holds with what it requires.
+#[rstest]
+#[case::two_values("pool=a", "pool=b", r#"nothing that label "pool" can be meets both "pool=a" and "pool=b""#)]
+#[case::there_and_not_there(
+    "a=1,pool=a",
+    "!pool",
+    r#"nothing that label "pool" can be meets both "pool=a" and "!pool""#
+)]
+#[case::bounds("n>4", "n<5", r#"nothing that label "n" can be meets both "n>4" and "n<5""#)]
+fn what_is_required_must_go_with_the_cluster_default(
+    #[case] required: &str,
+    #[case] cluster_default: &str,
+    #[case] reason: &str,
+) {
+    let entry = json!({"name": "x", "requiredNodeSelector": required});
+    let found = mistakes(&json!({"placement": {"clusterDefaultNodeSelector": cluster_default, "namespaces": [entry]}}));
+    let message = format!(
+        "placement.namespaces[0].requiredNodeSelector: contradicts placement.clusterDefaultNodeSelector: {reason}; if that \
+         is not meant to hold here, say defaultNodeSelector: \"\""
+    );
+    assert_eq!(found, message);
+}
+
+/// What `validate` is given despite such a mistake is rejected all the same.
+#[rstest]
+#[case::by_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), "demands a=b,a in (c); ")]
+#[case::with_what_is_required(json!({"clusterDefaultNodeSelector": "!a", "namespaces": [{"name": "*", "requiredNodeSelector": "a=b"}]}), "demands a=b, and placement.clusterDefaultNodeSelector demands !a; ")]
+fn contradictory_settings_reject_what_is_asked(#[case] block: Value, #[case] demands: &str) {
+    let answer = validate(
+        &request("pods", "CREATE", json!({})),
+        &json!({"placement": block}),
+        &TestCluster::with_annotations(json!({})),
+    );
+    assert_eq!(answer.code(), 403, "{}", answer.message());
+    let sentence = r#"the node selectors of namespace "team-a" contradict each other: placement."#;
+    assert!(answer.message().starts_with(sentence) && answer.message().contains(demands), "{}", answer.message());
+}
+
+/// Ten times as many entries take not a hundred times as long.
+#[rstest]
+#[case::all_are_reached(|at| format!("a{at:05}*"), false)]
+#[case::half_of_them_never_are(|at| if at % 2 == 0 { format!("a{at:05}*") } else { format!("a{:05}-x", at - 1) }, true)]
+fn many_entries_are_read_in_proportion(#[case] name: fn(usize) -> String, #[case] half_is_mistaken: bool) {
+    let seconds = |count: usize| {
+        let entry = |at| json!({"name": name(at), "requiredNodeSelector": "a=b"});
+        let entries: Vec<Value> = (0..count).map(entry).collect();
+        let settings = json!({"placement": {"clusterDefaultNodeSelector": "c=d", "namespaces": entries}}).to_string();
+        let begin = std::time::Instant::now();
+        let found = validate_settings(settings.as_bytes()).unwrap_or_default();
+        let mistaken = if half_is_mistaken { count / 2 } else { 0 };
+        assert_eq!(found.matches("is never reached").count(), mistaken);
+        begin.elapsed().as_secs_f64()
+    };
+    let (few, many) = (seconds(1_000), seconds(10_000));
+    println!("{few} s for 1,000 entries, {many} s for 10,000");
+    assert!(many < 50.0 * few, "{few} s for 1,000 entries, {many} s for 10,000");
 }
 
 #[rstest]

@@ -170,7 +170,7 @@ fn settings() -> BTreeMap<&'static str, (Value, Value)> {
         ("placement.onNamespaces", (json!("Warn"), json!("Reject"))),
         ("placement.onBindings", (json!("Verify"), json!("Ignore"))),
         ("placement.onNodes", (json!("Reject"), json!("Ignore"))),
-        ("nodeMetadata", (json!({}), json!({}))),
+        ("nodeMetadata", (json!({ "propagate": [{ "nodeLabel": "a" }] }), json!({}))),
         ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), json!([]))),
         ("nodeMetadata.propagate[].nodeLabel", (json!("a"), Value::Null)),
         ("nodeMetadata.propagate[].nodeAnnotation", (json!("a"), Value::Null)),

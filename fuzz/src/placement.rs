@@ -100,11 +100,40 @@ impl Scene {
         !self.conflicts() && self.is_allowed() && self.may_name_its_node()
     }
 
+    /// Whether nothing is right for the namespace, or not what the nodeSelector says, or the Pod's node affinity could match
+    /// a node and no longer can.
     fn conflicts(&self) -> bool {
-        let own = node_selector(&self.pod);
-        let simple = self.demands().filter_map(|demand| Some((demand.key, demand.only_value()?)));
-        let mut pairs = own.iter().map(|(key, value)| (*key, *value)).chain(simple);
-        pairs.any(|(key, value)| self.demands().any(|demand| demand.key == key && !demand.accepts(Some(value))))
+        let tried = tried();
+        let is_met = |key: &&str| tried.iter().any(|value| self.is_demanded(key, value.as_deref()));
+        if !KEYS.iter().all(is_met) {
+            return true;
+        }
+        if node_selector(&self.pod).iter().any(|(key, value)| !self.is_demanded(key, Some(value))) {
+            return true;
+        }
+        let terms = terms(&self.pod).unwrap_or_default();
+        let could: Vec<&Value> = terms.iter().filter(|term| self.can_match(term, |_, _| true)).collect();
+        !could.is_empty() && !could.iter().any(|term| self.can_match(term, |key, value| self.is_demanded(key, value)))
+    }
+
+    fn is_demanded(&self, key: &str, value: Option<&str>) -> bool {
+        self.demands().all(|demand| demand.key != key || demand.accepts(value))
+    }
+
+    /// Whether a term can match a node that the nodeSelector selects, and of whose labels `holds` is true.
+    fn can_match(&self, term: &Value, holds: impl Fn(&str, Option<&str>) -> bool) -> bool {
+        let pairs = node_selector(&self.pod);
+        let expressions: Vec<_> = list(term, "matchExpressions").iter().map(parts).collect();
+        let is_right = |key: &str, value: Option<&str>| {
+            let mut own = expressions.iter().filter(|(own, ..)| *own == key);
+            own.all(|(_, operator, values)| accepts(operator, values, value))
+                && pairs.get(key).is_none_or(|pair| value == Some(pair))
+                && holds(key, value)
+        };
+        let tried = tried();
+        !is_empty(term)
+            && expressions.iter().all(|(key, operator, values)| is_valid(key, operator, values))
+            && KEYS.iter().all(|key| tried.iter().any(|value| is_right(key, value.as_deref())))
     }
 
     /// Whether the whitelist allows what the Pod asks for, and what will be added to it.
@@ -220,6 +249,17 @@ impl Requirement {
     fn only_value(&self) -> Option<&'static str> {
         self.values.first().copied().filter(|_| self.operator == "In" && self.values.len() == 1)
     }
+}
+
+/// What decides whether anything meets what the scene says of a label: no value, each that it names or that a pair has,
+/// one that nobody names, and the integers beside the bounds as nobody spells them.
+fn tried() -> Vec<Option<String>> {
+    let mut tried = vec![None, Some("nobody names this".to_owned())];
+    tried.extend(VALUES.iter().map(|value| Some((*value).to_owned())));
+    let bounds = NUMBERS.iter().filter_map(|number| number.parse::<i64>().ok());
+    let beside = bounds.flat_map(|bound| [bound.saturating_sub(1), bound, bound.saturating_add(1)]);
+    tried.extend(beside.map(|number| Some(format!("{number:070}"))));
+    tried
 }
 
 fn text(requirements: &[Requirement]) -> String {

@@ -25,7 +25,7 @@ fn judge(settings: &[u8]) {
             let payload =
                 format!(r#"{{"request":{{"namespace":{},{request},"settings":{settings}}}"#, Value::from(name));
             let (_, rejection) = validate(payload.as_bytes(), &*CLUSTER);
-            let message = rejection.map(|rejection| rejection.message).unwrap_or_default();
+            let message = rejection.map(|rejection| rejection.message()).unwrap_or_default();
             assert!(!message.contains("settings have a mistake"), "{payload}\n{message}");
         }
     }

@@ -20,7 +20,7 @@ pub fn check(input: &[u8]) {
     any_annotation_is_judged(input);
     let mut input = Unstructured::new(input);
     let input = &mut input;
-    let (Ok(one), Ok(other)) = (toleration(input), toleration(input)) else { return };
+    let (one, other) = (toleration(input), toleration(input));
     covers_what_covers_its_taints(&one, &other);
     overlaps_on_a_taint(&one, &other);
     let (Ok(own), Ok(wanted)) = (list(input), list(input)) else { return };
@@ -32,19 +32,19 @@ pub fn check(input: &[u8]) {
     is_admitted_if_all_is_allowed(own, &wanted, whitelist);
 }
 
-fn toleration(input: &mut Unstructured<'_>) -> Result<Toleration> {
-    Ok(Toleration {
+fn toleration(input: &mut Unstructured<'_>) -> Toleration {
+    Toleration {
         key: (*pick(input, &KEYS)).to_owned(),
         operator: Operator::from(*pick(input, &OPERATORS)),
         value: (*pick(input, &VALUES)).to_owned(),
         effect: Effect::from(*pick(input, &EFFECTS)),
         seconds: *pick(input, &SECONDS),
-    })
+    }
 }
 
 fn list(input: &mut Unstructured<'_>) -> Result<Vec<Toleration>> {
     let count = input.int_in_range(0..=8)?;
-    (0..count).map(|_| toleration(input)).collect()
+    Ok((0..count).map(|_| toleration(input)).collect())
 }
 
 /// Every taint that tolerations of these words can tell apart. The last key and value are none of theirs.

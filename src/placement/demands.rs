@@ -8,7 +8,7 @@ use crate::cluster::{self, Cluster, Namespace};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::message::{quote, shorten};
-use crate::selector::{Requirement, Whitelist};
+use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, text};
 use crate::settings::{
     Demand, Mistake, Mode, NamespaceEntry, OnTolerationAnnotations, Origin, Placement, first_matching,
 };
@@ -103,6 +103,11 @@ impl<'s> NamespaceDemands<'s> {
         })
     }
 
+    /// Everything that nodes must meet, as one selector.
+    pub fn as_one_selector(&self) -> Selector {
+        Selector::new(self.requirements().map(|demanded| demanded.requirement.clone()).collect())
+    }
+
     /// Every requirement on the label `key`.
     pub fn requirements_on<'d>(&'d self, key: &str) -> impl Iterator<Item = Demanded<'d>> {
         self.node_selectors.iter().flat_map(move |Demand { selector, origin }| {
@@ -129,34 +134,44 @@ impl<'s> NamespaceDemands<'s> {
         }
     }
 
+    /// Who demands what of the label `key`, in words.
+    pub fn in_words(&self, key: &str) -> String {
+        let mut words = Vec::new();
+        for Demand { selector, origin } in &self.node_selectors {
+            let requirements = selector.on(key);
+            if !requirements.is_empty() {
+                words.push(format!("{origin} demands {}", shorten(&text(requirements))));
+            }
+        }
+        words.join(", and ")
+    }
+
+    /// Where nothing meets all that is demanded of a label, no Pod could run, whatever it asks for.
     fn reject_contradictions(&self) -> Result<(), Rejection> {
-        for (position, one) in self.node_selectors.iter().enumerate() {
-            for other in self.node_selectors.iter().skip(position) {
-                if let Some(found) = one.selector.contradiction(&other.selector) {
-                    return Err(Rejection::forbidden(format!(
-                        "{}: {} demands {}, and {} demands {}; change one of them",
-                        self.contradiction_sentence(other),
-                        one.origin,
-                        shorten(&format!("{}={}", found.key, found.one)),
-                        other.origin,
-                        shorten(&format!("{}={}", found.key, found.other)),
-                    )));
+        for demand in &self.node_selectors {
+            for requirements in demand.selector.by_label() {
+                let Some(key) = requirements.first().map(Requirement::key) else { continue };
+                let demanded = self.requirements_on(key).map(|demanded| demanded.requirement);
+                if PossibleValues::of(demanded).is_empty() {
+                    return Err(self.contradiction(key));
                 }
             }
         }
         Ok(())
     }
 
-    /// The in-tree sentence, where an annotation takes part.
-    fn contradiction_sentence(&self, other: &Demand) -> String {
-        match other.origin {
-            Origin::Annotation { .. } => {
-                format!("{} annotations' node label selectors conflict", shorten(&self.namespace))
-            }
-            Origin::Setting(..) | Origin::PluginConfig(_) => {
-                format!("the node selectors of namespace {} contradict each other", quote(&self.namespace))
-            }
+    fn contradiction(&self, key: &str) -> Rejection {
+        let explanation =
+            format!("{}; nothing that label {} can be meets that, change one of them", self.in_words(key), quote(key));
+        let mut origins = self.requirements_on(key).map(|demanded| demanded.origin);
+        if origins.any(|origin| matches!(origin, Origin::Annotation { .. })) {
+            let sentence = format!("{} annotations' node label selectors conflict", shorten(&self.namespace));
+            return Rejection::with_sentence(sentence, explanation);
         }
+        Rejection::forbidden(format!(
+            "the node selectors of namespace {} contradict each other: {explanation}",
+            quote(&self.namespace)
+        ))
     }
 }
 

@@ -34,7 +34,7 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Re
         pods::admit(&mut Object::new(), &judged, &demands).map(drop)
     });
     match judged {
-        Err(rejection) if on_namespaces == OnNamespaces::Warn => decision.warn(&rejection.message),
+        Err(rejection) if on_namespaces == OnNamespaces::Warn => decision.warn_instead(&rejection),
         judged => judged?,
     }
     Ok(decision)

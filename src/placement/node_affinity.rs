@@ -5,7 +5,7 @@ use std::fmt;
 
 use json::{List, Mismatch, Object, StringMap, Value, Within};
 
-use crate::selector::{Operator, Requirement};
+use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
 pub const EXPRESSIONS: &str = "matchExpressions";
@@ -62,6 +62,16 @@ impl Term {
         !self.is_empty()
             && self.expressions.iter().all(|expression| expression.accepts(labels.get(&expression.key)))
             && self.fields.iter().all(|field| field.matches_field(node))
+    }
+
+    /// What the expressions on labels say together; nothing, if the term matches no node, whatever its name and labels.
+    pub fn selector(&self) -> Option<Selector> {
+        if self.is_empty() {
+            return None;
+        }
+        let requirements: Option<Vec<Requirement>> =
+            self.expressions.iter().map(|expression| expression.requirement.clone()).collect();
+        requirements.map(Selector::new)
     }
 
     /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its requirement.

@@ -187,7 +187,7 @@ impl Judge<'_> {
             ),
             None => format!("{named} tolerates {shown}, which {what}; {remedy}"),
         };
-        Rejection::forbidden(format!("{CONFLICT} namespace whitelist: {problem}"))
+        Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), problem)
     }
 }
 

@@ -90,7 +90,7 @@ pub fn admit(
     }
     match template.treat(treatment, object, cluster, &mut decision) {
         Err(rejection) if treatment.only_warns() && !rejection.is_bad_request() => {
-            decision.warn(&rejection.message);
+            decision.warn_instead(&rejection);
             Ok(decision)
         }
         Err(rejection) => Err(rejection),
@@ -178,7 +178,7 @@ impl<'t> Template<'t> {
             },
         };
         if let Err(rejection) = lacking {
-            decision.warn(&rejection.message);
+            decision.warn_instead(&rejection);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! [`parse_pairs`] the `key=value` list that the in-tree `PodNodeSelector` plugin understands. One that
 //! exists is valid.
 
+mod contradiction;
 mod error;
 mod lexer;
 mod pairs;
@@ -14,9 +15,11 @@ mod requirement;
 pub mod syntax;
 mod whitelist;
 
+pub use contradiction::PossibleValues;
 pub use error::ParseError;
 pub use pairs::parse_pairs;
 pub use parse::parse;
+pub use print::text;
 pub use requirement::{Operator, Requirement};
 pub use whitelist::Whitelist;
 
@@ -27,19 +30,9 @@ pub struct Selector {
     requirements: Vec<Requirement>,
 }
 
-/// Two requirements that demand different values of one label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Contradiction<'a> {
-    /// The label.
-    pub key: &'a str,
-    /// What one requirement demands.
-    pub one: &'a str,
-    /// What the other demands.
-    pub other: &'a str,
-}
-
 impl Selector {
-    fn new(mut requirements: Vec<Requirement>) -> Self {
+    /// All of `requirements`.
+    pub fn new(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|a, b| a.key().cmp(b.key()));
         Self { requirements }
     }
@@ -69,18 +62,15 @@ impl Selector {
         })
     }
 
+    /// The requirements, those on the same label together.
+    pub fn by_label(&self) -> impl Iterator<Item = &[Requirement]> {
+        self.requirements.chunk_by(|before, after| before.key() == after.key())
+    }
+
     /// The requirements on `key`.
     pub fn on(&self, key: &str) -> &[Requirement] {
         let from = self.requirements.partition_point(|requirement| requirement.key() < key);
         let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
         self.requirements.get(from..to).unwrap_or_default()
-    }
-
-    /// Where this selector contradicts `other`, or itself.
-    pub fn contradiction<'s>(&'s self, other: &'s Self) -> Option<Contradiction<'s>> {
-        self.pairs().find_map(|(key, one)| {
-            let demanded = other.on(key).iter().filter_map(Requirement::only_value);
-            demanded.into_iter().find(|value| *value != one).map(|other| Contradiction { key, one, other })
-        })
     }
 }

@@ -4,15 +4,15 @@ use std::fmt;
 
 use super::{Operator, Requirement, Selector};
 
+/// `requirements` as a selector's text.
+pub fn text(requirements: &[Requirement]) -> String {
+    let texts: Vec<String> = requirements.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, requirement) in self.requirements.iter().enumerate() {
-            if at > 0 {
-                f.write_str(",")?;
-            }
-            requirement.fmt(f)?;
-        }
-        Ok(())
+        f.write_str(&text(&self.requirements))
     }
 }
 

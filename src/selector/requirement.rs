@@ -117,6 +117,14 @@ impl Requirement {
         }
     }
 
+    /// The integer that the label must be above or below; nothing, if the requirement is of another kind.
+    pub fn bound(&self) -> Option<i64> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::GreaterThan | Operator::LessThan, [bound]) => bound.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`.
     pub fn same_as(&self, other: &Self) -> bool {
         self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
@@ -133,9 +141,8 @@ impl Requirement {
     }
 
     fn compares(&self, value: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
-        let bound = self.values.first().and_then(|bound| bound.parse().ok());
         let label = value.and_then(|value| value.parse().ok());
-        matches!((label, bound), (Some(label), Some(bound)) if holds(label, bound))
+        matches!((label, self.bound()), (Some(label), Some(bound)) if holds(label, bound))
     }
 }
 

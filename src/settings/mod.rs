@@ -5,11 +5,14 @@
 //! [`mistakes`] asks for all of them, once, before the policy serves; what it did not ask for is an unknown field.
 
 mod choice;
+mod contradictions;
 mod demand;
+mod earlier_entries;
 mod field_path;
 mod fields;
 mod key;
 mod mistake;
+mod name_pattern;
 mod namespace_entry;
 mod node_metadata_block;
 mod placement_block;
@@ -29,6 +32,7 @@ pub use field_path::{FieldPath, Step};
 pub use fields::Place;
 pub use key::{KeyPattern, TargetKind};
 pub use mistake::Mistake;
+pub use name_pattern::NamePattern;
 pub use namespace_entry::NamespaceEntry;
 pub use node_metadata_block::{Fallback, NodeMetadataBlock, Propagate, Source, Target};
 pub use placement_block::{Placement, first_matching};

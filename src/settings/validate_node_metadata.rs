@@ -16,7 +16,7 @@ use crate::selector::syntax;
 pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
     let before = mistakes.len();
     let entries = block.fields.elements(PROPAGATE, mistakes);
-    if entries.is_empty() && block.fields.has(PROPAGATE) && mistakes.len() == before {
+    if entries.is_empty() && mistakes.len() == before {
         mistakes.add(block.fields.mistake(PROPAGATE, "expected at least one entry"));
     }
     let mut targets = BTreeSet::new();

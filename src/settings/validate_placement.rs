@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::contradictions::{check_required, consistent};
+use super::earlier_entries::EarlierEntries;
 use super::fields::{Fields, Place};
 use super::mistake::Mistakes;
 use super::namespace_entry::{
@@ -10,13 +12,12 @@ use super::namespace_entry::{
 };
 use super::placement_block::{ANNOTATIONS, CLUSTER_DEFAULT, CLUSTER_DEFAULT_TOLERATIONS, NAMESPACES};
 use super::validate_tolerations::{check_defaults_against_forbidden, check_list};
-use super::{Demand, Mistake, Placement, TargetKind, TolerationList};
-use crate::message::quote;
+use super::{Demand, Mistake, NamePattern, Placement, TargetKind, TolerationList};
 
 /// Finds every mistake in the block `placement`.
 pub(super) fn check(placement: &Placement<'_>, mistakes: &mut Mistakes) {
     let fields = &placement.fields;
-    consistent(fields, CLUSTER_DEFAULT, placement.cluster_default(), mistakes);
+    let cluster_default = consistent(fields, CLUSTER_DEFAULT, placement.cluster_default(), mistakes);
     let cluster_defaults =
         check_list(fields, CLUSTER_DEFAULT_TOLERATIONS, placement.cluster_default_tolerations(), mistakes);
     check_annotations(fields, mistakes);
@@ -32,10 +33,10 @@ pub(super) fn check(placement: &Placement<'_>, mistakes: &mut Mistakes) {
     mistakes.unless(placement.on_nodes());
     fields.reject_unknown(mistakes);
 
-    let mut earlier = BTreeSet::new();
+    let mut earlier = Earlier::default();
     for entry in entries.into_iter().map(NamespaceEntry::new) {
         check_whom(&entry, &mut earlier, mistakes);
-        check_selectors(&entry, mistakes);
+        check_selectors(&entry, cluster_default.as_ref(), mistakes);
         check_tolerations(&entry, cluster_defaults.as_ref(), mistakes);
         entry.fields.reject_unknown(mistakes);
     }
@@ -65,54 +66,55 @@ fn check_annotations(fields: &Fields<'_>, mistakes: &mut Mistakes) {
     }
 }
 
-/// Checks which namespaces the entry is about; `earlier` are those of the entries before.
-fn check_whom(entry: &NamespaceEntry<'_>, earlier: &mut BTreeSet<String>, mistakes: &mut Mistakes) {
+/// Checks which namespaces the entry is about; `earlier` are the entries before.
+fn check_whom(entry: &NamespaceEntry<'_>, earlier: &mut Earlier, mistakes: &mut Mistakes) {
     let fields = &entry.fields;
-    let name = mistakes.unless(entry.name());
     let selector = consistent(fields, NAMESPACE_SELECTOR, entry.namespace_selector(), mistakes);
-    if entry.needs_labels() && selector.as_ref().is_some_and(|demand| demand.selector.is_empty()) {
+    if selector.as_ref().is_some_and(|demand| demand.selector.is_empty()) {
         let problem = "expected requirements on the labels of namespaces; leave it away for all of that name";
         mistakes.add(fields.mistake(NAMESPACE_SELECTOR, problem));
     }
-    let Some(name) = name else { return };
-    let name = match name {
+    let Some(name) = mistakes.unless(entry.name()) else { return };
+    let name = match name.map(|name| NamePattern::parse(&name)) {
+        Some(Ok(name)) => Some(name),
+        Some(Err(problem)) => return mistakes.add(fields.mistake(NAME, &problem)),
         None if entry.needs_labels() => None,
         None => return mistakes.add(fields.mistake(NAME, EXPECTED_NAME)),
-        Some(name) if name.is_empty() => return mistakes.add(fields.mistake(NAME, EXPECTED_NAME)),
-        Some(name) if name.strip_suffix('*').unwrap_or(&name).contains('*') => {
-            let problem = format!("{} has a '*' elsewhere than at its end", quote(&name));
-            return mistakes.add(fields.mistake(NAME, &problem));
-        }
-        Some(name) => Some(name),
     };
-    let selector = selector.map(|demand| demand.selector.to_string());
-    if !earlier.insert(format!("{name:?} {selector:?}")) {
-        let problem = match name {
-            Some(name) => format!("{} is the name of an earlier entry, which wins; make one of the two", quote(&name)),
-            None => "an earlier entry is about the same namespaces, and wins; make one of the two".to_owned(),
-        };
-        mistakes.add(fields.mistake(NAME, &problem));
+    if let Some(reason) = earlier.by_name.reason_never_reached(name.as_ref()) {
+        return mistakes.add(fields.mistake(NAME, &reason));
     }
+    match (&name, selector) {
+        (_, Some(selector)) => {
+            let whom = (name.as_ref().map(ToString::to_string), selector.selector.to_string());
+            if !earlier.by_labels.insert(whom) {
+                let problem = "an earlier entry is about the same namespaces, and wins; make one of the two";
+                mistakes.add(fields.mistake(NAMESPACE_SELECTOR, problem));
+            }
+        }
+        (Some(name), None) if !entry.needs_labels() => earlier.by_name.add(name, fields.place),
+        _ => {}
+    }
+}
+
+/// The entries before one.
+#[derive(Default)]
+struct Earlier {
+    by_name: EarlierEntries,
+    /// Of those by labels, the name and the namespaceSelector.
+    by_labels: BTreeSet<(Option<String>, String)>,
 }
 
 const EXPECTED_NAME: &str =
     "expected the name of a namespace, or the beginning of names and '*'; or a namespaceSelector";
 
-fn check_selectors(entry: &NamespaceEntry<'_>, mistakes: &mut Mistakes) {
+fn check_selectors(entry: &NamespaceEntry<'_>, cluster_default: Option<&Demand>, mistakes: &mut Mistakes) {
     let fields = &entry.fields;
     let required = consistent(fields, REQUIRED, entry.required(), mistakes);
     let default = consistent(fields, DEFAULT, entry.default(), mistakes);
     consistent(fields, ALLOWED, entry.allowed_selector(), mistakes);
-    if let (Some(required), Some(default)) = (&required, &default)
-        && let Some(found) = required.selector.contradiction(&default.selector)
-    {
-        let problem = format!(
-            "contradicts {REQUIRED}: {} can't be both {} and {}",
-            quote(found.key),
-            quote(found.other),
-            quote(found.one)
-        );
-        mistakes.add(fields.mistake(DEFAULT, &problem));
+    if let Some(required) = &required {
+        check_required(fields, required, default.as_ref(), cluster_default, mistakes);
     }
 }
 
@@ -125,25 +127,4 @@ fn check_tolerations(entry: &NamespaceEntry<'_>, cluster: Option<&TolerationList
     if let (Some(default), Some(forbidden)) = (default, &forbidden) {
         check_defaults_against_forbidden(fields, default, forbidden, mistakes);
     }
-}
-
-/// What is demanded under `name`, if it is there, parses, and does not contradict itself.
-fn consistent(
-    fields: &Fields<'_>,
-    name: &'static str,
-    demand: Result<Option<Demand>, Mistake>,
-    mistakes: &mut Mistakes,
-) -> Option<Demand> {
-    let demand = mistakes.unless(demand)??;
-    if let Some(found) = demand.selector.contradiction(&demand.selector) {
-        let problem = format!(
-            "contradicts itself: {} can't be both {} and {}",
-            quote(found.key),
-            quote(found.one),
-            quote(found.other)
-        );
-        mistakes.add(fields.mistake(name, &problem));
-        return None;
-    }
-    Some(demand)
 }

@@ -1,0 +1,147 @@
+//! Contradiction: requirements on one label that nothing meets together, no value and no absence.
+
+use std::collections::BTreeSet;
+
+use super::{Operator, Requirement, Selector};
+
+/// What one label can have that meets some requirements: one of many values, or none at all. Any text counts as a value.
+///
+/// Kubernetes has no such notion: a Pod that nothing can meet waits for a node.
+#[derive(Clone, Debug)]
+pub struct PossibleValues<'r> {
+    /// Whether the label may be missing.
+    absence: bool,
+    /// The values, sorted, if they can be listed. Otherwise any text will do, but for the rest of this.
+    only: Option<Vec<&'r str>>,
+    except: BTreeSet<&'r str>,
+    /// If there are bounds, the integers between them, however they are spelled.
+    integers: Option<Integers>,
+}
+
+/// The integers from `least` to `most`; none, if that is less.
+#[derive(Clone, Copy, Debug)]
+struct Integers {
+    least: i64,
+    most: i64,
+}
+
+impl<'r> PossibleValues<'r> {
+    /// What meets all of `requirements`, which are on the same label.
+    pub fn of(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
+        let mut possible = Self { absence: true, only: None, except: BTreeSet::new(), integers: None };
+        for requirement in requirements {
+            possible.narrow(requirement);
+        }
+        if let Some(mut only) = possible.only.take() {
+            only.retain(|value| possible.accepts(value));
+            possible.only = Some(only);
+        }
+        possible
+    }
+
+    fn narrow(&mut self, requirement: &'r Requirement) {
+        self.absence &= requirement.accepts(None);
+        match requirement.operator().as_set() {
+            Operator::Exists => {}
+            Operator::DoesNotExist => self.only = Some(Vec::new()),
+            Operator::NotIn | Operator::NotEquals => {
+                for value in requirement.values() {
+                    self.except.insert(value);
+                }
+            }
+            Operator::In | Operator::Equals | Operator::DoubleEquals => match &mut self.only {
+                Some(only) => only.retain(|value| requirement.accepts(Some(value))),
+                None => self.only = Some(requirement.values().iter().map(String::as_str).collect()),
+            },
+            Operator::GreaterThan | Operator::LessThan => {
+                self.integers = Integers::common(self.integers, Integers::of(requirement));
+            }
+        }
+    }
+
+    /// Leaves `value` only, if it is possible.
+    pub fn narrow_to(&mut self, value: &'r str) {
+        self.absence = false;
+        self.only = Some(if self.accepts(value) { vec![value] } else { Vec::new() });
+    }
+
+    /// How many values are listed.
+    pub fn listed(&self) -> usize {
+        self.only.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Whether nothing is possible.
+    pub fn is_empty(&self) -> bool {
+        !self.absence
+            && match &self.only {
+                Some(only) => only.is_empty(),
+                // Whatever is excluded: there is always another text, and another spelling of an integer.
+                None => self.integers.is_some_and(Integers::is_empty),
+            }
+    }
+
+    /// Whether something is possible both here and in `other`. Reads the values that are listed here or, if none are, there.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        if self.absence && other.absence {
+            return true;
+        }
+        match (&self.only, &other.only) {
+            (Some(own), _) => own.iter().any(|value| other.accepts(value)),
+            (None, Some(others)) => others.iter().any(|value| self.accepts(value)),
+            (None, None) => !Integers::common(self.integers, other.integers).is_some_and(Integers::is_empty),
+        }
+    }
+
+    fn accepts(&self, value: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
+            && !self.except.contains(value)
+            && self.integers.is_none_or(|integers| integers.contain(value))
+    }
+}
+
+impl Integers {
+    /// Those that meet `requirement`, if it has a bound.
+    fn of(requirement: &Requirement) -> Option<Self> {
+        let bound = requirement.bound()?;
+        let none = Self { least: i64::MAX, most: i64::MIN };
+        Some(match requirement.operator() {
+            Operator::GreaterThan => bound.checked_add(1).map_or(none, |least| Self { least, most: i64::MAX }),
+            _ => bound.checked_sub(1).map_or(none, |most| Self { least: i64::MIN, most }),
+        })
+    }
+
+    const fn is_empty(self) -> bool {
+        self.least > self.most
+    }
+
+    fn contain(self, value: &str) -> bool {
+        value.parse().is_ok_and(|integer: i64| self.least <= integer && integer <= self.most)
+    }
+
+    fn common(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => {
+                Some(Self { least: one.least.max(other.least), most: one.most.min(other.most) })
+            }
+            (bounds, None) | (None, bounds) => bounds,
+        }
+    }
+}
+
+impl Selector {
+    /// The requirements on the first label for which nothing meets all of them.
+    pub fn contradiction(&self) -> Option<&[Requirement]> {
+        self.by_label().find(|requirements| PossibleValues::of(*requirements).is_empty())
+    }
+
+    /// The first label for which nothing meets the requirements of both selectors: this one's, and those of `other`.
+    pub fn contradiction_with<'s>(&'s self, other: &'s Self) -> Option<(&'s [Requirement], &'s [Requirement])> {
+        for own in self.by_label() {
+            let others = own.first().map(|first| other.on(first.key())).unwrap_or_default();
+            if PossibleValues::of(own.iter().chain(others)).is_empty() {
+                return Some((own, others));
+            }
+        }
+        None
+    }
+}
