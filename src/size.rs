@@ -12,6 +12,18 @@ pub const LARGEST: usize = 900 * 1024;
 /// What a character becomes at most: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 6;
 
+/// Which bytes begin a character that may become longer. A table is read faster than four comparisons are made.
+#[expect(clippy::indexing_slicing, reason = "it is made when this is compiled")]
+static MAY_BE_ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b'<' as usize] = true;
+    table[b'>' as usize] = true;
+    table[b'&' as usize] = true;
+    // U+2028 and U+2029 begin with it.
+    table[0xE2] = true;
+    table
+};
+
 /// Rejects `object`, of which `submitted` is the text that was submitted, if it has more than 900 KiB; with an
 /// `old_object`, only if it is larger than that.
 ///
@@ -41,7 +53,7 @@ fn surely_fits(text: &[u8], limit: usize) -> bool {
     let mut rest = text;
     while rest.len() * (LONGEST_ESCAPE - 1) > spare {
         let (piece, after) = rest.split_at_checked(1024).unwrap_or((rest, &[]));
-        let escaped: usize = piece.iter().map(|byte| usize::from(may_be_escaped(*byte))).sum();
+        let escaped = piece.iter().filter(|byte| may_be_escaped(**byte)).count();
         let Some(left) = spare.checked_sub(escaped * (LONGEST_ESCAPE - 1)) else { return false };
         (rest, spare) = (after, left);
     }
@@ -49,9 +61,8 @@ fn surely_fits(text: &[u8], limit: usize) -> bool {
 }
 
 /// Whether a character that begins with this byte may become longer.
-const fn may_be_escaped(byte: u8) -> bool {
-    // U+2028 and U+2029 begin with the last.
-    matches!(byte, b'<' | b'>' | b'&' | 0xE2)
+fn may_be_escaped(byte: u8) -> bool {
+    MAY_BE_ESCAPED.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 /// How many bytes `text` has when the API server writes it.
