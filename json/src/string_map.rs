@@ -154,17 +154,19 @@ fn find(pairs: &[(Text, Text)], key: &str) -> Result<usize, usize> {
 }
 
 /// Of pairs with the same key the last counts.
-fn sort(mut pairs: Vec<(Text, Text)>) -> Vec<(Text, Text)> {
+fn sort(pairs: Vec<(Text, Text)>) -> Vec<(Text, Text)> {
     if pairs.is_sorted_by(|(before, _), (after, _)| before.as_bytes() < after.as_bytes()) {
         return pairs;
     }
-    pairs.sort_by(|(one, _), (other, _)| one.as_bytes().cmp(other.as_bytes()));
-    pairs.dedup_by(|later, kept| {
-        let is_same = later.0 == kept.0;
-        if is_same {
-            std::mem::swap(&mut later.1, &mut kept.1);
+    let mut order: Vec<(&str, usize)> = pairs.iter().enumerate().map(|(at, (key, _))| (&**key, at)).collect();
+    order.sort_unstable();
+    let mut sorted: Vec<(Text, Text)> = Vec::with_capacity(pairs.len());
+    for (_, position) in order {
+        let Some(pair) = pairs.get(position) else { continue };
+        match sorted.last_mut() {
+            Some(last) if last.0 == pair.0 => last.clone_from(pair),
+            _ => sorted.push(pair.clone()),
         }
-        is_same
-    });
-    pairs
+    }
+    sorted
 }

@@ -119,7 +119,10 @@ fn add_expressions<'d>(
         add_to_term(terms.object_mut(terms.len() - 1)?, values.iter())?;
         return Ok(wanted.to_vec());
     };
-    let keys: BTreeSet<&str> = wanted.iter().map(|demanded| demanded.requirement.key()).collect();
+    let mut keys = BTreeSet::new();
+    for demanded in wanted {
+        keys.insert(demanded.requirement.key());
+    }
     let mut missing_somewhere = BTreeSet::new();
     for (position, term) in terms.iter().enumerate() {
         let missing = missing_in(term, &keys, wanted);

@@ -32,9 +32,16 @@ pub struct Selector {
 
 impl Selector {
     /// All of `requirements`.
-    pub fn new(mut requirements: Vec<Requirement>) -> Self {
-        requirements.sort_by(|a, b| a.key().cmp(b.key()));
-        Self { requirements }
+    pub fn new(requirements: Vec<Requirement>) -> Self {
+        if requirements.is_sorted_by(|before, after| before.key() <= after.key()) {
+            return Self { requirements };
+        }
+        // Whatever is sorted in the module, is by text and position: code that sorts is long, and there is one of it so.
+        let keys = requirements.iter().enumerate();
+        let mut order: Vec<(&str, usize)> = keys.map(|(position, requirement)| (requirement.key(), position)).collect();
+        order.sort_unstable();
+        let sorted = order.into_iter().filter_map(|(_, position)| requirements.get(position).cloned());
+        Self { requirements: sorted.collect() }
     }
 
     /// Whether everything is selected.
