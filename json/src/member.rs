@@ -43,10 +43,8 @@ impl Key {
 
     /// Whether this is the key `name`. Most keys are of another length.
     pub fn is(&self, name: &str) -> bool {
-        if !self.is_plain {
-            return self.name() == name;
-        }
-        self.text.len() == name.len() + 2 && self.text.as_bytes().get(1..=name.len()) == Some(name.as_bytes())
+        let may_be = self.text.len() == name.len() + 2 || !self.is_plain;
+        may_be && self.is_called(name)
     }
 
     /// The characters. A key that is spelled with half of a surrogate pair has none, and is called as it is spelled.
@@ -62,6 +60,15 @@ impl Key {
         match self.name() {
             Cow::Borrowed(_) => self.text.unquoted(),
             Cow::Owned(name) => name.into(),
+        }
+    }
+
+    #[inline(never)]
+    fn is_called(&self, name: &str) -> bool {
+        if self.is_plain {
+            self.text.as_bytes().get(1..=name.len()) == Some(name.as_bytes())
+        } else {
+            self.name() == name
         }
     }
 

@@ -119,7 +119,7 @@ fn place<'d>(
     admitted.record(decision);
     let named_node = NamedNode::of(node_name, &admitted, &spec, demands, request.requester()?, named)?;
     if admitted.is_changed() {
-        pod.set("spec", spec);
+        *pod.object_mut("spec").within("object")? = spec;
     }
     Ok(named_node)
 }
