@@ -1,5 +1,6 @@
 //! What must hold of the module for every Pod, selector and node: the law of injection, idempotence, and that nothing
-//! is lost. The judge of what a node matches is the matcher that is held to the scheduler's own answers.
+//! is lost. The judge of what a node matches is the matcher that is held to the scheduler's own answers. The laws about
+//! tolerations and about environment variables stand in `law/`.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -12,6 +13,10 @@ use node_placement_policy::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+#[path = "law/env.rs"]
+mod env;
+#[path = "law/tolerations.rs"]
+mod tolerations;
 /// Which paths may change stands there.
 #[path = "../../fuzz/src/unharmed.rs"]
 mod unharmed;

@@ -1,9 +1,14 @@
-//! `podNodeSelectorPluginConfig` is the in-tree plugin: every recorded answer comes out of the module too.
+//! The in-tree plugins: every recorded answer of `PodNodeSelector` and of `PodTolerationRestriction` comes out of the
+//! module too, under their own configurations, and all that `ExtendedResourceToleration` adds under `placement`.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
-use e2e_tests::{Answer, Evaluation, Manifests, Policy, policy_under_test};
+use e2e_tests::{Answer, Evaluation, Manifests, NoCluster, Policy, policy_under_test};
+use node_placement_policy::{
+    json::{self as lossless, Outline},
+    toleration::Toleration,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -107,4 +112,171 @@ impl Vector {
 /// No nodeSelector and an empty one are the same.
 fn pairs(node_selector: Option<&Value>) -> Value {
     node_selector.filter(|pairs| !pairs.is_null()).cloned().unwrap_or_else(|| json!({}))
+}
+
+/// The lines of a file in `fixtures/vectors`.
+fn vectors(name: &str) -> Result<Vec<Value>> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/vectors").join(name))?;
+    text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+}
+
+/// A request about the Pod of a vector, in namespace `team-a`.
+fn pod_request(vector: &Value) -> Value {
+    json!({
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": vector["operation"],
+        "namespace": "team-a",
+        "userInfo": {"username": "somebody"},
+        "object": vector["pod"],
+        "oldObject": vector["oldPod"],
+    })
+}
+
+/// What a Pod tolerates, each as Kubernetes writes it: without what is empty.
+fn tolerations(pod: &Value) -> Vec<Value> {
+    let mut tolerations = pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+    for toleration in tolerations.iter_mut().filter_map(Value::as_object_mut) {
+        toleration.retain(|_, value| !value.is_null() && value != "");
+    }
+    tolerations
+}
+
+fn without_tolerations(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    if let Some(spec) = pod["spec"].as_object_mut() {
+        spec.remove("tolerations");
+    }
+    pod
+}
+
+#[test]
+fn every_recorded_answer_about_tolerations_comes_out_of_the_module() -> Result<()> {
+    let policy = policy_under_test()?;
+    let (mut accepted, mut settled, mut rejected, mut malformed) = (0, 0, 0, 0);
+    for (line, vector) in (1..).zip(vectors("podtolerationrestriction.jsonl")?) {
+        let place = || format!("line {line}: {vector}");
+        let (request, answer) = judge_tolerations(&policy, &vector)?;
+        match vector["admit"]["error"].as_str() {
+            None => {
+                accepted += 1;
+                settled += usize::from(check_admitted(&policy, &vector, &request, &answer).with_context(place)?);
+            }
+            Some(sentence) if sentence.starts_with("pod tolerations") => {
+                rejected += 1;
+                let is_said = answer.code == Some(403) && answer.message.as_deref() == Some(sentence);
+                ensure!(is_said, "{answer:?} instead of {sentence}: {}", place());
+            }
+            Some(_) => {
+                malformed += 1;
+                check_malformed(&vector, &answer).with_context(place)?;
+            }
+        }
+    }
+    ensure!(
+        (accepted, settled, rejected, malformed) == (990, 989, 386, 124),
+        "{accepted} accepted, {settled} of them as they stay, {rejected} rejected, {malformed} malformed"
+    );
+    Ok(())
+}
+
+/// The request about the Pod of `vector`, and what the policy answers.
+fn judge_tolerations(policy: &Policy, vector: &Value) -> Result<(Value, Answer)> {
+    let metadata = json!({"name": "team-a", "annotations": vector["namespace"]["annotations"]});
+    let cluster: Manifests =
+        [json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})].into_iter().collect();
+    let settings = json!({"podTolerationRestrictionPluginConfig": vector["config"]});
+    let request = pod_request(vector);
+    let Evaluation { answer, lookups, .. } = policy.validate(&request, &settings, cluster)?;
+    ensure!(lookups.len() <= 1, "{lookups:?}");
+    Ok((request, answer))
+}
+
+/// The list is the recorded one, nothing else has changed, and a second run changes at most the order. Whether it
+/// doesn't: two defaults that cover each other, as upstream merges them, drop another one each time.
+fn check_admitted(policy: &Policy, vector: &Value, request: &Value, answer: &Answer) -> Result<bool> {
+    ensure!(answer.accepted, "{answer:?}");
+    let expected = tolerations(&json!({"spec": {"tolerations": vector["admit"]["tolerations"]}}));
+    let pod = answer.mutated_object.as_ref().unwrap_or(&request["object"]);
+    ensure!(tolerations(pod) == expected, "tolerates {:?}", tolerations(pod));
+    ensure!(without_tolerations(pod) == without_tolerations(&request["object"]), "has become {pod}");
+    let mut again = vector.clone();
+    again["pod"] = pod.clone();
+    let (_, second) = judge_tolerations(policy, &again)?;
+    ensure!(second.accepted, "the second run: {second:?}");
+    let Some(second) = second.mutated_object else { return Ok(true) };
+    ensure!(sorted(tolerations(&second)) == sorted(expected), "the second run makes {second} of it");
+    Ok(false)
+}
+
+fn sorted(mut tolerations: Vec<Value>) -> Vec<Value> {
+    tolerations.sort_by_key(Value::to_string);
+    tolerations
+}
+
+/// Of a malformed annotation the API server makes 500; it is its author's mistake.
+fn check_malformed(vector: &Value, answer: &Answer) -> Result<()> {
+    let message = answer.message.as_deref().unwrap_or_default();
+    let annotations = vector["namespace"]["annotations"].as_object().into_iter().flatten();
+    let is_named = annotations.map(|(key, _)| key).any(|key| key.starts_with("scheduler.") && message.contains(key));
+    ensure!(answer.code == Some(403) && is_named, "{answer:?}");
+    Ok(())
+}
+
+fn read(toleration: &Value) -> Result<Toleration> {
+    Ok(Toleration::read(&lossless::Value::parse(toleration.to_string(), &Outline::FLAT)?)?)
+}
+
+/// The resources that containers and init containers request.
+fn requested(pod: &Value) -> BTreeSet<String> {
+    let containers = ["containers", "initContainers"].into_iter().filter_map(|kind| pod["spec"][kind].as_array());
+    let requests = containers.flatten().filter_map(|container| container["resources"]["requests"].as_object());
+    requests.flat_map(|requests| requests.keys().cloned()).collect()
+}
+
+/// Upstream adds at updates, too, and rewrites what a Pod has; the policy does neither. What it adds to a Pod that
+/// tolerates nothing yet is what upstream does, byte for byte.
+#[test]
+fn extended_resources_are_tolerated_as_recorded() -> Result<()> {
+    let policy = policy_under_test()?;
+    let settings = json!({"placement": {"namespaceAnnotations": [], "onExtendedResources": "Tolerate"}});
+    let (mut whole, mut added) = (0, 0);
+    for (line, mut vector) in (1..).zip(vectors("extendedresourcetoleration.jsonl")?) {
+        vector["oldPod"] = vector["pod"].clone();
+        let request = pod_request(&vector);
+        let answer = policy.validate(&request, &settings, NoCluster)?.answer;
+        ensure!(answer.accepted, "line {line}: {answer:?}");
+        let pod = answer.mutated_object.as_ref().unwrap_or(&vector["pod"]);
+        ensure!(without_tolerations(pod) == without_tolerations(&vector["pod"]), "line {line}: {pod}");
+        if vector["operation"] == "UPDATE" {
+            ensure!(answer.mutated_object.is_none(), "line {line}: {pod}");
+            continue;
+        }
+        let own = vector["pod"]["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+        if own.is_empty() {
+            ensure!(tolerations(pod) == tolerations(&json!({"spec": vector})), "line {line}: {pod}");
+            whole += 1;
+        }
+        added += check_additions(&vector, &own, pod).with_context(|| format!("line {line}: {vector}"))?;
+    }
+    ensure!((whole, added) == (258, 892), "{whole} Pods that tolerated nothing, {added} additions");
+    Ok(())
+}
+
+/// How many there are: each is one that upstream adds, in byte order, and nothing of the Pod's `own` covers it; nothing
+/// that upstream adds is missing.
+fn check_additions(vector: &Value, own: &[Value], pod: &Value) -> Result<usize> {
+    let result = pod["spec"]["tolerations"].as_array().cloned().unwrap_or_default();
+    let added = result.strip_prefix(own).with_context(|| format!("its own have become {result:?}"))?;
+    let mut expected = vec![];
+    for resource in requested(&vector["pod"]) {
+        let wanted = json!({"key": resource, "operator": "Exists", "effect": "NoSchedule"});
+        let is_upstreams = tolerations(&json!({"spec": vector})).contains(&wanted);
+        let mut covering = own.iter().map(read).collect::<Result<Vec<_>>>()?;
+        covering.retain(|toleration| read(&wanted).is_ok_and(|wanted| toleration.covers(&wanted)));
+        if is_upstreams && covering.is_empty() {
+            expected.push(wanted);
+        }
+    }
+    ensure!(added == expected, "{added:?} are added instead of {expected:?}");
+    Ok(added.len())
 }

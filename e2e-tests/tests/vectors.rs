@@ -1,5 +1,5 @@
 //! The recorded answers of `labels.Parse` and of the scheduler come out of the module too: a selector by way of the
-//! settings and of Bindings, a Pod's own demands by way of Pods that name their node.
+//! settings and of Bindings, a Pod's own demands and its tolerations by way of Pods that name their node.
 
 use std::{fs, path::Path};
 
@@ -86,5 +86,44 @@ fn pods_may_name_the_nodes_that_the_scheduler_would_choose() -> Result<()> {
         }
     }
     ensure!((judged, right) == (1229, 675), "{judged} Pods, of which {right} name a node that is right");
+    Ok(())
+}
+
+/// Whether a taint tells a passing condition: those don't count for Pods that name their node.
+fn passes(taint: &Value) -> bool {
+    taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"))
+}
+
+/// What the scheduler makes of a node's taints, less those that don't count. It stops at the first that is not
+/// tolerated: where that one doesn't count and others follow that do, it is not recorded.
+fn is_tolerated(vector: &Value) -> Option<bool> {
+    let untolerated = &vector["untolerated"];
+    if untolerated.is_null() || !passes(untolerated) {
+        return Some(untolerated.is_null());
+    }
+    let taints = vector["taints"].as_array().map_or(&[][..], Vec::as_slice);
+    taints.iter().skip_while(|taint| *taint != untolerated).all(passes).then_some(true)
+}
+
+#[test]
+fn pods_may_name_the_nodes_whose_taints_they_tolerate() -> Result<()> {
+    let policy = policy_under_test()?;
+    // Something must be demanded for a Node to be looked up; this changes no match.
+    let settings =
+        json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "!example.com/never"}});
+    let (mut tolerated, mut untolerated) = (0, 0);
+    for (line, vector) in (1..).zip(vectors("taints.jsonl")?) {
+        let Some(expected) = is_tolerated(&vector) else { continue };
+        let taints = json!({"taints": vector["taints"]});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": taints});
+        let spec = json!({"nodeName": "n", "tolerations": vector["tolerations"]});
+        let request = request("pods", "", json!({"metadata": {"name": "p"}, "spec": spec}));
+        let cluster: Manifests = [node].into_iter().collect();
+        let answer = policy.validate(&request, &settings, cluster)?.answer;
+        ensure!(expected == is_right(&answer)?, "line {line}: {answer:?}");
+        tolerated += usize::from(expected);
+        untolerated += usize::from(!expected);
+    }
+    ensure!((tolerated, untolerated) == (632, 774), "{tolerated} tolerated, {untolerated} not");
     Ok(())
 }
