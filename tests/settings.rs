@@ -157,6 +157,159 @@ fn invalid_entry(#[case] fields: Value, #[case] message: &str) {
 }
 
 #[rstest]
+#[case::two_entries_of_one_name(json!({"namespaces": [{"name": "a", "namespaceSelector": "x"}, {"name": "a", "namespaceSelector": "y"}, {"name": "a"}]}))]
+#[case::two_entries_of_one_label(json!({"namespaces": [{"name": "a", "namespaceSelector": "x"}, {"name": "b", "namespaceSelector": "x"}, {"namespaceSelector": "x"}]}))]
+#[case::required_that_is_not_on_the_whitelist(json!({"namespaces": [{"name": "a", "requiredNodeSelector": "b in (c,d)", "defaultNodeSelector": "e", "allowedNodeSelector": "f"}]}))]
+#[case::required_and_a_whitelist_that_is_empty(json!({"namespaces": [{"name": "a", "requiredNodeSelector": "b=c", "allowedNodeSelector": ""}]}))]
+#[case::nulls(json!({"clusterDefaultTolerations": null, "onTolerationAnnotations": null, "onExtendedResources": null, "onNodes": null, "namespaces": [{"name": "a", "namespaceSelector": null, "allowedNodeSelector": null, "defaultTolerations": null, "allowedTolerations": null, "forbiddenTolerations": null}]}))]
+#[case::choices(json!({"onTolerationAnnotations": "Honor", "onExtendedResources": "Tolerate", "onNodes": "RejectChanges"}))]
+#[case::other_choices(json!({"onTolerationAnnotations": "Ignore", "onExtendedResources": "Ignore", "onNodes": "Reject"}))]
+#[case::empty_lists(json!({"clusterDefaultTolerations": [], "namespaces": [{"name": "a", "defaultTolerations": [], "allowedTolerations": [], "forbiddenTolerations": []}]}))]
+#[case::everything_is_tolerated(json!({"clusterDefaultTolerations": [{"operator": "Exists"}]}))]
+#[case::no_operator(json!({"clusterDefaultTolerations": [{"key": "a"}, {"key": "example.com/a", "value": "x_1", "effect": "NoExecute", "tolerationSeconds": -1}]}))]
+#[case::a_default_that_is_not_allowed(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"key": "a"}], "allowedTolerations": []}]}))]
+#[case::a_default_beside_another_value_that_is_forbidden(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"key": "a", "value": "x"}], "forbiddenTolerations": [{"key": "a", "value": "y"}]}]}))]
+#[case::a_cluster_default_that_is_forbidden_where_it_does_not_hold(json!({"clusterDefaultTolerations": [{"key": "a"}], "namespaces": [{"name": "a", "defaultTolerations": [], "forbiddenTolerations": [{"operator": "Exists"}]}]}))]
+fn valid_placement(#[case] block: Value) {
+    assert_eq!(validate_settings(json!({"placement": block}).to_string().as_bytes()), None);
+}
+
+#[rstest]
+#[case::selector_that_is_empty(json!({"namespaceSelector": ""}), "placement.namespaces[0].namespaceSelector: ")]
+#[case::selector_of_blanks(json!({"name": "a", "namespaceSelector": " "}), "placement.namespaces[0].namespaceSelector: ")]
+#[case::selector_that_is_malformed(json!({"namespaceSelector": "a b"}), r#"placement.namespaces[0].namespaceSelector: found "b" at position 3"#)]
+#[case::selector_of_a_wrong_type(json!({"namespaceSelector": {"matchLabels": {}}}), "placement.namespaces[0].namespaceSelector: expected a string, found an object")]
+#[case::selector_that_contradicts_itself(json!({"namespaceSelector": "a=x,a=y"}), "placement.namespaces[0].namespaceSelector: contradicts itself")]
+#[case::empty_name_beside_a_selector(json!({"name": "", "namespaceSelector": "a"}), "placement.namespaces[0].name: ")]
+#[case::a_selector_of_null_and_no_name(json!({"namespaceSelector": null}), "placement.namespaces[0].name: ")]
+fn invalid_tenant(#[case] fields: Value, #[case] message: &str) {
+    let found = entry(&fields);
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::without_names(json!([{"namespaceSelector": "a"}, {"namespaceSelector": "a"}]))]
+#[case::with_names(json!([{"name": "n-*", "namespaceSelector": "a=b"}, {"name": "n-*", "namespaceSelector": "a=b"}]))]
+fn the_same_tenant_twice(#[case] entries: Value) {
+    let found = mistakes(&json!({"placement": {"namespaces": entries}}));
+    assert!(found.starts_with("placement.namespaces[1]"), "{found}");
+}
+
+#[rstest]
+#[case::not_a_list(json!({"key": "a"}), ": expected a list, found an object")]
+#[case::not_an_object(json!([{"key": "a"}, "b"]), "[1]: expected an object, found a string")]
+#[case::unknown_field(json!([{"key": "a", "seconds": 5}]), r#"[0]: unknown field "seconds""#)]
+#[case::field_in_another_case(json!([{"Key": "a", "operator": "Exists"}]), r#"[0]: unknown field "Key""#)]
+#[case::key_of_a_wrong_type(json!([{"key": 5}]), "[0].key: expected a string, found a number")]
+#[case::key_that_is_none(json!([{"key": "a b", "operator": "Exists"}]), "[0].key: ")]
+#[case::key_with_two_prefixes(json!([{"key": "a/b/c"}]), "[0].key: ")]
+#[case::no_key_without_exists(json!([{"operator": "Equal", "value": "x"}]), "[0].operator: ")]
+#[case::nothing_at_all(json!([{}]), "[0].operator: ")]
+#[case::unknown_operator(json!([{"key": "a", "operator": "In"}]), "[0].operator: ")]
+#[case::operator_in_another_case(json!([{"key": "a", "operator": "exists"}]), "[0].operator: ")]
+#[case::operator_that_compares(json!([{"key": "a", "operator": "Gt", "value": "5"}]), "[0].operator: ")]
+#[case::value_beside_exists(json!([{"key": "a", "operator": "Exists", "value": "x"}]), "[0].value: ")]
+#[case::value_that_is_none(json!([{"key": "a", "value": "x y"}]), "[0].value: ")]
+#[case::unknown_effect(json!([{"key": "a", "effect": "NoWay"}]), "[0].effect: ")]
+#[case::effect_in_another_case(json!([{"key": "a", "effect": "noschedule"}]), "[0].effect: ")]
+#[case::seconds_without_no_execute(json!([{"key": "a", "effect": "NoSchedule", "tolerationSeconds": 5}]), "[0].tolerationSeconds: ")]
+#[case::seconds_without_an_effect(json!([{"key": "a", "tolerationSeconds": 5}]), "[0].tolerationSeconds: ")]
+#[case::seconds_of_a_wrong_type(json!([{"key": "a", "effect": "NoExecute", "tolerationSeconds": "5"}]), "[0].tolerationSeconds: ")]
+#[case::seconds_in_part(json!([{"key": "a", "effect": "NoExecute", "tolerationSeconds": 1.5}]), "[0].tolerationSeconds: ")]
+fn invalid_tolerations(
+    #[values(
+        "placement.clusterDefaultTolerations",
+        "placement.namespaces[0].defaultTolerations",
+        "placement.namespaces[0].allowedTolerations",
+        "placement.namespaces[0].forbiddenTolerations"
+    )]
+    path: &str,
+    #[case] list: Value,
+    #[case] message: &str,
+) {
+    let (_, name) = path.rsplit_once('.').unwrap();
+    let found = match name {
+        "clusterDefaultTolerations" => mistakes(&json!({"placement": {name: list}})),
+        _ => entry(&json!({"name": "a", name: list})),
+    };
+    assert!(found.starts_with(&format!("{path}{message}")), "{found}");
+}
+
+#[rstest]
+#[case::its_own(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"key": "x", "value": "y"}], "forbiddenTolerations": [{"key": "x", "operator": "Exists"}]}]}), "defaultTolerations")]
+#[case::by_its_own_of_everything(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"operator": "Exists"}], "forbiddenTolerations": [{"key": "x", "value": "y", "effect": "NoExecute"}]}]}), "defaultTolerations")]
+#[case::the_clusters(json!({"clusterDefaultTolerations": [{"key": "x"}], "namespaces": [{"name": "a", "forbiddenTolerations": [{"key": "x", "operator": "Exists"}]}]}), "clusterDefaultTolerations")]
+#[case::the_clusters_where_the_entrys_is_null(json!({"clusterDefaultTolerations": [{"key": "x"}], "namespaces": [{"name": "a", "defaultTolerations": null, "forbiddenTolerations": [{"key": "x"}]}]}), "clusterDefaultTolerations")]
+fn a_default_that_is_forbidden(#[case] block: Value, #[case] default: &str) {
+    let found = mistakes(&json!({"placement": block}));
+    assert!(found.starts_with("placement.namespaces[0]."), "{found}");
+    assert!(found.contains("forbiddenTolerations") && found.contains(default), "{found}");
+}
+
+#[rstest]
+#[case::on_toleration_annotations(json!({"onTolerationAnnotations": "Check"}), r#"placement.onTolerationAnnotations: found "Check", expected one of Honor, Ignore"#)]
+#[case::on_extended_resources(json!({"onExtendedResources": "Inject"}), r#"placement.onExtendedResources: found "Inject", expected one of Tolerate, Ignore"#)]
+#[case::on_nodes(json!({"onNodes": "Warn"}), r#"placement.onNodes: found "Warn", expected one of Reject, RejectChanges, Ignore"#)]
+#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected a string, found a boolean")]
+fn invalid_choice(#[case] block: Value, #[case] message: &str) {
+    let found = mistakes(&json!({"placement": block}));
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::empty(json!({"podTolerationRestrictionPluginConfig": {}}))]
+#[case::pasted(json!({"podTolerationRestrictionPluginConfig": {"apiVersion": "podtolerationrestriction.admission.k8s.io/v1alpha1", "kind": "Configuration", "default": [{"key": "a", "operator": "Exists"}], "whitelist": []}}))]
+#[case::nulls(json!({"podTolerationRestrictionPluginConfig": {"default": null, "whitelist": null}}))]
+#[case::beside_the_other_plugin(json!({"podNodeSelectorPluginConfig": {}, "podTolerationRestrictionPluginConfig": {}}))]
+fn valid_toleration_plugin(#[case] settings: Value) {
+    assert_eq!(validate_settings(settings.to_string().as_bytes()), None);
+}
+
+#[rstest]
+#[case::beside_placement(json!({"placement": {}, "podTolerationRestrictionPluginConfig": {}}), "placement and podTolerationRestrictionPluginConfig exclude each other")]
+#[case::not_an_object(json!({"podTolerationRestrictionPluginConfig": []}), "podTolerationRestrictionPluginConfig: expected an object, found a list")]
+#[case::default_of_a_wrong_type(json!({"podTolerationRestrictionPluginConfig": {"default": {}}}), "podTolerationRestrictionPluginConfig.default: expected a list, found an object")]
+#[case::default_that_is_refused(json!({"podTolerationRestrictionPluginConfig": {"default": [{"key": "a"}, {"key": "a", "operator": "In"}]}}), "podTolerationRestrictionPluginConfig.default[1].operator: ")]
+#[case::whitelist_that_is_refused(json!({"podTolerationRestrictionPluginConfig": {"whitelist": [{"key": "a b"}]}}), "podTolerationRestrictionPluginConfig.whitelist[0].key: ")]
+fn invalid_toleration_plugin(#[case] settings: Value, #[case] message: &str) {
+    let found = mistakes(&settings);
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[rstest]
+#[case::empty(json!({"nodeLabel": "a", "env": ""}))]
+#[case::a_digit_first(json!({"nodeLabel": "a", "env": "1A"}))]
+#[case::a_hyphen(json!({"nodeLabel": "a", "env": "A-B"}))]
+#[case::a_dot(json!({"nodeLabel": "a", "env": "a.b"}))]
+#[case::a_letter_of_another_alphabet(json!({"nodeLabel": "a", "env": "Ä"}))]
+#[case::a_line(json!({"nodeLabel": "a", "env": "A\n"}))]
+#[case::a_wrong_type(json!({"nodeLabel": "a", "env": ["A"]}))]
+#[case::beside_a_star(json!({"nodeLabel": "a.io/*", "env": "A"}))]
+fn invalid_env(#[case] fields: Value) {
+    let found = propagate(&fields);
+    assert!(found.starts_with("nodeMetadata.propagate[0].env: "), "{found}");
+}
+
+#[test]
+fn an_env_that_is_used_twice() {
+    let entries =
+        json!([{"nodeLabel": "a", "env": "A"}, {"nodeLabel": "b", "env": "a"}, {"nodeLabel": "c", "env": "A"}]);
+    let found = mistakes(&json!({"nodeMetadata": {"propagate": entries}}));
+    assert!(found.starts_with("nodeMetadata.propagate[2].env: ") && !found.contains("propagate[1]"), "{found}");
+}
+
+#[rstest]
+#[case::with_an_annotation(json!({"nodeLabel": "a", "podAnnotation": "b", "env": "_a9"}))]
+#[case::with_a_label(json!({"nodeLabel": "a", "podLabel": "example.com/b", "env": "A"}))]
+#[case::with_neither(json!({"nodeLabel": "a", "env": "Zone_1"}))]
+#[case::of_a_field(json!({"nodeField": "spec.providerID", "podAnnotation": "a", "env": "ID"}))]
+#[case::required(json!({"nodeLabel": "a", "env": "A", "required": true}))]
+#[case::null(json!({"nodeLabel": "a.io/*", "env": null}))]
+fn valid_env(#[case] entry: Value) {
+    assert_eq!(validate_settings(json!({"nodeMetadata": {"propagate": [entry]}}).to_string().as_bytes()), None);
+}
+
+#[rstest]
 #[case::malformed(json!({"production": "env"}), r#"podNodeSelectorPluginConfig.production: found "env" at position 1, expected key=value"#)]
 #[case::a_set(json!({"clusterDefaultNodeSelector": "env in (a)"}), r#"podNodeSelectorPluginConfig.clusterDefaultNodeSelector: found "env in (a)" at position 1, expected key=value"#)]
 #[case::a_wrong_type(json!({"production": {}}), "podNodeSelectorPluginConfig.production: expected a string, found an object")]
@@ -278,6 +431,9 @@ fn many_entries_are_read_in_proportion(#[case] name: fn(usize) -> String, #[case
 #[case::namespaces(json!({"placement": {"namespaces": [5, {"name": ""}, "x"]}}), &["placement.namespaces[0]: ", "placement.namespaces[1].name: ", "placement.namespaces[2]: "])]
 #[case::annotations(json!({"placement": {"namespaceAnnotations": [5, "bad key", ""]}}), &["placement.namespaceAnnotations[0]: ", "placement.namespaceAnnotations[1]: ", "placement.namespaceAnnotations[2]: "])]
 #[case::propagate(json!({"nodeMetadata": {"propagate": [5, {"nodeLabel": "a/*b"}, {}]}}), &["nodeMetadata.propagate[0]: ", "nodeMetadata.propagate[1].nodeLabel: ", "nodeMetadata.propagate[2]: "])]
+#[case::tolerations(json!({"placement": {"clusterDefaultTolerations": [5, {"key": "-", "operator": "x", "effect": "y", "tolerationSeconds": 1}], "namespaces": [{"name": "a", "allowedTolerations": [{"kee": "a"}, {}]}]}}), &["placement.clusterDefaultTolerations[0]: ", "placement.clusterDefaultTolerations[1].key: ", "placement.clusterDefaultTolerations[1].operator: ", "placement.clusterDefaultTolerations[1].effect: ", "placement.clusterDefaultTolerations[1].tolerationSeconds: ", "placement.namespaces[0].allowedTolerations[0]: ", "placement.namespaces[0].allowedTolerations[1].operator: "])]
+#[case::both_plugins(json!({"podNodeSelectorPluginConfig": {"a": "b"}, "podTolerationRestrictionPluginConfig": {"default": [{}], "whitelist": [{"key": "a", "effect": "x"}]}}), &["podNodeSelectorPluginConfig.a: ", "podTolerationRestrictionPluginConfig.default[0].operator: ", "podTolerationRestrictionPluginConfig.whitelist[0].effect: "])]
+#[case::variables(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "env": "-"}, {"nodeLabel": "b", "env": 5}]}}), &["nodeMetadata.propagate[0].env: ", "nodeMetadata.propagate[1].env: "])]
 #[case::a_repeated_target_beside_another_mistake(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a"}, {"nodeAnnotation": "a", "x": 1}]}}), &["unknown field", "is the target of an earlier entry"])]
 fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]) {
     let found = mistakes(&settings);
@@ -315,6 +471,9 @@ fn all_mistakes_are_told_at_once() {
 #[case::another_namespace(json!({"placement": {"namespaces": [5, {"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": 7}]}}), true)]
 #[case::a_default_that_an_annotation_replaces(json!({"placement": {"clusterDefaultNodeSelector": "(("}}), true)]
 #[case::a_choice_for_other_requests(json!({"placement": {"onBindings": "?", "onWorkloads": 3}}), true)]
+#[case::tolerations_of_another_namespace(json!({"placement": {"clusterDefaultTolerations": 5, "namespaces": [{"name": "other", "forbiddenTolerations": 5}, {"name": "team-a", "defaultTolerations": []}]}}), true)]
+#[case::a_choice_about_nodes(json!({"placement": {"onNodes": "?"}}), true)]
+#[case::labels_of_another_name(json!({"placement": {"namespaces": [{"name": "other-*", "namespaceSelector": "(("}]}}), true)]
 #[case::what_it_needs(json!({"placement": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}}), false)]
 fn a_mistake_elsewhere_does_not_matter(#[case] settings: Value, #[case] accepted: bool) {
     let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
