@@ -26,32 +26,31 @@ fn seconds() -> impl Strategy<Value = Option<i64>> {
     prop::option::of(prop::sample::select(&[-1_i64, 5, 300][..]))
 }
 
+/// A toleration with what there is of its fields.
+fn written(
+    (key, operator, value, effect): (Option<&str>, Option<&str>, Option<&str>, Option<&str>),
+    seconds: Option<i64>,
+) -> Value {
+    let fields =
+        json!({"key": key, "operator": operator, "value": value, "effect": effect, "tolerationSeconds": seconds});
+    let written = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    written.map(|(field, value)| (field.clone(), value.clone())).collect()
+}
+
 /// What anybody may write into a Pod, valid or not.
 fn toleration() -> impl Strategy<Value = Value> {
     let operator = maybe(&["Equal", "Exists", "Exists", "Gt", "In"]);
-    (maybe(&KEYS), operator, maybe(&VALUES), maybe(&EFFECTS), seconds()).prop_map(
-        |(key, operator, value, effect, seconds)| without_nulls(json!({"key": key, "operator": operator, "value": value, "effect": effect, "tolerationSeconds": seconds})),
-    )
+    ((maybe(&KEYS), operator, maybe(&VALUES), maybe(&EFFECTS)), seconds())
+        .prop_map(|(texts, seconds)| written(texts, seconds))
 }
 
 /// What settings may hold, written as Kubernetes writes it: without what is empty.
 fn valid_toleration() -> impl Strategy<Value = Value> {
     (maybe(&KEYS), maybe(&VALUES), maybe(&EFFECTS), seconds()).prop_map(|(key, value, effect, seconds)| {
-        let seconds = seconds.filter(|_| effect == Some("NoExecute"));
-        let value = value.filter(|_| key.is_some());
-        let operator = if value.is_none() { "Exists" } else { "Equal" };
-        let value = value.filter(|value| !value.is_empty());
-        without_nulls(
-            json!({"key": key, "operator": operator, "value": value, "effect": effect, "tolerationSeconds": seconds}),
-        )
+        let operator = if key.is_some() && value.is_some() { "Equal" } else { "Exists" };
+        let value = value.filter(|value| operator == "Equal" && !value.is_empty());
+        written((key, Some(operator), value, effect), seconds.filter(|_| effect == Some("NoExecute")))
     })
-}
-
-fn without_nulls(mut object: Value) -> Value {
-    if let Some(members) = object.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
-    }
-    object
 }
 
 fn some_valid(most: usize) -> impl Strategy<Value = Vec<Value>> {
