@@ -18,8 +18,7 @@ use super::{Demand, Mistake, NamePattern, Placement, TargetKind, TolerationList}
 pub(super) fn check(placement: &Placement<'_>, mistakes: &mut Mistakes) {
     let fields = &placement.fields;
     let cluster_default = consistent(fields, CLUSTER_DEFAULT, placement.cluster_default(), mistakes);
-    let cluster_defaults =
-        check_list(fields, CLUSTER_DEFAULT_TOLERATIONS, placement.cluster_default_tolerations(), mistakes);
+    let cluster_defaults = check_list(fields, CLUSTER_DEFAULT_TOLERATIONS, mistakes);
     check_annotations(fields, mistakes);
     let entries = fields.elements(NAMESPACES, mistakes);
     mistakes.unless(placement.on_node_affinity());
@@ -120,9 +119,9 @@ fn check_selectors(entry: &NamespaceEntry<'_>, cluster_default: Option<&Demand>,
 
 fn check_tolerations(entry: &NamespaceEntry<'_>, cluster: Option<&TolerationList>, mistakes: &mut Mistakes) {
     let fields = &entry.fields;
-    let default = check_list(fields, DEFAULT_TOLERATIONS, entry.default_tolerations(), mistakes);
-    check_list(fields, ALLOWED_TOLERATIONS, entry.allowed_tolerations(), mistakes);
-    let forbidden = check_list(fields, FORBIDDEN_TOLERATIONS, entry.forbidden_tolerations(), mistakes);
+    let default = check_list(fields, DEFAULT_TOLERATIONS, mistakes);
+    check_list(fields, ALLOWED_TOLERATIONS, mistakes);
+    let forbidden = check_list(fields, FORBIDDEN_TOLERATIONS, mistakes);
     let default = if fields.has(DEFAULT_TOLERATIONS) { default.as_ref() } else { cluster };
     if let (Some(default), Some(forbidden)) = (default, &forbidden) {
         check_defaults_against_forbidden(fields, default, forbidden, mistakes);

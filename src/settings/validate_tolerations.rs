@@ -1,22 +1,30 @@
 //! Finds every mistake in lists of tolerations.
 
+use json::Value;
+
 use super::fields::Fields;
 use super::mistake::Mistakes;
-use super::{Mistake, TolerationList};
+use super::{Mistake, Origin, TolerationList};
 use crate::message::quote;
 use crate::toleration::{FIELDS, PluginConfig, Toleration};
 
-/// Checks the list under `name`, which is `read`: what the API server would refuse in a Pod, and unknown fields.
-pub(super) fn check_list(
-    fields: &Fields<'_>,
-    name: &'static str,
-    read: Result<Option<TolerationList>, Mistake>,
-    mistakes: &mut Mistakes,
-) -> Option<TolerationList> {
-    let list = mistakes.unless(read)??;
-    check_tolerations(&fields.place.field(name), &list.tolerations, mistakes);
-    check_unknown_fields(fields, name, mistakes);
-    Some(list)
+/// Checks the list under `name`: what the API server would refuse in a Pod, values of a wrong type, and unknown fields.
+/// Returns those tolerations that can be read.
+pub(super) fn check_list(fields: &Fields<'_>, name: &'static str, mistakes: &mut Mistakes) -> Option<TolerationList> {
+    let list = mistakes.unless(fields.list(name))??;
+    let mut tolerations = Vec::with_capacity(list.len());
+    for (position, element) in list.iter().enumerate() {
+        let path = format!("{}[{position}]", fields.place.field(name));
+        match Toleration::read(element) {
+            Ok(toleration) => {
+                check_toleration(&path, &toleration, mistakes);
+                tolerations.push(toleration);
+            }
+            Err(mismatch) => mistakes.add(Mistake::mismatch(&path, mismatch)),
+        }
+        check_unknown_fields(&path, element, mistakes);
+    }
+    Some(TolerationList { tolerations, origin: Origin::Setting(fields.place, name) })
 }
 
 /// A default that something forbidden overlaps would have every Pod rejected.
@@ -47,23 +55,23 @@ pub(super) fn check_plugin_config(fields: &Fields<'_>, config: &PluginConfig, mi
 
 fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
     for (position, toleration) in tolerations.iter().enumerate() {
-        for invalid in toleration.check() {
-            let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
-            mistakes.add(Mistake::new(&format_args!("{path}[{position}].{}", invalid.field), &problem));
-        }
+        check_toleration(&format!("{path}[{position}]"), toleration, mistakes);
     }
 }
 
-fn check_unknown_fields(fields: &Fields<'_>, name: &'static str, mistakes: &mut Mistakes) {
-    let Ok(Some(list)) = fields.list(name) else { return };
-    for (position, toleration) in list.objects().enumerate() {
-        let Ok(toleration) = toleration else { continue };
-        for (key, _) in toleration.members() {
-            if !FIELDS.contains(&key.as_ref()) {
-                let path = format!("{}[{position}]", fields.place.field(name));
-                let problem = format!("unknown field {}, expected one of {}", quote(&key), FIELDS.join(", "));
-                mistakes.add(Mistake::new(&path, &problem));
-            }
+fn check_toleration(path: &str, toleration: &Toleration, mistakes: &mut Mistakes) {
+    for invalid in toleration.check() {
+        let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
+        mistakes.add(Mistake::new(&format_args!("{path}.{}", invalid.field), &problem));
+    }
+}
+
+fn check_unknown_fields(path: &str, element: &Value, mistakes: &mut Mistakes) {
+    let Ok(toleration) = element.object() else { return };
+    for (key, _) in toleration.members() {
+        if !FIELDS.contains(&key.as_ref()) {
+            let problem = format!("unknown field {}, expected one of {}", quote(&key), FIELDS.join(", "));
+            mistakes.add(Mistake::new(&path, &problem));
         }
     }
 }
