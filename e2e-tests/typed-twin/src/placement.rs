@@ -41,7 +41,7 @@ fn no_conflict(spec: &PodSpec, selector: &Pairs) -> Result<(), String> {
 
 /// What is required of the namespace, with what its annotations say, or else a default; nothing without a placement block.
 fn namespace_selector(namespace: &str, settings: &Settings) -> Result<Option<Pairs>, String> {
-    let Some(placement) = &settings.pod_node_selector else { return Ok(None) };
+    let Some(placement) = &settings.placement else { return Ok(None) };
     let rule = placement.namespaces.iter().find(|rule| rule.covers(namespace));
     let required = rule.and_then(|rule| rule.required_node_selector.as_deref());
     let default = rule
@@ -58,7 +58,7 @@ fn namespace_selector(namespace: &str, settings: &Settings) -> Result<Option<Pai
 
 fn annotated(namespace: &Namespace, settings: &Settings) -> Result<Option<Pairs>, String> {
     let annotations = namespace.metadata.annotations.as_ref();
-    let names = settings.pod_node_selector.iter().flat_map(|placement| &placement.namespace_annotations);
+    let names = settings.placement.iter().flat_map(|placement| &placement.namespace_annotations);
     let mut found: Option<Pairs> = None;
     for text in names.filter_map(|name| annotations?.get(name)) {
         found.get_or_insert_default().extend(pairs(text)?);

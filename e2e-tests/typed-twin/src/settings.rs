@@ -9,19 +9,19 @@ pub type Pairs = BTreeMap<String, String>;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
-    pub pod_node_selector: Option<PodNodeSelector>,
+    pub placement: Option<Placement>,
     pub node_metadata: Option<NodeMetadata>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct PodNodeSelector {
+pub struct Placement {
     pub cluster_default_node_selector: Option<String>,
     pub namespace_annotations: Vec<String>,
     pub namespaces: Vec<NamespaceRule>,
 }
 
-impl Default for PodNodeSelector {
+impl Default for Placement {
     fn default() -> Self {
         Self {
             cluster_default_node_selector: None,
@@ -78,7 +78,7 @@ pub fn pairs(text: &str) -> Result<Pairs, String> {
 impl Validatable for Settings {
     fn validate(&self) -> Result<(), String> {
         let mut names = BTreeSet::new();
-        for rule in self.pod_node_selector.iter().flat_map(|placement| &placement.namespaces) {
+        for rule in self.placement.iter().flat_map(|placement| &placement.namespaces) {
             if rule.name.is_empty() || !names.insert(&rule.name) {
                 return Err(format!("the name {:?} is empty or repeated", rule.name));
             }
@@ -88,7 +88,7 @@ impl Validatable for Settings {
         }
         match &self.node_metadata {
             Some(metadata) if metadata.propagate.is_empty() => Err("propagate is empty".to_owned()),
-            None if self.pod_node_selector.is_none() => Err("nothing is to be done".to_owned()),
+            None if self.placement.is_none() => Err("nothing is to be done".to_owned()),
             _ => Ok(()),
         }
     }
