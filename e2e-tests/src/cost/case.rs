@@ -139,8 +139,5 @@ fn count(size: usize, one: &str, many: &str) -> String {
 
 /// Of the sizes that cases have.
 pub fn kilobytes(bytes: usize) -> String {
-    match bytes / KB {
-        1024 => "1 MB".to_owned(),
-        kilobytes => format!("{kilobytes} KB"),
-    }
+    format!("{} KB", bytes / KB)
 }
