@@ -1,10 +1,10 @@
 //! What must hold of the module for every Pod, selector and node: the law of injection, idempotence, and that nothing
 //! is lost. The judge of what a node matches is the matcher that is held to the scheduler's own answers. The laws about
-//! tolerations and about environment variables stand in `law/`.
+//! tolerations, environment variables and entries by label stand in `law/`.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use e2e_tests::{Lookup, NoCluster, Policy, policy_under_test};
+use e2e_tests::{Cluster, Lookup, NoCluster, Policy, policy_under_test};
 use node_placement_policy::{
     json::{Object, Outline, StringMap},
     placement::node_selection::NodeSelection,
@@ -13,6 +13,8 @@ use node_placement_policy::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+#[path = "law/by_label.rs"]
+mod by_label;
 #[path = "law/env.rs"]
 mod env;
 #[path = "law/tolerations.rs"]
@@ -113,6 +115,14 @@ fn matches(pod: &Value, node: &str, labels: &BTreeMap<String, String>) -> bool {
 
 /// What the policy answers to a Pod in a namespace whose selector comes in two parts, one of them from its annotation.
 fn judge(pod: &Value, required: &str, annotation: &str) -> Value {
+    let settings = json!({"placement": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
+    let annotations = json!({"scheduler.alpha.kubernetes.io/node-selector": annotation});
+    let namespace = json!({"metadata": {"name": "team-a", "annotations": annotations}}).to_string();
+    answer_to_creation(pod, &settings, move |_: &Lookup| Ok::<String, String>(namespace.clone()))
+}
+
+/// What the policy answers where somebody creates `pod` in namespace team-a.
+fn answer_to_creation(pod: &Value, settings: &Value, cluster: impl Cluster + 'static) -> Value {
     let request = json!({
         "resource": {"group": "", "version": "v1", "resource": "pods"},
         "operation": "CREATE",
@@ -120,14 +130,7 @@ fn judge(pod: &Value, required: &str, annotation: &str) -> Value {
         "userInfo": {"username": "somebody"},
         "object": pod,
     });
-    let settings = json!({"placement": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
-    let annotations = json!({"scheduler.alpha.kubernetes.io/node-selector": annotation});
-    let namespace = json!({"metadata": {"name": "team-a", "annotations": annotations}}).to_string();
-    let cluster = move |_: &Lookup| Ok::<String, String>(namespace.clone());
-    answer(&POLICY.call("validate", &e2e_tests::payload(&request, &settings), cluster))
-}
-
-fn answer(call: &e2e_tests::Call) -> Value {
+    let call = POLICY.call("validate", &e2e_tests::payload(&request, settings), cluster);
     serde_json::from_slice(call.result.as_ref().expect("an answer")).expect("JSON")
 }
 

@@ -1,10 +1,13 @@
 //! Whether it can matter to a Pod what holds for its namespace.
 
-use json::{Mismatch, Object, Within};
+use std::borrow::Cow;
+
+use json::{Object, Within};
 
 use super::node_selection::NodeSelection;
 use super::tolerations;
-use crate::settings::{Mistake, NamespaceEntry, OnExtendedResources, Placement};
+use crate::decision::Rejection;
+use crate::settings::{NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement};
 use crate::toleration::AddedTo;
 
 /// A PodSpec, and where in the request it stands.
@@ -16,43 +19,49 @@ pub struct SpecAt<'s> {
     pub path: &'s str,
 }
 
-/// Whether a Pod asks for anything that a whitelist could be about.
+/// Whether there is anything that a whitelist could be about: in what a Pod asks for, and in what is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// For certain nodes, by its nodeSelector, its node affinity, or the name of one.
+    /// Certain nodes, by nodeSelector, node affinity, or the name of one.
     nodes: bool,
-    /// To tolerate anything but what the cluster adds to every Pod.
+    /// Tolerations other than those that the cluster adds to every Pod.
     tolerations: bool,
 }
 
 impl Asked {
-    /// What a PodSpec asks for; without one, nothing is judged by a whitelist.
+    /// What a PodSpec asks for, and what is added to it that no entry says: by the settings for the whole cluster, and by
+    /// the `annotations` of the Namespace. Without a PodSpec, nothing is judged by a whitelist.
     ///
     /// # Errors
-    /// It can't be read.
-    pub fn by(spec: Option<SpecAt<'_>>) -> Result<Self, Mismatch> {
+    /// It can't be read, or the settings have a mistake.
+    pub fn by(
+        spec: Option<SpecAt<'_>>,
+        settings: &Placement<'_>,
+        annotations: &[Cow<'_, str>],
+    ) -> Result<Self, Rejection> {
         let Some(SpecAt { spec, path }) = spec else { return Ok(Self { nodes: false, tolerations: false }) };
         let names_node = !spec.string("nodeName").within(path)?.is_empty();
         let selection = NodeSelection::read(spec).within(path)?;
         let tolerations = tolerations::read(spec).within(path)?;
+        let adds_selector =
+            !annotations.is_empty() || settings.cluster_default()?.is_some_and(|demand| !demand.selector.is_empty());
+        let adds_tolerations = settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor
+            || settings.on_extended_resources()? == OnExtendedResources::Tolerate;
         Ok(Self {
-            nodes: names_node || selection != NodeSelection::default(),
+            nodes: names_node || adds_selector || selection != NodeSelection::default(),
             // A node may have taints that what is added must tolerate.
-            tolerations: names_node || !tolerations.iter().all(|toleration| AddedTo::AnyPod.has(toleration)),
+            tolerations: names_node
+                || adds_tolerations
+                || !tolerations.iter().all(|toleration| AddedTo::AnyPod.has(toleration)),
         })
     }
 
     /// Whether it makes a difference which of `entries`, if any, holds for the Pod's namespace.
-    ///
-    /// # Errors
-    /// A mistake in the settings.
-    pub fn depends_on_one_of(self, entries: &[NamespaceEntry<'_>], settings: &Placement<'_>) -> Result<bool, Mistake> {
-        let adds_tolerations = settings.on_extended_resources()? == OnExtendedResources::Tolerate;
-        let adds_selector = settings.cluster_default()?.is_some_and(|demand| !demand.selector.is_empty());
-        Ok(entries.iter().any(|entry| {
+    pub fn depends_on_one_of(self, entries: &[NamespaceEntry<'_>]) -> bool {
+        entries.iter().any(|entry| {
             entry.adds_anything()
-                || (entry.limits_nodes() && (self.nodes || adds_selector))
-                || (entry.judges_tolerations() && (self.tolerations || adds_tolerations))
-        }))
+                || (entry.limits_nodes() && self.nodes)
+                || (entry.judges_tolerations() && self.tolerations)
+        })
     }
 }

@@ -175,8 +175,9 @@ impl<'s> NamespaceDemands<'s> {
     }
 }
 
-/// What of a Namespace is needed to tell what holds for a Pod with this `spec`, or for one whose spec is not known: its annotations, if any of them
-/// count; its labels, if the first entry that could be about it is by labels, and it makes a difference which one is.
+/// What of a Namespace is needed to tell what holds for a Pod with this `spec`, or for one whose spec is not known: its
+/// annotations, if any of them count; its labels, if the first entry that could be about it is by labels, and it makes a
+/// difference which one is.
 ///
 /// # Errors
 /// A mistake in the settings.
@@ -186,13 +187,13 @@ pub fn field_masks(
     spec: Option<SpecAt<'_>>,
 ) -> Result<FieldMasks, Rejection> {
     let mut masks = FieldMasks::default();
-    if !settings.annotations()?.is_empty() || settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
+    let annotations = settings.annotations()?;
+    if !annotations.is_empty() || settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
         masks.add(FieldMasks::ANNOTATIONS);
     }
     let candidates = settings.candidates(namespace)?;
     if candidates.first().is_some_and(NamespaceEntry::needs_labels) {
-        let asked = Asked::by(spec)?;
-        if asked.depends_on_one_of(&candidates, settings)? {
+        if Asked::by(spec, settings, &annotations)?.depends_on_one_of(&candidates) {
             masks.add(FieldMasks::LABELS);
         }
     }

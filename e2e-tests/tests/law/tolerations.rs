@@ -10,7 +10,7 @@ use node_placement_policy::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{POLICY, answer, unharmed};
+use super::{answer_to_creation, unharmed};
 
 const KEYS: [&str; 5] =
     ["a", "b", "example.com/gpu", "node.kubernetes.io/not-ready", "node.kubernetes.io/disk-pressure"];
@@ -53,7 +53,7 @@ fn valid_toleration() -> impl Strategy<Value = Value> {
     })
 }
 
-fn some_valid(most: usize) -> impl Strategy<Value = Vec<Value>> {
+pub(super) fn some_valid(most: usize) -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(valid_toleration(), 0..=most)
 }
 
@@ -166,14 +166,7 @@ fn pod() -> impl Strategy<Value = Value> {
 }
 
 fn judged(pod: &Value, rules: &Rules) -> Value {
-    let request = json!({
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "operation": "CREATE",
-        "namespace": "team-a",
-        "userInfo": {"username": "somebody"},
-        "object": pod,
-    });
-    answer(&POLICY.call("validate", &e2e_tests::payload(&request, &rules.settings()), NoCluster))
+    answer_to_creation(pod, &rules.settings(), NoCluster)
 }
 
 fn tolerations(pod: &Value) -> &[Value] {
