@@ -9,6 +9,7 @@
 //! | [`toleration`] | tolerations and taints, and nothing else of Kubernetes' objects |
 //! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
 //! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`] | what comes in and goes out, as types |
+//! | `look_up` | what is asked of the cluster: each object once, and no more of it than is needed |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
 //! | [`policy`] | the routing table that joins the two |
@@ -18,6 +19,7 @@ pub mod decision;
 pub mod field_masks;
 #[cfg(target_arch = "wasm32")]
 mod host;
+mod look_up;
 mod message;
 pub mod node_metadata;
 pub mod object_meta;

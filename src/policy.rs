@@ -4,7 +4,6 @@
 mod bind_pod;
 mod create_pod;
 mod judge_workload;
-mod look_up;
 mod update_pod;
 
 use crate::cluster::Cluster;

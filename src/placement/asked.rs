@@ -1,13 +1,12 @@
 //! Whether it can matter to a Pod what holds for its namespace.
 
-use std::borrow::Cow;
-
 use json::{Object, Within};
 
 use super::node_selection::NodeSelection;
+use super::possible_demands::PossibleDemands;
 use super::tolerations;
 use crate::decision::Rejection;
-use crate::settings::{NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement};
+use crate::settings::{NamespaceEntry, OnExtendedResources};
 use crate::toleration::AddedTo;
 
 /// A PodSpec, and where in the request it stands.
@@ -29,23 +28,20 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What a PodSpec asks for, and what is added to it that no entry says: by the settings for the whole cluster, and by
-    /// the `annotations` of the Namespace. Without a PodSpec, nothing is judged by a whitelist.
+    /// What a PodSpec asks for, and what may be added to it that no entry says: by the settings for the whole cluster, and
+    /// by the annotations of the Namespace. Without a PodSpec, nothing is judged by a whitelist.
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
-    pub fn by(
-        spec: Option<SpecAt<'_>>,
-        settings: &Placement<'_>,
-        annotations: &[Cow<'_, str>],
-    ) -> Result<Self, Rejection> {
+    pub fn by(spec: Option<SpecAt<'_>>, possible: &PossibleDemands<'_>) -> Result<Self, Rejection> {
         let Some(SpecAt { spec, path }) = spec else { return Ok(Self { nodes: false, tolerations: false }) };
         let names_node = !spec.string("nodeName").within(path)?.is_empty();
         let selection = NodeSelection::read(spec).within(path)?;
         let tolerations = tolerations::read(spec).within(path)?;
-        let adds_selector =
-            !annotations.is_empty() || settings.cluster_default()?.is_some_and(|demand| !demand.selector.is_empty());
-        let adds_tolerations = settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor
+        let settings = possible.settings;
+        let adds_selector = !possible.annotations.is_empty()
+            || settings.cluster_default()?.is_some_and(|demand| !demand.selector.is_empty());
+        let adds_tolerations = possible.honors_toleration_annotations()?
             || settings.on_extended_resources()? == OnExtendedResources::Tolerate;
         Ok(Self {
             nodes: names_node || adds_selector || selection != NodeSelection::default(),

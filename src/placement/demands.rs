@@ -1,17 +1,16 @@
 //! What a namespace demands of its Pods.
 
+use std::borrow::Cow;
+
 use json::StringMap;
 
-use super::asked::{Asked, SpecAt};
+use super::possible_demands::PossibleDemands;
 use super::toleration_demands::TolerationDemands;
-use crate::cluster::{self, Cluster, Namespace};
+use crate::cluster::Namespace;
 use crate::decision::Rejection;
-use crate::field_masks::FieldMasks;
 use crate::message::{quote, shorten};
 use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, text};
-use crate::settings::{
-    Demand, Mistake, Mode, NamespaceEntry, OnTolerationAnnotations, Origin, Placement, first_matching,
-};
+use crate::settings::{Demand, Mistake, Mode, NamespaceEntry, Origin, Placement, first_matching};
 
 /// The longest annotation that is read, in bytes. What it demands is added to every Pod of the namespace, and to every
 /// term of its node affinity.
@@ -39,46 +38,27 @@ pub struct Demanded<'d> {
 }
 
 impl<'s> NamespaceDemands<'s> {
-    /// What holds for `namespace`: what the settings require; and with it the Namespace's annotations or, if there are none,
-    /// what the settings have as default. Looks the Namespace up where it can matter.
-    ///
-    /// # Errors
-    /// The Namespace can't be read; an annotation is malformed; demands contradict each other.
-    ///
-    /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn look_up(
-        settings: &'s Placement<'s>,
-        namespace: &str,
-        spec: Option<SpecAt<'_>>,
-        cluster: &impl Cluster,
-    ) -> Result<Self, Rejection> {
-        let masks = field_masks(settings, namespace, spec)?;
-        if masks.is_empty() {
-            return Self::of(settings, namespace, Namespace::default());
-        }
-        match cluster::look_up_namespace(cluster, namespace, &masks) {
-            Ok(found) => Self::of(settings, namespace, found),
-            Err(error) => Err(Rejection::internal(error.message())),
-        }
-    }
-
-    /// The same, given the Namespace.
+    /// What holds in a namespace: what the settings require; and with it the Namespace's annotations or, if there are none,
+    /// what the settings have as default.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other.
-    pub fn of(settings: &'s Placement<'s>, name: &str, namespace: Namespace) -> Result<Self, Rejection> {
-        let Namespace { labels, annotations } = namespace;
-        let entry = first_matching(settings.candidates(name)?, &labels)?;
+    ///
+    /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
+    pub fn of(possible: PossibleDemands<'s>, found: Namespace) -> Result<Self, Rejection> {
+        let PossibleDemands { settings, namespace, candidates, annotations: keys } = possible;
+        let Namespace { labels, annotations } = found;
+        let entry = first_matching(candidates, &labels)?;
         let mut node_selectors = Vec::new();
         if let Some(entry) = &entry {
             node_selectors.extend(entry.required()?);
         }
-        let annotated = in_annotations(settings, name, &annotations)?;
+        let annotated = in_annotations(settings.mode, keys, &namespace, &annotations)?;
         if annotated.is_empty() {
             node_selectors.extend(default_of(settings, entry.as_ref())?);
         }
         node_selectors.extend(annotated);
-        let demands = Self { settings, namespace: name.to_owned(), entry, annotations, node_selectors };
+        let demands = Self { settings, namespace, entry, annotations, node_selectors };
         demands.reject_contradictions()?;
         Ok(demands)
     }
@@ -175,31 +155,6 @@ impl<'s> NamespaceDemands<'s> {
     }
 }
 
-/// What of a Namespace is needed to tell what holds for a Pod with this `spec`, or for one whose spec is not known: its
-/// annotations, if any of them count; its labels, if the first entry that could be about it is by labels, and it makes a
-/// difference which one is.
-///
-/// # Errors
-/// A mistake in the settings.
-pub fn field_masks(
-    settings: &Placement<'_>,
-    namespace: &str,
-    spec: Option<SpecAt<'_>>,
-) -> Result<FieldMasks, Rejection> {
-    let mut masks = FieldMasks::default();
-    let annotations = settings.annotations()?;
-    if !annotations.is_empty() || settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
-        masks.add(FieldMasks::ANNOTATIONS);
-    }
-    let candidates = settings.candidates(namespace)?;
-    if candidates.first().is_some_and(NamespaceEntry::needs_labels) {
-        if Asked::by(spec, settings, &annotations)?.depends_on_one_of(&candidates) {
-            masks.add(FieldMasks::LABELS);
-        }
-    }
-    Ok(masks)
-}
-
 /// What the settings have for namespaces without annotations.
 fn default_of(settings: &Placement<'_>, entry: Option<&NamespaceEntry<'_>>) -> Result<Option<Demand>, Mistake> {
     if let Some(entry) = entry
@@ -212,22 +167,23 @@ fn default_of(settings: &Placement<'_>, entry: Option<&NamespaceEntry<'_>>) -> R
 
 /// What the annotations of the Namespace demand.
 fn in_annotations(
-    settings: &Placement<'_>,
+    mode: Mode,
+    keys: Vec<Cow<'_, str>>,
     namespace: &str,
     annotations: &StringMap,
 ) -> Result<Vec<Demand>, Rejection> {
     let mut demands = Vec::new();
-    for key in settings.annotations()? {
+    for key in keys {
         let Some(text) = annotations.get(&key) else { continue };
         let origin = Origin::Annotation { key: key.into_owned(), namespace: namespace.to_owned() };
-        if settings.mode == Mode::Placement && text.len() > LONGEST_ANNOTATION {
+        if mode == Mode::Placement && text.len() > LONGEST_ANNOTATION {
             return Err(Rejection::forbidden(format!(
                 "{origin} is not a node selector: it has {} bytes, expected at most {LONGEST_ANNOTATION}; shorten the \
                  annotation",
                 text.len()
             )));
         }
-        match settings.mode.parse(text) {
+        match mode.parse(text) {
             Ok(selector) => demands.push(Demand { selector, origin }),
             Err(error) => {
                 return Err(Rejection::forbidden(format!(

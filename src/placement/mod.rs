@@ -19,6 +19,7 @@ pub mod node_affinity;
 pub mod node_selection;
 pub mod nodes;
 pub mod pods;
+pub mod possible_demands;
 pub mod toleration_demands;
 pub mod toleration_plugin;
 pub mod tolerations;

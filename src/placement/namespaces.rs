@@ -4,6 +4,7 @@ use json::{Mismatch, Object, Within};
 
 use super::demands::NamespaceDemands;
 use super::pods::{self, Judged};
+use super::possible_demands::PossibleDemands;
 use crate::cluster::Namespace;
 use crate::decision::{Decision, Rejection};
 use crate::object_meta::{self, Named};
@@ -28,7 +29,8 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Re
     if !must_be_judged(request, settings, &name, &namespace)? {
         return Ok(decision);
     }
-    let judged = NamespaceDemands::of(settings, &name, namespace).and_then(|demands| {
+    let possible = PossibleDemands::read(settings, &name)?;
+    let judged = NamespaceDemands::of(possible, namespace).and_then(|demands| {
         // A Pod that asks for nothing gets what the annotations say.
         let judged = Judged { named: &Named::EveryPod, path: pods::SPEC, added_to: AddedTo::AnyPod, is_pinned: false };
         pods::admit(&mut Object::new(), &judged, &demands).map(drop)

@@ -6,12 +6,13 @@ use super::asked::SpecAt;
 use super::demands::NamespaceDemands;
 use super::injection::{self, Injected};
 use super::node_selection::NodeSelection;
+use super::possible_demands::PossibleDemands;
 use super::tolerations::{self, AddedTolerations};
 use super::{conflict, whitelist};
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
 use crate::object_meta::Named;
-use crate::settings::{NamespaceEntry, OnTolerationAnnotations, Placement};
+use crate::settings::Placement;
 use crate::toleration::{AddedTo, Toleration};
 
 /// The path of a Pod's spec in the request.
@@ -94,7 +95,8 @@ pub fn judge_update(
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selection = NodeSelection::read(spec).within(SPEC)?;
     let is_selection_judged = !is_bound && selection != NodeSelection::read(old_spec).within(OLD)?;
-    let new_tolerations = if may_judge_tolerations(settings, namespace)? {
+    let possible = PossibleDemands::read(settings, namespace)?;
+    let new_tolerations = if possible.judge_tolerations()? {
         tolerations::new_among(tolerations::read(spec).within(SPEC)?, tolerations::read(old_spec).within(OLD)?)
     } else {
         Vec::new()
@@ -102,7 +104,7 @@ pub fn judge_update(
     if !is_selection_judged && new_tolerations.is_empty() {
         return Ok(());
     }
-    let demands = NamespaceDemands::look_up(settings, namespace, Some(SpecAt { spec, path: SPEC }), cluster)?;
+    let demands = possible.look_up(Some(SpecAt { spec, path: SPEC }), cluster)?;
     if is_selection_judged {
         conflict::reject(&selection, &demands, named)?;
         whitelist::check(&selection, &Injected::default(), judged.is_pinned, &demands, named)?;
@@ -120,10 +122,4 @@ fn judge_new_tolerations(
         return Ok(());
     }
     tolerations::judge_update(spec, new, &demands.tolerations()?, judged.added_to, judged.named)
-}
-
-/// Whether an entry that could hold for the namespace, or an annotation, says what Pods may or must not tolerate.
-fn may_judge_tolerations(settings: &Placement<'_>, namespace: &str) -> Result<bool, Rejection> {
-    Ok(settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor
-        || settings.candidates(namespace)?.iter().any(NamespaceEntry::judges_tolerations))
 }

@@ -5,6 +5,7 @@ use json::{Mismatch, Object, Within};
 use super::asked::SpecAt;
 use super::demands::NamespaceDemands;
 use super::pods::{Admitted, Judged};
+use super::possible_demands::PossibleDemands;
 use super::{named_node, pods};
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
@@ -131,7 +132,7 @@ impl<'t> Template<'t> {
     fn look_up(&self, cluster: &impl Cluster) -> Result<NamespaceDemands<'t>, Rejection> {
         let path = format!("{}.spec", path_of(self.workload));
         let spec = SpecAt { spec: &self.spec, path: &path };
-        NamespaceDemands::look_up(self.settings, self.namespace, Some(spec), cluster)
+        PossibleDemands::read(self.settings, self.namespace)?.look_up(Some(spec), cluster)
     }
 
     /// Judges the template as a Pod made from it would be, and adds to its spec what that would get.

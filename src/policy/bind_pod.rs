@@ -2,15 +2,15 @@
 
 use json::Within;
 
-use super::look_up;
 use crate::cluster::{self, Cluster, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
+use crate::look_up;
 use crate::message::quote;
 use crate::node_metadata::{NodeMetadata, on_binding, source};
 use crate::object_meta::{self, Named};
 use crate::placement::bindings;
-use crate::placement::demands::NamespaceDemands;
+use crate::placement::possible_demands::PossibleDemands;
 use crate::request::Request;
 use crate::settings::{OnBindings, Settings};
 
@@ -31,7 +31,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     let placement = settings.placement()?;
     let demands = match &placement {
         Some(placement) if placement.on_bindings()? == OnBindings::Verify => {
-            Some(NamespaceDemands::look_up(placement, &request.namespace, None, cluster)?)
+            Some(PossibleDemands::read(placement, &request.namespace)?.look_up(None, cluster)?)
         }
         _ => None,
     };

@@ -2,20 +2,21 @@
 
 use json::{Object, StringMap, Within};
 
-use super::look_up;
 use crate::cluster::{Cluster, Namespace, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
+use crate::look_up;
 use crate::message::quote;
 use crate::node_metadata::{NodeMetadata, env, on_create, room, source};
 use crate::object_meta::Named;
 use crate::placement::asked::SpecAt;
-use crate::placement::demands::{self, NamespaceDemands};
+use crate::placement::demands::NamespaceDemands;
 use crate::placement::named_node::NamedNode;
 use crate::placement::pods::{self, Judged};
+use crate::placement::possible_demands::PossibleDemands;
 use crate::placement::toleration_plugin;
 use crate::request::Request;
-use crate::settings::{Mode, Placement, Settings};
+use crate::settings::{Mode, Settings};
 use crate::size;
 use crate::toleration::{AddedTo, Operation, PluginConfig};
 
@@ -39,10 +40,14 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     // A mirror Pod already runs. The in-tree plugins know no such exemption, and neither do their configurations here.
     let placement = settings.placement()?.filter(|placement| !is_mirror || placement.mode == Mode::Plugin);
     let plugin = settings.toleration_plugin()?;
-    let namespace = look_up_namespace(&request.namespace, &pod, placement.as_ref(), plugin.as_ref(), cluster)?;
+    let possible = match &placement {
+        Some(placement) => Some(PossibleDemands::read(placement, &request.namespace)?),
+        None => None,
+    };
+    let namespace = look_up_namespace(&request.namespace, &pod, possible.as_ref(), plugin.as_ref(), cluster)?;
     let annotations = if plugin.is_some() { namespace.annotations.clone() } else { StringMap::new() };
-    let demands = match &placement {
-        Some(placement) => Some(NamespaceDemands::of(placement, &request.namespace, namespace)?),
+    let demands = match possible {
+        Some(possible) => Some(NamespaceDemands::of(possible, namespace)?),
         None => None,
     };
     let named_node = match &demands {
@@ -84,14 +89,14 @@ fn node_name_of(pod: &Object) -> Result<String, Rejection> {
 fn look_up_namespace(
     name: &str,
     pod: &Object,
-    placement: Option<&Placement<'_>>,
+    possible: Option<&PossibleDemands<'_>>,
     plugin: Option<&PluginConfig>,
     cluster: &impl Cluster,
 ) -> Result<Namespace, Rejection> {
-    let mut masks = match placement {
-        Some(placement) => {
+    let mut masks = match possible {
+        Some(possible) => {
             let spec = pod.object("spec").within("object")?.map(|spec| SpecAt { spec, path: pods::SPEC });
-            demands::field_masks(placement, name, spec)?
+            possible.field_masks(spec)?
         }
         None => FieldMasks::default(),
     };

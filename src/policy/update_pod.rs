@@ -2,10 +2,10 @@
 
 use json::{Object, Within};
 
-use super::look_up;
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
+use crate::look_up;
 use crate::node_metadata::{NodeMetadata, on_update};
 use crate::object_meta::Named;
 use crate::placement::pods::{self, Judged};
