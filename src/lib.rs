@@ -8,13 +8,14 @@
 //! | [`selector`] | label selectors as text, and nothing of Kubernetes' objects |
 //! | [`toleration`] | tolerations and taints, and nothing else of Kubernetes' objects |
 //! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
-//! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`] | what comes in and goes out, as types |
+//! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`], `containers` | what comes in and goes out, as types |
 //! | `look_up` | what is asked of the cluster: each object once, and no more of it than is needed |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
 //! | [`policy`] | the routing table that joins the two |
 
 pub mod cluster;
+mod containers;
 pub mod decision;
 pub mod field_masks;
 #[cfg(target_arch = "wasm32")]

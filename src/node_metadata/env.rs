@@ -6,10 +6,8 @@ use std::collections::BTreeSet;
 use json::{List, Mismatch, Object, Within};
 
 use super::NodeMetadata;
+use crate::containers;
 use crate::settings::{KeyPattern, Propagate, TargetKind};
-
-/// The lists of containers that get variables.
-const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 /// Gives each container and init container of `pod` the variables that it does not define itself. The kubelet resolves
 /// them when the container starts: by then the Binding has brought the values.
@@ -24,7 +22,7 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
         return Ok(());
     }
     let spec = pod.object_mut("spec")?;
-    for list in CONTAINERS {
+    for list in containers::LISTS {
         if spec.list(list).within("spec")?.is_none() {
             continue;
         }

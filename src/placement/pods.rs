@@ -1,6 +1,6 @@
 //! Pods: judged and completed when they are created, judged again while they may still change.
 
-use json::{Object, Within};
+use json::{Mismatch, Object, Within};
 
 use super::asked::SpecAt;
 use super::demands::NamespaceDemands;
@@ -12,6 +12,7 @@ use super::{conflict, whitelist};
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
 use crate::object_meta::Named;
+use crate::request::Request;
 use crate::settings::Placement;
 use crate::toleration::{AddedTo, Toleration};
 
@@ -29,6 +30,19 @@ pub struct Judged<'j> {
     pub added_to: AddedTo,
     /// Whether the DaemonSet controller pinned it to its node, by `matchFields`.
     pub is_pinned: bool,
+}
+
+impl<'j> Judged<'j> {
+    /// A Pod that `request` is about.
+    ///
+    /// # Errors
+    /// Who made it can't be read.
+    pub fn pod(pod: &Object, named: &'j Named, request: &Request) -> Result<Self, Mismatch> {
+        // Only that controller pins Pods to a node.
+        let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
+        let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
+        Ok(Self { named, path: SPEC, added_to, is_pinned })
+    }
 }
 
 /// What became of a Pod that is let in.

@@ -3,6 +3,7 @@
 use json::{Mismatch, Object, StringMap, Within};
 
 use super::tolerations;
+use crate::containers;
 use crate::decision::{Decision, Rejection};
 use crate::settings::Origin;
 use crate::toleration::{Merged, Operation, PluginConfig, PodTolerations, Refusal, admit, has_cpu_or_memory};
@@ -84,14 +85,6 @@ fn is_best_effort(pod: &Object) -> Result<bool, Mismatch> {
     if let Some(resources) = spec.object("resources").within("spec")? {
         return Ok(!has_cpu_or_memory(resources).within("spec.resources")?);
     }
-    for list in ["containers", "initContainers"] {
-        for (position, container) in spec.objects(list).within("spec")?.into_iter().enumerate() {
-            if let Some(resources) = container.object("resources").at(position).within(list).within("spec")?
-                && has_cpu_or_memory(resources).within("resources").at(position).within(list).within("spec")?
-            {
-                return Ok(false);
-            }
-        }
-    }
-    Ok(true)
+    let of_containers = containers::of_resources(spec, has_cpu_or_memory).within("spec")?;
+    Ok(!of_containers.contains(&true))
 }

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use json::{Mismatch, Object, Within};
 
 use super::toleration_demands::TolerationDemands;
+use crate::containers;
 use crate::decision::{Decision, Rejection};
 use crate::message::quote;
 use crate::object_meta::Named;
 use crate::settings::{Origin, TolerationList};
-use crate::toleration::{
-    self, AddedTo, CONFLICT, Effect, Operator, Toleration, is_extended, requested, tolerations_of_extended,
-};
+use crate::toleration::{self, AddedTo, CONFLICT, Effect, Operator, Toleration, requested, tolerations_of_extended};
 
 /// The member of a PodSpec that holds them.
 const TOLERATIONS: &str = "tolerations";
@@ -107,15 +106,8 @@ fn for_extended_resources(spec: &Object, demands: &TolerationDemands) -> Result<
     if !demands.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let mut names: BTreeSet<String> = BTreeSet::new();
-    for list in ["containers", "initContainers"] {
-        for (position, container) in spec.objects(list)?.into_iter().enumerate() {
-            let Some(resources) = container.object("resources").at(position).within(list)? else { continue };
-            let requested = requested(resources).within("resources").at(position).within(list)?;
-            names.extend(requested.into_iter().filter(|name| is_extended(name)).map(String::from));
-        }
-    }
-    let mut tolerations = tolerations_of_extended(names);
+    let requested = containers::of_resources(spec, requested)?;
+    let mut tolerations = tolerations_of_extended(requested.into_iter().flatten());
     if let Some(forbidden) = &demands.forbidden {
         tolerations.retain(|toleration| !forbidden.tolerations.iter().any(|own| own.overlaps(toleration)));
     }

@@ -18,7 +18,7 @@ use crate::placement::toleration_plugin;
 use crate::request::Request;
 use crate::settings::{Mode, Settings};
 use crate::size;
-use crate::toleration::{AddedTo, Operation, PluginConfig};
+use crate::toleration::{Operation, PluginConfig};
 
 /// Judges and completes the Pod.
 ///
@@ -116,9 +116,7 @@ fn place<'d>(
     named: &Named,
     decision: &mut Decision,
 ) -> Result<Option<NamedNode<'d>>, Rejection> {
-    let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
-    let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-    let judged = Judged { named, path: pods::SPEC, added_to, is_pinned };
+    let judged = Judged::pod(pod, named, request)?;
     let mut spec = pod.object("spec").within("object")?.cloned().unwrap_or_default();
     let admitted = pods::admit(&mut spec, &judged, demands)?;
     admitted.record(decision);

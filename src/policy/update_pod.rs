@@ -13,7 +13,7 @@ use crate::placement::toleration_plugin;
 use crate::request::Request;
 use crate::settings::{Mode, Placement, Settings};
 use crate::size;
-use crate::toleration::{AddedTo, Operation, PluginConfig};
+use crate::toleration::{Operation, PluginConfig};
 
 /// Judges the new Pod, undoes what others did to managed keys, and fills in what is missing.
 ///
@@ -72,9 +72,7 @@ fn judge(
     let none = Object::new();
     let spec = pod.object("spec").within("object")?.unwrap_or(&none);
     let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or(&none);
-    let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
-    let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-    let judged = Judged { named, path: pods::SPEC, added_to, is_pinned };
+    let judged = Judged::pod(pod, named, request)?;
     pods::judge_update(spec, old_spec, &judged, placement, &request.namespace, cluster)
 }
 

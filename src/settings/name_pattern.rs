@@ -57,6 +57,14 @@ impl fmt::Display for NamePattern {
     }
 }
 
+/// Whether `pattern`, which requests do not check anew, is about the namespace of this name.
+pub(super) fn matches(pattern: &str, namespace: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => namespace.starts_with(beginning),
+        None => !pattern.is_empty() && pattern == namespace,
+    }
+}
+
 fn has_star_elsewhere(text: &str) -> String {
     format!("{} has a '*' elsewhere than at its end", quote(text))
 }

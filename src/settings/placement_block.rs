@@ -6,6 +6,7 @@ use json::{Outline, StringMap};
 
 use super::choice::Choice;
 use super::fields::Fields;
+use super::name_pattern;
 use super::namespace_entry::NAME;
 use super::{
     Demand, Mistake, Mode, NamespaceEntry, OnBindings, OnDaemonSets, OnExtendedResources, OnNamespaces, OnNodeAffinity,
@@ -73,7 +74,7 @@ impl<'s> Placement<'s> {
         }
         let Some(entries) = self.fields.list(NAMESPACES)? else { return Ok(candidates) };
         for (position, (name, value)) in entries.by(NAME).enumerate() {
-            if name.as_ref().is_some_and(|name| !names(name, namespace)) {
+            if name.as_ref().is_some_and(|name| !name_pattern::matches(name, namespace)) {
                 continue;
             }
             let Ok(fields) = self.fields.element(NAMESPACES, position, value) else { continue };
@@ -209,13 +210,5 @@ pub(super) fn tolerations_of(fields: &Fields<'_>, name: &'static str) -> Result<
     match toleration::tolerations(value) {
         Ok(tolerations) => Ok(Some(TolerationList { tolerations, origin: Origin::Setting(fields.place, name) })),
         Err(mismatch) => Err(Mistake::mismatch(&fields.place.field(name), mismatch)),
-    }
-}
-
-/// Whether `name`, of an entry, is that of `namespace`, or its beginning and `*`.
-fn names(name: &str, namespace: &str) -> bool {
-    match name.strip_suffix('*') {
-        Some(prefix) => namespace.starts_with(prefix),
-        None => !name.is_empty() && name == namespace,
     }
 }
