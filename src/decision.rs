@@ -21,9 +21,12 @@ pub struct Decision {
 
 /// The answer to a request that must not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
+pub struct Rejection(Box<Reasons>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reasons {
     /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
-    pub code: u16,
+    code: u16,
     /// How Kubernetes words it, if its in-tree plugins do.
     sentence: Option<String>,
     /// What is wrong, and what to do about it; empty, if the sentence stands alone.
@@ -50,9 +53,9 @@ impl Decision {
 
     /// Tells the requester of what was not rejected, and could have been: what is wrong, and first of all that.
     pub fn warn_instead(&mut self, rejection: &Rejection) {
-        match &rejection.sentence {
-            Some(sentence) if rejection.explanation.is_empty() => self.warn(sentence),
-            _ => self.warn(&rejection.explanation),
+        match &rejection.0.sentence {
+            Some(sentence) if rejection.0.explanation.is_empty() => self.warn(sentence),
+            _ => self.warn(&rejection.0.explanation),
         }
     }
 
@@ -113,41 +116,44 @@ impl Rejection {
         Self::new(500, None, explanation.into())
     }
 
-    const fn new(code: u16, sentence: Option<String>, explanation: String) -> Self {
-        Self { code, sentence, explanation, detail: None }
+    #[cold]
+    #[inline(never)]
+    fn new(code: u16, sentence: Option<String>, explanation: String) -> Self {
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None }))
     }
 
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
     pub fn message(&self) -> String {
-        match &self.sentence {
-            None => message::rejection(&self.explanation),
-            Some(sentence) if self.explanation.is_empty() => message::rejection(sentence),
-            Some(sentence) => message::rejection(&format!("{sentence}: {}", self.explanation)),
+        match &self.0.sentence {
+            None => message::rejection(&self.0.explanation),
+            Some(sentence) if self.0.explanation.is_empty() => message::rejection(sentence),
+            Some(sentence) => message::rejection(&format!("{sentence}: {}", self.0.explanation)),
         }
     }
 
     /// The same, with what the log is told beside the message.
-    pub fn with_detail(self, detail: String) -> Self {
-        Self { detail: Some(detail), ..self }
+    pub fn with_detail(mut self, detail: String) -> Self {
+        self.0.detail = Some(detail);
+        self
     }
 
     /// What is logged.
     pub fn for_log(&self) -> String {
-        match &self.detail {
+        match &self.0.detail {
             Some(detail) => format!("{} ({detail})", self.message()),
             None => self.message(),
         }
     }
 
     /// Whether it is the request that can't be read.
-    pub const fn is_bad_request(&self) -> bool {
-        self.code == 400
+    pub fn is_bad_request(&self) -> bool {
+        self.0.code == 400
     }
 
     /// The answer as the host reads it.
     pub fn to_json(&self) -> String {
         let mut out = String::from(r#"{"accepted":false"#);
-        push_member(&mut out, "code", &self.code);
+        push_member(&mut out, "code", &self.0.code);
         push_member(&mut out, "message", &self.message());
         out.push('}');
         out
@@ -155,18 +161,24 @@ impl Rejection {
 }
 
 impl From<Mismatch> for Rejection {
+    #[cold]
+    #[inline(never)]
     fn from(mismatch: Mismatch) -> Self {
         Self::bad_request(format!("the request can't be read: {mismatch}"))
     }
 }
 
 impl From<ParseError> for Rejection {
+    #[cold]
+    #[inline(never)]
     fn from(error: ParseError) -> Self {
         Self::bad_request(format!("the request can't be read: {error}"))
     }
 }
 
 impl From<Mistake> for Rejection {
+    #[cold]
+    #[inline(never)]
     fn from(mistake: Mistake) -> Self {
         Self::internal(format!("the policy's settings have a mistake: {mistake}"))
     }

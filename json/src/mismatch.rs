@@ -9,7 +9,10 @@ pub struct SyntaxError(serde_json::Error);
 
 /// A value is not what is needed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
+pub struct Mismatch(Box<Difference>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Difference {
     /// Where, as in `spec.containers[0].env`; empty for the value itself.
     path: String,
     expected: &'static str,
@@ -44,13 +47,15 @@ pub trait Within {
 
 impl Mismatch {
     /// What is wrong with the value itself; [`Within`] says where that stands.
-    pub const fn new(expected: &'static str, found: &'static str) -> Self {
-        Self { path: String::new(), expected, found }
+    #[cold]
+    #[inline(never)]
+    pub fn new(expected: &'static str, found: &'static str) -> Self {
+        Self(Box::new(Difference { path: String::new(), expected, found }))
     }
 
     /// The path to the value, as in `spec.containers[0].env`; empty for the value itself.
     pub fn path(&self) -> &str {
-        &self.path
+        &self.0.path
     }
 }
 
@@ -58,10 +63,10 @@ impl Within for Mismatch {
     #[cold]
     #[inline(never)]
     fn within(mut self, parent: &str) -> Self {
-        if !self.path.is_empty() && !parent.is_empty() && !self.path.starts_with('[') {
-            self.path.insert(0, '.');
+        if !self.0.path.is_empty() && !parent.is_empty() && !self.0.path.starts_with('[') {
+            self.0.path.insert(0, '.');
         }
-        self.path.insert_str(0, parent);
+        self.0.path.insert_str(0, parent);
         self
     }
 
@@ -96,8 +101,8 @@ impl fmt::Display for SyntaxError {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colon = if self.path.is_empty() { "" } else { ": " };
-        write!(f, "{}{colon}expected {}, found {}", self.path, self.expected, self.found)
+        let colon = if self.0.path.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}expected {}, found {}", self.0.path, self.0.expected, self.0.found)
     }
 }
 

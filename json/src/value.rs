@@ -90,7 +90,7 @@ impl Value {
     pub fn object(&self) -> Result<&Object, Mismatch> {
         match self.parts() {
             Some(Parts::Object(object)) => Ok(object),
-            _ => Err(self.mismatch(Kind::Object)),
+            _ => Err(mismatch(Kind::Object, self.kind())),
         }
     }
 
@@ -98,25 +98,25 @@ impl Value {
     pub fn list(&self) -> Result<&List, Mismatch> {
         match self.parts() {
             Some(Parts::List(list)) => Ok(list),
-            _ => Err(self.mismatch(Kind::List)),
+            _ => Err(mismatch(Kind::List, self.kind())),
         }
     }
 
     /// The members to edit, if this is an object. That alone changes nothing.
     pub fn object_mut(&mut self) -> Result<&mut Object, Mismatch> {
-        let mismatch = self.mismatch(Kind::Object);
+        let kind = self.kind();
         match self.parts_mut() {
             Some(Parts::Object(object)) => Ok(object),
-            _ => Err(mismatch),
+            _ => Err(mismatch(Kind::Object, kind)),
         }
     }
 
     /// The elements to edit, if this is a list. That alone changes nothing.
     pub fn list_mut(&mut self) -> Result<&mut List, Mismatch> {
-        let mismatch = self.mismatch(Kind::List);
+        let kind = self.kind();
         match self.parts_mut() {
             Some(Parts::List(list)) => Ok(list),
-            _ => Err(mismatch),
+            _ => Err(mismatch(Kind::List, kind)),
         }
     }
 
@@ -143,7 +143,7 @@ impl Value {
 
     /// The members, if this is an object.
     pub(crate) fn into_object(self) -> Result<Object, Mismatch> {
-        let mismatch = self.mismatch(Kind::Object);
+        let kind = self.kind();
         self.parts();
         let parts = match self.0 {
             Form::Made(parts) => Some(parts),
@@ -151,7 +151,7 @@ impl Value {
         };
         match parts.map(Rc::unwrap_or_clone) {
             Some(Parts::Object(object)) => Ok(object),
-            _ => Err(mismatch),
+            _ => Err(mismatch(Kind::Object, kind)),
         }
     }
 
@@ -212,7 +212,7 @@ impl Value {
     fn scalar(&self, kind: Kind) -> Result<&Text, Mismatch> {
         match &self.0 {
             Form::Read(text, _) if self.kind() == kind => Ok(text),
-            _ => Err(self.mismatch(kind)),
+            _ => Err(mismatch(kind, self.kind())),
         }
     }
 
@@ -245,10 +245,10 @@ impl Value {
             },
         }
     }
+}
 
-    fn mismatch(&self, expected: Kind) -> Mismatch {
-        Mismatch::new(expected.name(), self.kind().name())
-    }
+fn mismatch(expected: Kind, found: Kind) -> Mismatch {
+    Mismatch::new(expected.name(), found.name())
 }
 
 impl PartialEq for Value {

@@ -32,8 +32,12 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<(), Rejectio
         return Ok(());
     }
     let guarded = settings.selected_node_labels()?;
-    let changed: BTreeSet<&str> =
-        guarded.iter().map(String::as_str).filter(|key| labels.get(key) != old.get(key)).collect();
+    let mut changed = BTreeSet::new();
+    for key in &guarded {
+        if labels.get(key) != old.get(key) {
+            changed.insert(key.as_str());
+        }
+    }
     if changed.is_empty() {
         return Ok(());
     }

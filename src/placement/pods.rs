@@ -111,7 +111,7 @@ pub fn judge_update(
     let is_selection_judged = !is_bound && selection != NodeSelection::read(old_spec).within(OLD)?;
     let possible = PossibleDemands::read(settings, namespace)?;
     let new_tolerations = if possible.judge_tolerations()? {
-        tolerations::new_among(tolerations::read(spec).within(SPEC)?, tolerations::read(old_spec).within(OLD)?)
+        tolerations::new_among(tolerations::read(spec).within(SPEC)?, &tolerations::read(old_spec).within(OLD)?)
     } else {
         Vec::new()
     };

@@ -95,9 +95,10 @@ pub fn judge_update(
 }
 
 /// Those of `tolerations` that are not among `old`.
-pub fn new_among(tolerations: Vec<Toleration>, old: Vec<Toleration>) -> Vec<Toleration> {
-    let old: BTreeSet<Toleration> = old.into_iter().collect();
-    tolerations.into_iter().filter(|toleration| !old.contains(toleration)).collect()
+pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Toleration> {
+    let mut before = BTreeSet::new();
+    before.extend(old);
+    tolerations.into_iter().filter(|toleration| !before.contains(toleration)).collect()
 }
 
 /// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without those
@@ -120,7 +121,8 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
     let covering = own.iter().chain(defaults).filter(|toleration| {
         toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
     });
-    let keys: BTreeSet<&str> = covering.map(|toleration| toleration.key.as_str()).collect();
+    let mut keys = BTreeSet::new();
+    keys.extend(covering.map(|toleration| toleration.key.as_str()));
     if keys.contains("") {
         return Vec::new();
     }
@@ -142,7 +144,8 @@ impl Judge<'_> {
         if !self.demands.judge_anything() {
             return Ok(());
         }
-        let extended: BTreeSet<&str> = self.of_extended.iter().map(|toleration| toleration.key.as_str()).collect();
+        let mut extended = BTreeSet::new();
+        extended.extend(self.of_extended.iter().map(|toleration| toleration.key.as_str()));
         for toleration in tolerations {
             if self.is_exempt(toleration, &extended) {
                 continue;

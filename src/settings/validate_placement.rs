@@ -85,8 +85,8 @@ fn check_whom(entry: &NamespaceEntry<'_>, earlier: &mut Earlier, mistakes: &mut 
     }
     match (&name, selector) {
         (_, Some(selector)) => {
-            let whom = (name.as_ref().map(ToString::to_string), selector.selector.to_string());
-            if !earlier.by_labels.insert(whom) {
+            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
+            if !earlier.by_labels.insert(format!("{name} {}", selector.selector)) {
                 let problem = "an earlier entry is about the same namespaces, and wins; make one of the two";
                 mistakes.add(fields.mistake(NAMESPACE_SELECTOR, problem));
             }
@@ -101,7 +101,7 @@ fn check_whom(entry: &NamespaceEntry<'_>, earlier: &mut Earlier, mistakes: &mut 
 struct Earlier {
     by_name: EarlierEntries,
     /// Of those by labels, the name and the namespaceSelector.
-    by_labels: BTreeSet<(Option<String>, String)>,
+    by_labels: BTreeSet<String>,
 }
 
 const EXPECTED_NAME: &str =
