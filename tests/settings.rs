@@ -103,7 +103,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[rstest]
 #[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
 #[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
-#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
+#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), r#"placement.clusterDefaultNodeSelector: expected a string such as "pool=a", found a number"#)]
 #[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a=b,a in (c)""#)]
 #[case::selector_that_contradicts_itself_by_absence(json!({"clusterDefaultNodeSelector": "b,gpu,!gpu"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "gpu" can be meets "gpu,!gpu""#)]
 #[case::selector_that_excludes_all_it_lists(json!({"clusterDefaultNodeSelector": "a in (x,y),a notin (x,y)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a in (x,y),a notin (x,y)""#)]
@@ -124,7 +124,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
 #[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "placement.onDaemonSets: found")]
 #[case::on_namespaces(json!({"onNamespaces": "Verify"}), "placement.onNamespaces: found")]
-#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: expected a string, found a boolean")]
+#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: found a boolean, expected one of Verify, Ignore")]
 fn invalid_placement(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
@@ -178,7 +178,7 @@ fn valid_placement(#[case] block: Value) {
 #[case::selector_that_is_empty(json!({"namespaceSelector": ""}), "placement.namespaces[0].namespaceSelector: ")]
 #[case::selector_of_blanks(json!({"name": "a", "namespaceSelector": " "}), "placement.namespaces[0].namespaceSelector: ")]
 #[case::selector_that_is_malformed(json!({"namespaceSelector": "a b"}), r#"placement.namespaces[0].namespaceSelector: found "b" at position 3"#)]
-#[case::selector_of_a_wrong_type(json!({"namespaceSelector": {"matchLabels": {}}}), "placement.namespaces[0].namespaceSelector: expected a string, found an object")]
+#[case::selector_of_a_wrong_type(json!({"namespaceSelector": {"matchLabels": {}}}), r#"placement.namespaces[0].namespaceSelector: expected a string such as "pool=a", found an object"#)]
 #[case::selector_that_contradicts_itself(json!({"namespaceSelector": "a=x,a=y"}), "placement.namespaces[0].namespaceSelector: contradicts itself")]
 #[case::empty_name_beside_a_selector(json!({"name": "", "namespaceSelector": "a"}), "placement.namespaces[0].name: ")]
 #[case::a_selector_of_null_and_no_name(json!({"namespaceSelector": null}), "placement.namespaces[0].name: ")]
@@ -250,7 +250,7 @@ fn a_default_that_is_forbidden(#[case] block: Value, #[case] default: &str) {
 #[case::on_toleration_annotations(json!({"onTolerationAnnotations": "Check"}), r#"placement.onTolerationAnnotations: found "Check", expected one of Honor, Ignore"#)]
 #[case::on_extended_resources(json!({"onExtendedResources": "Inject"}), r#"placement.onExtendedResources: found "Inject", expected one of Tolerate, Ignore"#)]
 #[case::on_nodes(json!({"onNodes": "Warn"}), r#"placement.onNodes: found "Warn", expected one of Reject, RejectChanges, Ignore"#)]
-#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected a string, found a boolean")]
+#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: found a boolean, expected one of Reject, RejectChanges, Ignore")]
 fn invalid_choice(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");

@@ -13,12 +13,16 @@ pub(super) trait Choice: Copy + Default + 'static {
 
     /// Reads the setting from `fields`.
     fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
-        let Some(text) = fields.string(Self::FIELD)? else { return Ok(Self::default()) };
-        if let Some((_, value)) = Self::VALUES.iter().find(|(name, _)| *name == text) {
-            return Ok(*value);
-        }
+        let Some(written) = fields.value(Self::FIELD) else { return Ok(Self::default()) };
+        let found = match written.string() {
+            Ok(text) => match Self::VALUES.iter().find(|(name, _)| *name == text) {
+                Some((_, value)) => return Ok(*value),
+                None => quote(&text),
+            },
+            Err(_) => written.kind().to_string(),
+        };
         let names: Vec<&str> = Self::VALUES.iter().map(|(name, _)| *name).collect();
-        Err(fields.mistake(Self::FIELD, &format!("found {}, expected one of {}", quote(&text), names.join(", "))))
+        Err(fields.mistake(Self::FIELD, &format!("found {found}, expected one of {}", names.join(", "))))
     }
 }
 

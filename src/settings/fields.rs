@@ -101,6 +101,11 @@ impl<'s> Fields<'s> {
         self.read(name, Value::string)
     }
 
+    /// The same; where there is something else, `expected` is what was expected.
+    pub fn string_such_as(&self, expected: &'static str, name: &'static str) -> Result<Option<Cow<'s, str>>, Mistake> {
+        self.read(name, |value| value.string().map_err(|_| Mismatch::new(expected, value.kind().name())))
+    }
+
     /// The string under `key`, which is no name of a setting.
     pub fn string_by_key(&self, key: &str) -> Result<Option<Cow<'s, str>>, Mistake> {
         match self.object.get(key).map(Value::string) {

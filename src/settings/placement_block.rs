@@ -26,6 +26,9 @@ pub(super) const NAMESPACES: &str = "namespaces";
 /// What of the block is taken apart while the request is read: of a thousand entries only those that can match.
 pub(super) const OUTLINE: Outline = Outline::Object(&[(NAMESPACES, Outline::ListBy(NAME))]);
 
+/// Whoever writes an object where a selector belongs, needs to see one.
+const EXAMPLE: &str = r#"a string such as "pool=a""#;
+
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
 const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 
@@ -197,7 +200,7 @@ pub fn first_matching<'s>(
 
 /// The selector under `name`, if it is there.
 pub(super) fn selector_of(mode: Mode, fields: &Fields<'_>, name: &'static str) -> Result<Option<Demand>, Mistake> {
-    let Some(text) = fields.string(name)? else { return Ok(None) };
+    let Some(text) = fields.string_such_as(EXAMPLE, name)? else { return Ok(None) };
     match mode.parse(&text) {
         Ok(selector) => Ok(Some(Demand { selector, origin: Origin::Setting(fields.place, name) })),
         Err(error) => Err(fields.mistake(name, &error.to_string())),
