@@ -1,6 +1,6 @@
 //! Objects that nobody could change any more are not let in.
 
-use json::{Object, Text};
+use json::Object;
 
 use crate::decision::Rejection;
 use crate::object_meta::Named;
@@ -24,17 +24,19 @@ static MAY_BE_ESCAPED: [bool; 256] = {
     table
 };
 
-/// Rejects `object`, of which `submitted` is the text that was submitted, if it has more than 900 KiB; with an
-/// `old_object`, only if it is larger than that.
+/// Rejects `object` if it has more than 900 KiB; with an `old_object`, only if it is larger than that.
 ///
 /// # Errors
 /// Its size.
-pub fn check(submitted: &Text, object: &Object, old_object: Option<&Object>, named: &Named) -> Result<(), Rejection> {
-    let added = object.text_len().saturating_sub(submitted.len());
-    if surely_fits(submitted.as_bytes(), LARGEST.saturating_sub(added * LONGEST_ESCAPE)) {
+pub fn check(object: &Object, old_object: Option<&Object>, named: &Named) -> Result<(), Rejection> {
+    if object.text_len() * LONGEST_ESCAPE <= LARGEST {
         return Ok(());
     }
-    let length = stored_length(&object.text());
+    let text = object.text();
+    if surely_fits(text.as_bytes()) {
+        return Ok(());
+    }
+    let length = stored_length(&text);
     if length <= LARGEST || old_object.is_some_and(|old_object| length <= stored_length(&old_object.text())) {
         return Ok(());
     }
@@ -46,10 +48,10 @@ pub fn check(submitted: &Text, object: &Object, old_object: Option<&Object>, nam
     )))
 }
 
-/// Whether `text` has at most `limit` bytes when the API server writes it, where that can be told by looking only at as
-/// much of it as can make a difference: most objects are so small that nothing does.
-fn surely_fits(text: &[u8], limit: usize) -> bool {
-    let Some(mut spare) = limit.checked_sub(text.len()) else { return false };
+/// Whether `text` is small enough when the API server writes it, where that can be told by looking only at as much of it as
+/// can make a difference.
+fn surely_fits(text: &[u8]) -> bool {
+    let Some(mut spare) = LARGEST.checked_sub(text.len()) else { return false };
     let mut rest = text;
     while rest.len() * (LONGEST_ESCAPE - 1) > spare {
         let (piece, after) = rest.split_at_checked(1024).unwrap_or((rest, &[]));
@@ -97,7 +99,7 @@ mod tests {
     fn what_fits(#[case] piece: &str, #[case] count: usize, #[case] fits: bool) {
         let text = piece.repeat(count);
         assert_eq!(stored_length(&text) <= LARGEST, fits);
-        assert!(fits || !surely_fits(text.as_bytes(), LARGEST));
+        assert!(fits || !surely_fits(text.as_bytes()));
     }
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
         let specials = (LARGEST - 500_000) / 5;
         for (specials, fits) in [(specials, true), (specials + 1, false)] {
             let text = format!("{}{}", "x".repeat(500_000 - specials), "<".repeat(specials));
-            assert_eq!(surely_fits(text.as_bytes(), LARGEST), fits);
+            assert_eq!(surely_fits(text.as_bytes()), fits);
         }
     }
 }

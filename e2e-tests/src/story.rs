@@ -132,7 +132,7 @@ impl Chapter {
     pub fn cluster(&self) -> Result<Manifests> {
         match &self.cluster {
             Manifested::There(path) => Manifests::load(&self.folder.join(path)),
-            Manifested::Here(manifests) => Ok(manifests.iter().cloned().collect()),
+            Manifested::Here(manifests) => Ok(manifests.iter().map(written_out).collect()),
         }
     }
 

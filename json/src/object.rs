@@ -165,7 +165,7 @@ impl Object {
     pub fn text(&self) -> Text {
         match self.unchanged() {
             Some(text) => text.clone(),
-            None => self.to_string().into(),
+            None => self.written().into(),
         }
     }
 
@@ -196,6 +196,12 @@ impl Object {
         out.push('}');
     }
 
+    fn written(&self) -> String {
+        let mut text = String::with_capacity(self.text_len());
+        self.write(&mut text);
+        text
+    }
+
     /// The value that counts for `key`, `null` too.
     pub(crate) fn last(&self, key: &str) -> Option<&Value> {
         self.members.iter().rev().find(|member| member.key.is(key)).map(|member| &member.value)
@@ -220,8 +226,6 @@ impl PartialEq for Object {
 impl fmt::Display for Object {
     /// The JSON text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::with_capacity(self.text_len());
-        self.write(&mut text);
-        f.write_str(&text)
+        f.write_str(&self.written())
     }
 }

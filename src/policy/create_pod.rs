@@ -26,7 +26,6 @@ use crate::toleration::{Operation, PluginConfig};
 /// The rejection.
 pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut pod = request.take_object()?;
-    let submitted = pod.text();
     let named = Named::pod(&pod);
     let is_mirror = request.is_about_mirror(&pod)?;
     let node_name = node_name_of(&pod)?;
@@ -75,7 +74,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         env::add(settings, &mut pod).within("object")?;
     }
     if !is_mirror {
-        size::check(&submitted, &pod, None, &named)?;
+        size::check(&pod, None, &named)?;
     }
     decision.mutate(pod);
     Ok(decision)

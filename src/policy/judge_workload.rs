@@ -21,7 +21,6 @@ pub fn decide(
     cluster: &impl Cluster,
 ) -> Result<Decision, Rejection> {
     let mut object = request.take_object()?;
-    let submitted = object.text();
     let mut decision = match settings.placement()? {
         Some(placement) => workloads::admit(workload, request, &mut object, &placement, cluster)?,
         None => Decision::accept(),
@@ -32,7 +31,7 @@ pub fn decide(
         selected_labels::reject_managed(&NodeMetadata::read(&block)?, workload, &object)?;
     }
     let named = Named::workload(workload.kind(), &object);
-    size::check(&submitted, &object, request.old_object().ok(), &named)?;
+    size::check(&object, request.old_object().ok(), &named)?;
     decision.mutate(object);
     Ok(decision)
 }

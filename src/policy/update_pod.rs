@@ -22,7 +22,6 @@ use crate::toleration::{Operation, PluginConfig};
 pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let mut pod = request.take_object()?;
-    let submitted = pod.text();
     if let Some(config) = settings.toleration_plugin()? {
         restrict_tolerations(request, &mut pod, &config, cluster, &mut decision)?;
     }
@@ -39,7 +38,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         let settings = NodeMetadata::read(&block)?;
         on_update::write(&settings, request, &mut pod, &named, cluster, &mut decision)?;
     }
-    size::check(&submitted, &pod, request.old_object().ok(), &named)?;
+    size::check(&pod, request.old_object().ok(), &named)?;
     decision.mutate(pod);
     Ok(decision)
 }
