@@ -141,3 +141,18 @@ fn a_thousand_labels_on_a_node() -> Result<()> {
     ensure!(mutated["metadata"]["labels"]["b.io/zone"] == "value-777", "{}", mutated["metadata"]);
     Ok(())
 }
+
+/// All their variables would have thirty megabytes: what can't be let in is not made.
+#[test]
+fn ten_thousand_containers_and_thirty_variables() -> Result<()> {
+    let entry = |at: usize| json!({"nodeLabel": format!("a.io/label-{at}"), "env": format!("LABEL_{at}")});
+    let settings = json!({"nodeMetadata": {"propagate": (0..30).map(entry).collect::<Vec<_>>()}});
+    let mut pod = request("pod-create")?;
+    pod["object"]["spec"]["containers"] = (0..10_000).map(|at| json!({"name": format!("c-{at}")})).collect();
+    let policy = POLICY.with_max_memory(16 * 1024 * 1024)?;
+    let call = policy.call("validate", &payload(&pod, &settings), e2e_tests::NoCluster);
+    let answer: Answer = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
+    let message = answer.message.unwrap_or_default();
+    ensure!(answer.code == Some(403) && message.contains("at most 900 KiB are let in"), "{message}");
+    Ok(())
+}

@@ -8,44 +8,51 @@ use json::{List, Mismatch, Object, Within};
 use super::NodeMetadata;
 use crate::containers;
 use crate::settings::{KeyPattern, Propagate, TargetKind};
+use crate::size;
 
 /// Gives each container and init container of `pod` the variables that it does not define itself. The kubelet resolves
 /// them when the container starts: by then the Binding has brought the values.
 ///
-/// They come before the container's own, so that `$(NAME)` works in these.
+/// They come before the container's own, so that `$(NAME)` works in these. Where they alone are more than is let in, the rest
+/// of them is not added: such a Pod is refused whatever it gets, and thousands of containers would take seconds.
 ///
 /// # Errors
 /// The containers can't be read.
 pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
     let variables: Vec<(&str, Object)> = settings.propagate.iter().filter_map(variable).collect();
-    if variables.is_empty() || pod.object("spec")?.is_none() {
+    let Some(shortest) = variables.iter().map(|(_, variable)| variable.text_len()).min() else { return Ok(()) };
+    if pod.object("spec")?.is_none() {
         return Ok(());
     }
+    let mut added = 0;
     let spec = pod.object_mut("spec")?;
     for list in containers::LISTS {
         if spec.list(list).within("spec")?.is_none() {
             continue;
         }
         for (position, container) in spec.list_mut(list).within("spec")?.objects_mut().enumerate() {
-            let added = container.and_then(|container| add_to(container, &variables).at(position));
-            added.within(list).within("spec")?;
+            if added * shortest > size::LARGEST {
+                return Ok(());
+            }
+            let count = container.and_then(|container| add_to(container, &variables).at(position));
+            added += count.within(list).within("spec")?;
         }
     }
     Ok(())
 }
 
-/// Adds those of `variables` that `container` does not define.
-fn add_to(container: &mut Object, variables: &[(&str, Object)]) -> Result<(), Mismatch> {
+/// Adds those of `variables` that `container` does not define. Returns how many.
+fn add_to(container: &mut Object, variables: &[(&str, Object)]) -> Result<usize, Mismatch> {
     let own = match container.list("env")? {
         Some(own) => names(own).within("env")?,
         None => BTreeSet::new(),
     };
     let missing: Vec<&Object> =
         variables.iter().filter(|(name, _)| !own.contains(*name)).map(|(_, variable)| variable).collect();
-    for (position, variable) in missing.into_iter().enumerate() {
-        container.list_mut("env")?.insert(position, variable.clone());
+    for (position, variable) in missing.iter().enumerate() {
+        container.list_mut("env")?.insert(position, (*variable).clone());
     }
-    Ok(())
+    Ok(missing.len())
 }
 
 fn names(env: &List) -> Result<BTreeSet<String>, Mismatch> {
