@@ -43,6 +43,11 @@ impl Value {
         parse::parse(&text.into(), outline)
     }
 
+    /// The same value as if it had come as text, which all clones of it share.
+    pub fn as_if_read(&self) -> Self {
+        Self::from_text(self.to_string().into())
+    }
+
     /// What this is.
     pub fn kind(&self) -> Kind {
         match &self.0 {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use json::{List, Mismatch, Object, Within};
+use json::{List, Mismatch, Object, Value, Within};
 
 use super::NodeMetadata;
 use crate::containers;
@@ -19,7 +19,7 @@ use crate::size;
 /// # Errors
 /// The containers can't be read.
 pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
-    let variables: Vec<(&str, Object)> = settings.propagate.iter().filter_map(variable).collect();
+    let variables: Vec<(&str, Value)> = settings.propagate.iter().filter_map(variable).collect();
     let Some(shortest) = variables.iter().map(|(_, variable)| variable.text_len()).min() else { return Ok(()) };
     if pod.object("spec")?.is_none() {
         return Ok(());
@@ -42,12 +42,12 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
 }
 
 /// Adds those of `variables` that `container` does not define. Returns how many.
-fn add_to(container: &mut Object, variables: &[(&str, Object)]) -> Result<usize, Mismatch> {
+fn add_to(container: &mut Object, variables: &[(&str, Value)]) -> Result<usize, Mismatch> {
     let own = match container.list("env")? {
         Some(own) => names(own).within("env")?,
         None => BTreeSet::new(),
     };
-    let missing: Vec<&Object> =
+    let missing: Vec<&Value> =
         variables.iter().filter(|(name, _)| !own.contains(*name)).map(|(_, variable)| variable).collect();
     for (position, variable) in missing.iter().enumerate() {
         container.list_mut("env")?.insert(position, (*variable).clone());
@@ -64,7 +64,7 @@ fn names(env: &List) -> Result<BTreeSet<String>, Mismatch> {
 }
 
 /// The variable of an entry, which refers to its target (`EnvVar`).
-fn variable(entry: &Propagate) -> Option<(&str, Object)> {
+fn variable(entry: &Propagate) -> Option<(&str, Value)> {
     let name = entry.env.as_deref()?;
     let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
     let target = annotation.or(entry.targets.first())?;
@@ -77,5 +77,6 @@ fn variable(entry: &Propagate) -> Option<(&str, Object)> {
     let mut variable = Object::new();
     variable.push("name", name);
     variable.push("valueFrom", value_from);
-    Some((name, variable))
+    // As a text it is written at once, into one container after the other.
+    Some((name, Value::from(variable).as_if_read()))
 }

@@ -34,7 +34,7 @@ fn evaluate(criterion: &mut Criterion, contenders: &[Contender], case: &Case, tu
     let name = case.to_string();
     let mut group = criterion.benchmark_group(&name);
     for contender in contenders {
-        if case.family.is_growth() && contender.name == contender::TWIN {
+        if !case.family.has_twin() && contender.name == contender::TWIN {
             continue;
         }
         contender.check(case)?;

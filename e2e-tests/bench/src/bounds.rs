@@ -44,7 +44,7 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
     let row = |family, size| measured.row(family, size);
     let (small, usual, large) =
         (row(Family::Injected, 2 * KB)?, row(Family::Injected, 17 * KB)?, row(Family::Injected, 164 * KB)?);
-    let binding = row(Family::Bindings, 3)?;
+    let (environment, binding) = (row(Family::Environment, 17 * KB)?, row(Family::Bindings, 3)?);
     let (few, many) = (row(Family::Settings, 1)?, row(Family::Settings, 1_000)?);
     let faster = |row: &Row| row.time.under_twin().context("the typed twin takes part");
     let mut bounds = vec![
@@ -54,6 +54,7 @@ pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
         Bound::at_most("– the same", 150.0, thousands(small), "thousand instructions"),
         Bound::at_most("Pod CREATE with injection, 17 KB", 2.0, usual.time.over_floor(), "× floor"),
         Bound::at_least("– the same", 4.0, faster(usual)?, "× faster than typed twin"),
+        Bound::at_most("– the same with two `env` entries", 2.6, environment.time.over_floor(), "× floor"),
         Bound::at_most("Pod CREATE with injection, 164 KB", 3.5, large.time.over_floor(), "× floor"),
         Bound::at_least("– the same", 7.0, faster(large)?, "× faster than typed twin"),
         Bound::at_most("Binding, three entries", 1.4, binding.time.over_floor(), "× floor"),

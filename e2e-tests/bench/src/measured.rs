@@ -61,7 +61,7 @@ impl Measured {
         let rows = cases::all().into_iter().map(|case| {
             let name = case.to_string();
             let needed = |contender: &Contender| memory::needed(contender, &case).map(as_f64).context(name.clone());
-            let compared = !case.family.is_growth();
+            let compared = case.family.has_twin();
             Ok(Row {
                 time: times(&name, compared)?,
                 instructions: instructions(&counters, &case, compared),

@@ -76,17 +76,19 @@ fn cases_table(measured: &Measured) -> String {
 
 fn case_line(row: &Row) -> String {
     let time = compared(&row.case.to_string(), &row.time, duration);
-    format!("{time} | {} | {} |", list(&row.instructions, thousands, ", "), list(&row.memory, rounded, ", "))
+    format!("{time} | {} | {} |", list(&row.instructions, thousands), list(&row.memory, rounded))
 }
 
 fn compared(name: &str, costs: &Costs, unit: fn(f64) -> String) -> String {
     let under_twin = costs.under_twin().map_or_else(String::new, |ratio| format!("{ratio:.2}"));
-    format!("| {name} | {} | {:.2} | {under_twin}", list(costs, unit, " | "), costs.over_floor())
+    let twin = costs.twin.map_or_else(String::new, unit);
+    let (floor, policy) = (unit(costs.floor), unit(costs.policy));
+    format!("| {name} | {floor} | {policy} | {twin} | {:.2} | {under_twin}", costs.over_floor())
 }
 
-fn list(costs: &Costs, unit: fn(f64) -> String, separator: &str) -> String {
+fn list(costs: &Costs, unit: fn(f64) -> String) -> String {
     let all = [Some(costs.floor), Some(costs.policy), costs.twin];
-    all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(separator)
+    all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(", ")
 }
 
 fn growth_table(measured: &Measured) -> String {

@@ -30,6 +30,8 @@ pub struct Case {
 pub enum Family {
     Injected,
     Unchanged,
+    /// With injection, and with two variables for every container. The typed twin does not know how.
+    Environment,
     Bindings,
     Nodes,
     Deployment,
@@ -45,6 +47,11 @@ pub enum Family {
 impl Family {
     pub const fn is_growth(self) -> bool {
         matches!(self, Self::Growth(_))
+    }
+
+    /// Whether the typed twin takes part.
+    pub const fn has_twin(self) -> bool {
+        !matches!(self, Self::Growth(_) | Self::Environment)
     }
 }
 
@@ -117,6 +124,7 @@ impl fmt::Display for Case {
         match self.family {
             Family::Injected => write!(f, "Pod CREATE, injection, {}", kilobytes(size)),
             Family::Unchanged => write!(f, "Pod CREATE, no change, {}", kilobytes(size)),
+            Family::Environment => write!(f, "Pod CREATE, injection and 2 variables, {}", kilobytes(size)),
             Family::Bindings => write!(f, "Binding, {}", count(size, "entry", "entries")),
             Family::Nodes => write!(f, "Binding, 3 entries, Node of {}", kilobytes(size)),
             Family::Deployment => write!(f, "Deployment"),

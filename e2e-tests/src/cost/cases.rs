@@ -28,6 +28,7 @@ pub fn all() -> Vec<Case> {
         request["object"]["spec"]["nodeSelector"] = json!({"env": "production"});
         Case::validate(Family::Unchanged, size, &request, &placement).unchanged()
     }));
+    cases.extend([PODS[0], PODS[2], PODS[4]].map(environment));
     cases.extend(ENTRIES.map(|entries| binding(Family::Bindings, entries, entries)));
     cases.extend(NODES.map(|size| binding(Family::Nodes, size, 3).on(&node(size))));
     cases.push(Case::validate(Family::Deployment, 1, &deployment(), &placement).unchanged());
@@ -57,6 +58,15 @@ fn growth() -> Vec<Case> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+fn environment(size: usize) -> Case {
+    let propagate = json!([
+        {"nodeLabel": "topology.kubernetes.io/zone", "podAnnotation": "example.com/zone", "env": "ZONE"},
+        {"nodeLabel": "example.com/rack", "podAnnotation": "example.com/rack", "env": "RACK"},
+    ]);
+    let settings = json!({"placement": {}, "nodeMetadata": {"propagate": propagate}});
+    Case::validate(Family::Environment, size, &pod(size), &settings)
 }
 
 /// The first entries copy zone and region, the others what is particular to the Node.
