@@ -733,6 +733,24 @@ fn ask_about(object: &Value, settings: &Value) -> Result<Answer> {
     Ok(policy()?.validate(&request, settings, cluster)?.answer)
 }
 
+/// The in-tree plugin judges what the cluster adds to every Pod, too.
+#[rstest]
+fn the_toleration_plugins_whitelist_takes_pods_as_an_api_server_sends_them(
+    #[values("pod-create", "pod-create-by-job", "pod-create-by-replicaset", "pod-create-by-statefulset")] name: &str,
+) -> Result<()> {
+    let settings = deployment("toleration-plugin-config.yml")?["settings"].take();
+    let review = read_document(&file("e2e-tests/fixtures/requests").join(format!("{name}.json")))?;
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "team-a" } });
+    let cluster: Manifests = [namespace].into_iter().collect();
+    let answer = policy()?.validate(admission_request(&review), &settings, cluster)?.answer;
+    assert!(answer.accepted, "{:?}", answer.message);
+    let recipes = fs::read_to_string(file("docs/recipes.md"))?;
+    let blocks: Vec<Value> =
+        yaml_blocks(&recipes).iter().map(|block| yaml_serde::from_str(block)).collect::<Result<_, _>>()?;
+    assert!(blocks.contains(&settings), "docs/recipes.md has other settings than the example");
+    Ok(())
+}
+
 /// The settings in the documentation are valid as they stand there.
 #[rstest]
 #[case("docs/recipes.md", 12)]
