@@ -864,6 +864,17 @@ fn nothing_that_must_hold_has_failure_policy_ignore() -> Result<()> {
     Ok(())
 }
 
+/// Who applies settings of an imagined cluster by mistake rejects nothing. What comes after another policy, or a plugin,
+/// goes on where that stopped.
+#[test]
+fn examples_that_place_start_in_monitor_mode() -> Result<()> {
+    let placing = deployments()?.into_iter().filter(|(_, spec)| spec["settings"]["placement"].is_object());
+    for (name, spec) in placing.filter(|(_, spec)| spec["mutating"] == true) {
+        assert_eq!(spec["mode"], "monitor", "{name}");
+    }
+    Ok(())
+}
+
 /// Where an API server gives up first, `failurePolicy` answers in place of the policy-server.
 #[test]
 fn api_servers_wait_longer_than_an_evaluation_may_take() -> Result<()> {
