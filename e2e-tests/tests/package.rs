@@ -154,22 +154,22 @@ fn settings() -> BTreeMap<&'static str, (Value, Value)> {
         ("placement.clusterDefaultTolerations[].value", (json!("a"), Value::Null)),
         ("placement.clusterDefaultTolerations[].effect", (json!("NoSchedule"), Value::Null)),
         ("placement.clusterDefaultTolerations[].tolerationSeconds", (json!(1), Value::Null)),
-        ("placement.namespaceAnnotations", (json!(["a"]), json!(["scheduler.alpha.kubernetes.io/node-selector"]))),
+        ("placement.namespaceAnnotations", (json!(["a"]), json!([]))),
         ("placement.namespaces", (json!([{ "name": "a" }]), json!([]))),
         ("placement.namespaces[].name", (json!("a"), Value::Null)),
         ("placement.namespaces[].namespaceSelector", selector()),
         ("placement.namespaces[].requiredNodeSelector", selector()),
         ("placement.namespaces[].defaultNodeSelector", selector()),
         ("placement.namespaces[].allowedNodeSelector", selector()),
-        ("placement.onNodeAffinity", (json!("Ignore"), json!("Check"))),
-        ("placement.onNodeName", (json!("Reject"), json!("Verify"))),
-        ("placement.onTolerationAnnotations", (json!("Honor"), json!("Ignore"))),
-        ("placement.onExtendedResources", (json!("Tolerate"), json!("Ignore"))),
-        ("placement.onWorkloads", (json!("Warn"), json!("Reject"))),
-        ("placement.onDaemonSets", (json!("Warn"), json!("Inject"))),
-        ("placement.onNamespaces", (json!("Warn"), json!("Reject"))),
-        ("placement.onBindings", (json!("Verify"), json!("Ignore"))),
-        ("placement.onNodes", (json!("Reject"), json!("Ignore"))),
+        ("placement.onNodeAffinity", (json!("Ignore"), Value::Null)),
+        ("placement.onNodeName", (json!("Reject"), Value::Null)),
+        ("placement.onTolerationAnnotations", (json!("Honor"), Value::Null)),
+        ("placement.onExtendedResources", (json!("Tolerate"), Value::Null)),
+        ("placement.onWorkloads", (json!("Warn"), Value::Null)),
+        ("placement.onDaemonSets", (json!("Warn"), Value::Null)),
+        ("placement.onNamespaces", (json!("Warn"), Value::Null)),
+        ("placement.onBindings", (json!("Verify"), Value::Null)),
+        ("placement.onNodes", (json!("Reject"), Value::Null)),
         ("nodeMetadata", (json!({ "propagate": [{ "nodeLabel": "a" }] }), json!({}))),
         ("nodeMetadata.propagate", (json!([{ "nodeLabel": "a" }]), json!([]))),
         ("nodeMetadata.propagate[].nodeLabel", (json!("a"), Value::Null)),
@@ -209,9 +209,6 @@ fn the_form_asks_with_the_right_types_and_defaults() -> Result<()> {
         let found = question["type"].as_str().unwrap_or_default();
         assert!(types.contains(&found), "{variable}: {found}, expected one of {types:?}");
         assert_eq!(question["default"], *default, "{variable}");
-        if found == "enum" && !default.is_null() {
-            assert!(strings(&question["options"]).any(|option| option == default), "{variable}");
-        }
     }
     Ok(())
 }
@@ -237,19 +234,18 @@ fn the_form_offers_what_the_policy_takes() -> Result<()> {
     Ok(())
 }
 
-/// Defaults that the form fills in, and values of the types that it asks for, make valid settings. What is left empty is
-/// dropped by Rancher.
+/// Values of the types that the form asks for make valid settings. What is left empty is dropped by Rancher, so a block
+/// that nobody touched is not there.
 #[test]
 fn what_the_form_fills_in_is_valid() -> Result<()> {
     let policy = policy()?;
     let empties = [json!(null), json!(""), json!([]), json!({})];
     for (variable, (value, default)) in settings().into_iter().filter(|(variable, _)| !variable.contains("[]")) {
         let Some((block, field)) = variable.split_once('.') else { continue };
-        for filled_in in [value, default].into_iter().filter(|value| !empties.contains(value)) {
-            let written = with_setting(block, field, filled_in);
-            let answer = policy.validate_settings(&written)?;
-            assert!(answer.valid, "{written}: {:?}", answer.message);
-        }
+        assert!(empties.contains(&default), "{variable}: {default}");
+        let written = with_setting(block, field, value);
+        let answer = policy.validate_settings(&written)?;
+        assert!(answer.valid, "{written}: {:?}", answer.message);
     }
     Ok(())
 }
