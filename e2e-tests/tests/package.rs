@@ -118,6 +118,8 @@ fn artifact_hub_is_told_the_same() -> Result<()> {
     assert_eq!(rules(&embedded("kubewarden/rules")?)?, known_rules());
     assert_eq!(embedded("kubewarden/contextAwareResources")?, metadata["contextAwareResources"]);
     assert_eq!(embedded("kubewarden/questions-ui")?, read_document(&file("questions-ui.yml"))?);
+    let install = package["install"].as_str().unwrap_or_default();
+    assert!(install.contains("/examples") && !install.contains("scaffold manifest"), "{install}");
     Ok(())
 }
 
