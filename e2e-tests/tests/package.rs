@@ -753,6 +753,7 @@ fn the_toleration_plugins_whitelist_takes_pods_as_an_api_server_sends_them(
 #[rstest]
 #[case("docs/recipes.md", 12)]
 #[case("docs/operating.md", 0)]
+#[case("docs/openshift.md", 1)]
 fn settings_in_the_documentation_are_valid(#[case] document: &str, #[case] least: usize) -> Result<()> {
     let policy = policy()?;
     let text = fs::read_to_string(file(document))?;
@@ -839,6 +840,19 @@ fn conditions_can_be_evaluated_for_whatever_comes() -> Result<()> {
         }
     }
     ensure!(requests.len() > 20, "only {} requests", requests.len());
+    Ok(())
+}
+
+/// Kubernetes sends a Namespace's own name as that of its namespace.
+#[rstest]
+#[case("openshift-dns", false)]
+#[case("openshift", true)]
+#[case("team-a", true)]
+fn the_condition_for_openshift_spares_its_own_namespaces(#[case] namespace: &str, #[case] sent: bool) -> Result<()> {
+    let text = fs::read_to_string(file("docs/openshift.md"))?;
+    let condition = yaml_blocks(&text).into_iter().find(|block| block.starts_with("matchConditions"));
+    let spec: Value = yaml_serde::from_str(&condition.context("docs/openshift.md has a condition")?)?;
+    assert_eq!(reaches(&spec, &json!({ "namespace": namespace, "object": {} }))?, sent);
     Ok(())
 }
 
