@@ -180,7 +180,13 @@ fn the_documentation_shows_what_is_printed() -> Result<()> {
     let plugin = file("plugin.yml", &config)?;
     let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
     let report = text(&run(&["--settings", FENCES, "--cluster", CLUSTER])?.stdout);
-    assert!(shown("README.md")?.contains(report.trim_end()), "README.md does not show\n{report}");
+    assert!(shown("docs/preview.md")?.contains(report.trim_end()), "docs/preview.md does not show\n{report}");
+    let readme = shown("README.md")?;
+    let (_, excerpt) = readme.split_once("prints, among more,\n\n```text\n").context("README.md has no excerpt")?;
+    let (excerpt, _) = excerpt.split_once("\n```").context("the excerpt ends")?;
+    for part in excerpt.split("\n…\n") {
+        assert!(report.contains(part), "README.md shows\n{part}\nwhich is not in\n{report}");
+    }
     let report = text(&run(&["--settings", &plugin.to_string_lossy(), "--cluster", CLUSTER])?.stdout);
     assert!(
         shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
