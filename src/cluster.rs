@@ -1,7 +1,5 @@
 //! The cluster, as far as the policy looks at it: one Namespace, one Node.
 
-use std::borrow::Cow;
-
 use json::{Mismatch, Object, Outline, ParseError, StringMap, Within};
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace as V1Namespace, Node as V1Node};
@@ -180,15 +178,4 @@ fn failure(cluster: &impl Cluster, kind: &str, name: &str, reason: &str) -> Look
     let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
     cluster.log_failure(&message);
     if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
-}
-
-/// The node that a Binding is to; nothing, if its target is no Node or has no name.
-///
-/// # Errors
-/// The target can't be read.
-pub fn target_node(binding: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
-    let Some(target) = binding.object("target")? else { return Ok(None) };
-    let kind = target.string("kind").within("target")?;
-    let name = target.string("name").within("target")?;
-    if name.is_empty() || !matches!(kind.as_ref(), "" | NODE) { Ok(None) } else { Ok(Some(name)) }
 }

@@ -59,13 +59,13 @@ impl Decision {
         }
     }
 
-    /// Tells the audit log which Node was read.
+    /// Tells the audit log which Node was read for a change.
     pub fn record_node(&mut self, node: &Node) {
-        self.annotate("node", node.name.as_str().to_owned());
+        self.audit("node", node.name.as_str().to_owned());
     }
 
     /// Tells the audit log about a change.
-    pub fn annotate(&mut self, key: &'static str, value: String) {
+    pub fn audit(&mut self, key: &'static str, value: String) {
         self.audit_annotations.push((key, value));
     }
 
@@ -78,6 +78,7 @@ impl Decision {
         if let Some(object) = &self.mutated {
             out.push_str(r#","mutated_object":"#);
             object.write(&mut out);
+            // Of what was only judged, the API server's own entry tells enough.
             if !self.audit_annotations.is_empty() {
                 let mut annotations = Object::new();
                 for (key, value) in &self.audit_annotations {

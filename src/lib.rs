@@ -1,21 +1,23 @@
 //! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
 //!
-//! This file is the door: what the host calls of the policy. What the policy calls of the host is in `host`. Between
-//! them are pure functions over a request, settings and a [`cluster::Cluster`], which begin in [`policy`].
+//! What the host calls of the policy, and the policy of the host, stands in `host`; this file has the functions behind
+//! it. They are pure: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Who decides begins with
+//! [`policy`].
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`selector`] | label selectors as text, and nothing of Kubernetes' objects |
-//! | [`toleration`] | tolerations and taints, and nothing else of Kubernetes' objects |
 //! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
-//! | [`request`], [`settings`], [`cluster`], [`decision`], [`object_meta`], `containers` | what comes in and goes out, as types |
-//! | `look_up` | what is asked of the cluster: each object once, and no more of it than is needed |
+//! | [`selector`] | label selectors, and what keys, values and names look like |
+//! | [`toleration`] | tolerations and taints, and the in-tree plugins about them |
+//! | [`request`], [`settings`] | what comes in |
+//! | [`cluster`], `look_up`, [`field_masks`] | what is asked of the cluster: each object once, and only the fields that somebody named |
+//! | [`object_meta`], `pod_spec`, [`workload`] | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
-//! | [`policy`] | the routing table that joins the two |
+//! | [`policy`] | the routing table; a file for each kind of request joins the two |
+//! | [`decision`], `message`, `size` | what goes out: the answer, its words, and how large an object may be |
 
 pub mod cluster;
-mod containers;
 pub mod decision;
 pub mod field_masks;
 #[cfg(target_arch = "wasm32")]
@@ -25,6 +27,7 @@ mod message;
 pub mod node_metadata;
 pub mod object_meta;
 pub mod placement;
+mod pod_spec;
 pub mod policy;
 pub mod request;
 pub mod selector;

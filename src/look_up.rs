@@ -18,7 +18,7 @@ pub fn namespace(name: &str, masks: &FieldMasks, cluster: &impl Cluster) -> Resu
     }
 }
 
-/// The Node `name`, of which the fields that `masks` name are needed. The audit log is told.
+/// The Node `name`, of which the fields that `masks` name are needed. Where it changes an object, the audit log is told.
 pub fn node(
     name: Option<NodeName>,
     masks: &FieldMasks,
@@ -39,4 +39,13 @@ pub fn node(
 /// does not exist.
 pub fn no_such_node(what: &str) -> Rejection {
     Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
+}
+
+/// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist is a
+/// mismatch, and one that can't be read a failure. `what` says who names it.
+pub fn unreadable_node(error: &LookupError, what: &str) -> Rejection {
+    match error {
+        LookupError::NotFound(message) => Rejection::forbidden(format!("{what}, which does not exist: {message}")),
+        LookupError::Failed(message) => Rejection::internal(message.as_str()),
+    }
 }

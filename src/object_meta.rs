@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use json::{Mismatch, Object, Within};
+use json::{Mismatch, Object, StringMap, Within};
 
 use crate::message::quote;
 
@@ -38,32 +38,41 @@ pub fn is_terminating(object: &Object) -> Result<bool, Mismatch> {
     Ok(metadata.get("deletionTimestamp").is_some())
 }
 
-/// Whether another object controls `object`.
+/// The labels of `object`.
 ///
 /// # Errors
-/// The metadata can't be read.
-pub fn has_controller(object: &Object) -> Result<bool, Mismatch> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(false) };
-    for owner in metadata.objects("ownerReferences").within("metadata")? {
-        if owner.boolean("controller").unwrap_or(false) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+/// They can't be read.
+pub fn labels(object: &Object) -> Result<StringMap, Mismatch> {
+    string_map(object, "labels")
 }
 
-/// Whether the object that controls `object` is of this kind.
+/// The annotations of `object`.
+///
+/// # Errors
+/// They can't be read.
+pub fn annotations(object: &Object) -> Result<StringMap, Mismatch> {
+    string_map(object, "annotations")
+}
+
+fn string_map(object: &Object, member: &str) -> Result<StringMap, Mismatch> {
+    match object.object("metadata")? {
+        Some(metadata) => metadata.string_map(member).within("metadata"),
+        None => Ok(StringMap::new()),
+    }
+}
+
+/// The kind of the object that controls `object`, if one does.
 ///
 /// # Errors
 /// The metadata can't be read.
-pub fn is_controlled_by(object: &Object, kind: &str) -> Result<bool, Mismatch> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(false) };
+pub fn kind_of_controller(object: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
+    let Some(metadata) = object.object("metadata")? else { return Ok(None) };
     for owner in metadata.objects("ownerReferences").within("metadata")? {
-        if owner.boolean("controller").unwrap_or(false) && owner.string("kind").is_ok_and(|own| own == kind) {
-            return Ok(true);
+        if owner.boolean("controller").unwrap_or(false) {
+            return Ok(Some(owner.string("kind").unwrap_or_default()));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// What a message is about.

@@ -106,10 +106,12 @@ impl Request {
         self.whole.required_object("oldObject")
     }
 
-    /// The object, which must be there, to edit. The request has an empty one afterwards.
+    /// The object, which must be there, to edit. The request has none afterwards.
     pub fn take_object(&mut self) -> Result<Object, Mismatch> {
         self.whole.required_object("object")?;
-        self.whole.object_mut("object").map(std::mem::take)
+        let object = self.whole.object_mut("object").map(std::mem::take)?;
+        self.whole.remove("object");
+        Ok(object)
     }
 
     /// Who asks.
@@ -121,7 +123,8 @@ impl Request {
     /// names nobody, they are believed.
     pub fn is_about_pod_of_daemon_set(&self, pod: &Object) -> Result<bool, Mismatch> {
         let is_believed = matches!(self.requester()?, Requester::DaemonSetController | Requester::Nobody);
-        Ok(is_believed && object_meta::is_controlled_by(pod, "DaemonSet").within("object")?)
+        Ok(is_believed
+            && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
 
     /// Whether this is an update.

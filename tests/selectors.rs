@@ -113,8 +113,10 @@ fn pairs_parse_as_upstream() {
         let parsed = parse_pairs(&selector);
         assert_eq!(parsed.is_ok(), expected.ok, "line {id}: {selector:?} gives {parsed:?}");
         if let Ok(parsed) = parsed {
-            let pairs: BTreeMap<String, String> =
-                parsed.pairs().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+            let requirements = parsed.requirements().iter();
+            let pairs: BTreeMap<String, String> = requirements
+                .map(|pair| (pair.key().to_owned(), pair.only_value().expect("a pair").to_owned()))
+                .collect();
             assert_eq!(pairs, expected.labels, "line {id}: {selector:?}");
             valid += 1;
         }

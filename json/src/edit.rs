@@ -68,8 +68,12 @@ impl Object {
     /// Removes every member with this key. Returns whether there was one.
     pub fn remove(&mut self, key: &str) -> bool {
         let before = self.members.len();
-        self.retain(|own, _| own != key);
-        self.members.len() < before
+        self.members.retain(|member| !member.key.is(key));
+        let is_removed = self.members.len() < before;
+        if is_removed {
+            self.came_as = None;
+        }
+        is_removed
     }
 
     /// Keeps only the members for which `holds` is true, of all [members](Self::members).
@@ -109,7 +113,9 @@ impl Object {
 
     /// The value that counts for `key`, `null` too.
     fn last_mut(&mut self, key: &str) -> Result<&mut Value, Mismatch> {
-        let member = self.members.iter_mut().rev().find(|member| member.key.is(key));
-        member.map(|member| &mut member.value).ok_or(Mismatch::new("a value", "nothing"))
+        match self.members.iter_mut().rev().find(|member| member.key.is(key)) {
+            Some(member) => Ok(&mut member.value),
+            None => Err(Mismatch::new("a value", "nothing")),
+        }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Most of a JSON text is often nobody's business. A round trip through typed structs would drop the fields that they
 //! have never heard of, add empty ones, and spell numbers anew. Here a [`Value`] is a well-formed text to begin with.
-//! It is taken apart, one level at a time, when somebody looks into it: an [`Object`] into its members, a [`List`] into
-//! its elements, which are values again. Whoever edits a member changes the objects around it and nothing else; what
+//! It is taken apart when somebody looks into it: an [`Object`] into its members, a [`List`] into its elements and, where
+//! these are objects or lists, since nobody looks into one alone, into theirs. All of these are values again. Whoever edits a member changes the objects around it and nothing else; what
 //! nobody changed is written as the text that it came as.
 //!
 //! ```
@@ -16,9 +16,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Three rules hold everywhere:
+//! Three rules hold everywhere, and they are those of Go's `encoding/json`:
 //!
-//! - A member that is `null` counts as absent, as in Kubernetes.
+//! - A member that is `null` counts as absent. Only in a [`StringMap`] is it there, and the empty string.
 //! - Of members with the same key the last counts.
 //! - Reads see writes.
 //!

@@ -17,7 +17,10 @@ pub fn characters(text: &str) -> Result<Cow<'_, str>, Mismatch> {
     if !inner.as_bytes().contains(&b'\\') {
         return Ok(Cow::Borrowed(inner));
     }
-    unescape(inner).map(Cow::Owned).ok_or(Mismatch::new("a string", "half of a surrogate pair"))
+    match unescape(inner) {
+        Some(text) => Ok(Cow::Owned(text)),
+        None => Err(Mismatch::new("a string", "half of a surrogate pair")),
+    }
 }
 
 /// The characters of a JSON string, given what stands between its quotes; nothing, if an escape sequence is half of a

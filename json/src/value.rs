@@ -16,7 +16,7 @@ use crate::text::Text;
 /// A JSON value: a well-formed text, taken apart where somebody looked into it. Two are equal if they are written the
 /// same.
 ///
-/// It keeps the whole text alive that it is a part of; clones copy what was taken apart, not the text.
+/// It keeps the whole text alive that it is a part of; clones share that, and what was taken apart until one is edited.
 #[derive(Clone, Debug)]
 pub struct Value(Form);
 

@@ -5,7 +5,7 @@ use json::{Mismatch, Object, Within};
 
 use super::NodeMetadata;
 use super::managed_keys::KeysAndValues;
-use super::room::LARGEST;
+use super::room::MOST_ANNOTATIONS;
 use super::values::NodeValues;
 use crate::decision::{Decision, Rejection};
 use crate::message::{quote, shorten};
@@ -58,7 +58,7 @@ impl Changes {
         let too_much = self.stored.make_fit(&self.submitted);
         if !too_much.is_empty() {
             let keys = too_much.iter().map(|key| shorten(key)).collect::<Vec<_>>().join(", ");
-            let limit = LARGEST / 1024;
+            let limit = MOST_ANNOTATIONS / 1024;
             decision.warn(&format!(
                 "the Pod's annotations would have more than {limit} KiB, so these are not written: {keys}"
             ));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use json::{List, Mismatch, Object, Value, Within};
 
 use super::NodeMetadata;
-use crate::containers;
+use crate::pod_spec;
 use crate::settings::{KeyPattern, Propagate, TargetKind};
 use crate::size;
 
@@ -26,19 +26,13 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
     }
     let mut added = 0;
     let spec = pod.object_mut("spec")?;
-    for list in containers::LISTS {
-        if spec.list(list).within("spec")?.is_none() {
-            continue;
+    let edited = pod_spec::edit_containers(spec, |container| {
+        if added * shortest <= size::LARGEST {
+            added += add_to(container, &variables)?;
         }
-        for (position, container) in spec.list_mut(list).within("spec")?.objects_mut().enumerate() {
-            if added * shortest > size::LARGEST {
-                return Ok(());
-            }
-            let count = container.and_then(|container| add_to(container, &variables).at(position));
-            added += count.within(list).within("spec")?;
-        }
-    }
-    Ok(())
+        Ok(())
+    });
+    edited.within("spec")
 }
 
 /// Adds those of `variables` that `container` does not define. Returns how many.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use json::{Mismatch, Object, StringMap, Within};
+use json::{Mismatch, Object, StringMap};
 
 use super::NodeMetadata;
-use super::room::LARGEST;
+use super::room::MOST_ANNOTATIONS;
 use super::values::NodeValues;
+use crate::object_meta;
 use crate::settings::{Fallback, KeyPattern, TargetKind};
 
 const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
@@ -24,11 +25,7 @@ impl KeysAndValues {
     /// # Errors
     /// The metadata can't be read.
     pub fn read(object: &Object) -> Result<Self, Mismatch> {
-        let Some(metadata) = object.object("metadata")? else { return Ok(Self::default()) };
-        Ok(Self {
-            annotations: metadata.string_map("annotations").within("metadata")?,
-            labels: metadata.string_map("labels").within("metadata")?,
-        })
+        Ok(Self { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
     }
 
     /// The annotations.
@@ -104,11 +101,11 @@ impl KeysAndValues {
     pub fn make_fit(&mut self, before: &Self) -> BTreeSet<String> {
         let mut size: usize = self.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
         let mut removed = BTreeSet::new();
-        if size <= LARGEST {
+        if size <= MOST_ANNOTATIONS {
             return removed;
         }
         let mut written: Vec<&str> = self.differing(before, TargetKind::Annotation).collect();
-        while size > LARGEST
+        while size > MOST_ANNOTATIONS
             && let Some(key) = written.pop()
         {
             if let Some(value) = self.annotations.get(key) {

@@ -29,7 +29,7 @@ pub fn write(
     if let Some(node) = node {
         changes.stored.set_managed(settings, &values::required_of(settings, node, decision)?);
     }
-    if settings.protect && object_meta::has_controller(object).within("object")? {
+    if settings.protect && object_meta::kind_of_controller(object).within("object")?.is_some() {
         changes.reject_label_of_owned(named)?;
     }
     changes.carry_out(object, decision)?;

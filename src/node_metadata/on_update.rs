@@ -5,9 +5,11 @@ use json::{Mismatch, Object, Within};
 use super::changes::Changes;
 use super::managed_keys::KeysAndValues;
 use super::{NodeMetadata, room, source, values};
-use crate::cluster::{self, Cluster, LookupError, Node, NodeName};
+use crate::cluster::{Cluster, LookupError, Node, NodeName};
 use crate::decision::{Decision, Rejection};
+use crate::look_up;
 use crate::object_meta::{self, Named};
+use crate::pod_spec;
 use crate::request::{Request, Requester};
 
 /// Undoes what others did to managed keys of `object`, if they are protected, and fills in what a bound Pod lacks.
@@ -26,7 +28,7 @@ pub fn write(
 ) -> Result<(), Rejection> {
     let old_object = request.old_object()?;
     let old = KeysAndValues::read(old_object).within("oldObject")?;
-    let node_name = node_name_of(old_object).within("oldObject")?;
+    let node_name = pod_spec::node_name(old_object).within("oldObject")?;
     let mut changes = Changes::of(object)?;
     if node_name.is_empty() {
         if room::may_lack(object)? && room::grew(settings, &changes.submitted, &old) {
@@ -36,13 +38,13 @@ pub fn write(
             changes.undo(settings, &old);
         }
     } else if settings.protect && changes.submitted.differs_in_managed(settings, &old) {
-        // A kubelet must not be held up, and what goes away is let go.
-        let is_looked_up = request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object)?;
-        let node = if is_looked_up { look_up(settings, &node_name, cluster, decision) } else { None };
+        let name = if may_take_time(request, object)? { NodeName::new(&node_name) } else { None };
+        let node = look_up::node(name, &source::field_masks(settings), cluster, decision);
         heal(&mut changes, settings, &old, node, decision);
     } else if changes.stored.lacks_certain(settings)
-        && can_be_filled_in(request, object)?
-        && let Some(node) = look_up(settings, &node_name, cluster, decision)
+        && runs_or_will(object)?
+        && may_take_time(request, object)?
+        && let Some(node) = look_up::node(NodeName::new(&node_name), &source::field_masks(settings), cluster, decision)
     {
         changes.stored.fill_in(&values::available_of(settings, node.as_ref(), decision));
     }
@@ -89,35 +91,16 @@ fn heal(
     }
 }
 
-/// The node of a bound Pod; nothing, if no Node can have its name.
-fn look_up(
-    settings: &NodeMetadata,
-    node_name: &str,
-    cluster: &impl Cluster,
-    decision: &mut Decision,
-) -> Option<Result<Node, LookupError>> {
-    let name = NodeName::new(node_name)?;
-    let node = cluster::look_up_node(cluster, name, &source::field_masks(settings));
-    if let Ok(node) = &node {
-        decision.record_node(node);
-    }
-    Some(node)
-}
-
-/// Whether there is use in telling a bound Pod about its node. A kubelet tells what runs, and must not be held up.
-fn can_be_filled_in(request: &Request, object: &Object) -> Result<bool, Mismatch> {
+/// Whether there is use in telling a bound Pod about its node.
+fn runs_or_will(object: &Object) -> Result<bool, Mismatch> {
     let phase = match object.object("status").within("object")? {
         Some(status) => status.string("phase").within("object.status")?,
         None => "".into(),
     };
-    let runs = matches!(phase.as_ref(), "" | "Pending" | "Running");
-    Ok(runs && request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object).within("object")?)
+    Ok(matches!(phase.as_ref(), "" | "Pending" | "Running"))
 }
 
-/// The node of a Pod, or empty.
-fn node_name_of(pod: &Object) -> Result<String, Mismatch> {
-    match pod.object("spec")? {
-        Some(spec) => Ok(spec.string("nodeName").within("spec")?.into_owned()),
-        None => Ok(String::new()),
-    }
+/// Whether a look-up may be waited for: a kubelet tells what runs, and must not be held up; what goes away is let go.
+fn may_take_time(request: &Request, object: &Object) -> Result<bool, Mismatch> {
+    Ok(request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object).within("object")?)
 }

@@ -11,15 +11,15 @@ use crate::object_meta::Named;
 use crate::settings::TargetKind;
 
 /// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
-pub const LARGEST: usize = 256 * 1024;
+pub const MOST_ANNOTATIONS: usize = 256 * 1024;
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
-const LARGEST_OF_OTHERS: usize = LARGEST - MOST_WRITTEN;
+const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
 /// Whether the annotations of `object` may be so large that they leave too little room. Their text tells most.
 pub fn may_lack(object: &Object) -> Result<bool, Mismatch> {
     let Some(metadata) = object.object("metadata").within("object")? else { return Ok(false) };
-    Ok(metadata.get("annotations").is_some_and(|annotations| annotations.text_len() > LARGEST_OF_OTHERS))
+    Ok(metadata.get("annotations").is_some_and(|annotations| annotations.text_len() > MOST_OF_OTHERS))
 }
 
 /// Rejects a Pod whose annotations, managed keys not counted, leave too little room for what a Binding brings.
@@ -28,16 +28,16 @@ pub fn may_lack(object: &Object) -> Result<bool, Mismatch> {
 /// Their size.
 pub fn check(settings: &NodeMetadata, submitted: &KeysAndValues, named: &Named) -> Result<(), Rejection> {
     let size = size_of_others(settings, submitted.annotations());
-    if size <= LARGEST_OF_OTHERS {
+    if size <= MOST_OF_OTHERS {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
         "{named} has {} KiB of annotations beside those that the policy writes, and at most {} KiB leave room for what its \
          Binding brings: {} KiB of the {} KiB that the API server allows; make them smaller",
         size.div_ceil(1024),
-        LARGEST_OF_OTHERS / 1024,
+        MOST_OF_OTHERS / 1024,
         MOST_WRITTEN / 1024,
-        LARGEST / 1024
+        MOST_ANNOTATIONS / 1024
     )))
 }
 

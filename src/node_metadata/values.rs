@@ -98,7 +98,7 @@ impl NodeValues {
             if let Some(problem) = unusable(target.kind, &key) {
                 let node = quote(node.name.as_str());
                 decision.warn(&format!("{} of Node {node} is not copied: {problem}", quote(&key)));
-            } else if target.kind == TargetKind::Annotation || syntax::label_value(&value).is_ok() {
+            } else if fits(target.kind, &value) {
                 is_written |= self.add(target.kind, key, &value, decision);
             }
         }
@@ -109,7 +109,7 @@ impl NodeValues {
         let key = target.key.with_rest("");
         if let Some(problem) = unusable(target.kind, &key) {
             decision.warn(&format!("{} is not written: {problem}", quote(&key)));
-        } else if target.kind == TargetKind::Annotation || syntax::label_value(default).is_ok() {
+        } else if fits(target.kind, default) {
             self.add(target.kind, key, default, decision);
         }
     }
@@ -139,6 +139,12 @@ fn unusable(kind: TargetKind, key: &str) -> Option<String> {
         Err(problem) => Some(problem),
         Ok(()) => kind.refuses(key).map(str::to_owned),
     }
+}
+
+/// Whether there can be such a value. An annotation of the Node that is no label value counts as absent where a label is
+/// to be written: no warning, or there would be one for every Pod.
+fn fits(kind: TargetKind, value: &str) -> bool {
+    kind == TargetKind::Annotation || syntax::label_value(value).is_ok()
 }
 
 fn lacks(entry: &Propagate, target: &Target, node: &Node) -> Rejection {

@@ -1,9 +1,10 @@
 //! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too.
 
 use super::demands::NamespaceDemands;
-use super::named_node::{labelled, unreadable};
+use super::named_node::labelled;
 use crate::cluster::{LookupError, Node, NodeName};
 use crate::decision::Rejection;
+use crate::look_up;
 use crate::message::{quote, shorten};
 use crate::object_meta::Named;
 
@@ -19,7 +20,9 @@ pub fn verify(
 ) -> Result<(), Rejection> {
     let node = match node {
         Ok(node) => node,
-        Err(error) => return Err(unreadable(error, &format!("{pod} is bound to node {}", quote(target.as_str())))),
+        Err(error) => {
+            return Err(look_up::unreadable_node(error, &format!("{pod} is bound to node {}", quote(target.as_str()))));
+        }
     };
     let Some(demanded) = demands.unmet_by(&node.labels) else { return Ok(()) };
     let rejection = Rejection::forbidden(format!(

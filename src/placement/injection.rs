@@ -40,8 +40,8 @@ impl<'d> Injected<'d> {
                 origins.push(origin);
             }
         }
-        decision.annotate("node-selector", added.join(","));
-        decision.annotate("node-selector-source", origins.join(", "));
+        decision.audit("node-selector", added.join(","));
+        decision.audit("node-selector-source", origins.join(", "));
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The policy adds the namespace's node selector to Pods, and rejects what contradicts it. One file per rule:
 //!
-//! - [`demands`]: what a namespace demands of its Pods; [`asked`]: whether it can matter to one.
+//! - [`possible_demands`]: what a namespace may demand, and what of the Namespace must be known to tell; [`asked`]:
+//!   whether it can matter to a Pod. [`demands`]: what it does demand.
 //! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
 //! - [`conflict`], [`injection`], [`whitelist`], [`named_node`]: what is done about it.
 //! - [`toleration_demands`], [`tolerations`]: the same for what Pods tolerate; [`toleration_plugin`], as in-tree.

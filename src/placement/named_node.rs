@@ -9,6 +9,7 @@ use super::tolerations;
 use crate::cluster::{LookupError, Node};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
+use crate::look_up;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::Named;
 use crate::request::Requester;
@@ -65,7 +66,9 @@ impl<'d> NamedNode<'d> {
     pub fn verify(&self, node: Result<&Node, &LookupError>, node_name: &str, named: &Named) -> Result<(), Rejection> {
         let node = match node {
             Ok(node) => node,
-            Err(error) => return Err(unreadable(error, &format!("{named} names node {}", quote(node_name)))),
+            Err(error) => {
+                return Err(look_up::unreadable_node(error, &format!("{named} names node {}", quote(node_name))));
+            }
         };
         if let Some(demanded) = self.demands.unmet_by(&node.labels) {
             let rejection = Rejection::forbidden(format!(
@@ -181,14 +184,6 @@ fn verify_allowed(node: &Node, demands: &NamespaceDemands<'_>, named: &Named) ->
         }
     }
     Ok(())
-}
-
-/// A node that does not exist is a mismatch, and one that can't be read a failure.
-pub(super) fn unreadable(error: &LookupError, what: &str) -> Rejection {
-    match error {
-        LookupError::NotFound(message) => Rejection::forbidden(format!("{what}, which does not exist: {message}")),
-        LookupError::Failed(message) => Rejection::internal(message.as_str()),
-    }
 }
 
 /// What a node has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.

@@ -73,9 +73,5 @@ fn entry_of(settings: &Placement<'_>, name: &str, namespace: &Namespace) -> Resu
 }
 
 fn read(object: &Object) -> Result<Namespace, Mismatch> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(Namespace::default()) };
-    Ok(Namespace {
-        annotations: metadata.string_map("annotations").within("metadata")?,
-        labels: metadata.string_map("labels").within("metadata")?,
-    })
+    Ok(Namespace { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use json::{Mismatch, Object, StringMap, Within};
+use json::{StringMap, Within};
 
 use crate::decision::Rejection;
 use crate::message::{quote, shorten};
@@ -25,9 +25,12 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<(), Rejectio
         return Ok(());
     }
     let node = request.object()?;
-    let labels = labels_of(node).within("object")?;
-    let old =
-        if request.is_update() { labels_of(request.old_object()?).within("oldObject")? } else { StringMap::new() };
+    let labels = object_meta::labels(node).within("object")?;
+    let old = if request.is_update() {
+        object_meta::labels(request.old_object()?).within("oldObject")?
+    } else {
+        StringMap::new()
+    };
     if labels == old {
         return Ok(());
     }
@@ -47,11 +50,4 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<(), Rejectio
         quote(&object_meta::name(node).within("object")?),
         keys.join(", ")
     )))
-}
-
-fn labels_of(node: &Object) -> Result<StringMap, Mismatch> {
-    match node.object("metadata")? {
-        Some(metadata) => metadata.string_map("labels").within("metadata"),
-        None => Ok(StringMap::new()),
-    }
 }

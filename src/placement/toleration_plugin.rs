@@ -3,8 +3,8 @@
 use json::{Mismatch, Object, StringMap, Within};
 
 use super::tolerations;
-use crate::containers;
 use crate::decision::{Decision, Rejection};
+use crate::pod_spec;
 use crate::settings::Origin;
 use crate::toleration::{Merged, Operation, PluginConfig, PodTolerations, Refusal, admit, has_cpu_or_memory};
 
@@ -51,7 +51,7 @@ pub fn write(
     replace(pod, &merged).within("object")?;
     let added: Vec<String> = merged.added.iter().map(ToString::to_string).collect();
     if !added.is_empty() {
-        decision.annotate("tolerations", added.join(","));
+        decision.audit("tolerations", added.join(","));
     }
     Ok(())
 }
@@ -85,6 +85,6 @@ fn is_best_effort(pod: &Object) -> Result<bool, Mismatch> {
     if let Some(resources) = spec.object("resources").within("spec")? {
         return Ok(!has_cpu_or_memory(resources).within("spec.resources")?);
     }
-    let of_containers = containers::of_resources(spec, has_cpu_or_memory).within("spec")?;
+    let of_containers = pod_spec::resources_of_containers(spec, has_cpu_or_memory).within("spec")?;
     Ok(!of_containers.contains(&true))
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use json::{Mismatch, Object, Within};
 
 use super::toleration_demands::TolerationDemands;
-use crate::containers;
 use crate::decision::{Decision, Rejection};
 use crate::message::quote;
 use crate::object_meta::Named;
+use crate::pod_spec;
 use crate::settings::{Origin, TolerationList};
 use crate::toleration::{self, AddedTo, CONFLICT, Effect, Operator, Toleration, requested, tolerations_of_extended};
 
@@ -34,7 +34,7 @@ impl AddedTolerations {
     pub fn record(&self, decision: &mut Decision) {
         let added: Vec<String> = self.defaults.iter().chain(&self.of_extended).map(ToString::to_string).collect();
         if !added.is_empty() {
-            decision.annotate("tolerations", added.join(","));
+            decision.audit("tolerations", added.join(","));
         }
     }
 }
@@ -107,7 +107,7 @@ fn for_extended_resources(spec: &Object, demands: &TolerationDemands) -> Result<
     if !demands.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let requested = containers::of_resources(spec, requested)?;
+    let requested = pod_spec::resources_of_containers(spec, requested)?;
     let mut tolerations = tolerations_of_extended(requested.into_iter().flatten());
     if let Some(forbidden) = &demands.forbidden {
         tolerations.retain(|toleration| !forbidden.tolerations.iter().any(|own| own.overlaps(toleration)));

@@ -85,7 +85,7 @@ pub fn admit(
         named: Named::template_of(workload.kind(), object),
         spec: template.object("spec").within(&path_of(workload))?.cloned().unwrap_or_default(),
     };
-    if object_meta::has_controller(object).within("object")? {
+    if object_meta::kind_of_controller(object).within("object")?.is_some() {
         template.warn_owner(cluster, &mut decision);
         return Ok(decision);
     }

@@ -1,8 +1,10 @@
 //! A Pod is bound to a node, by its subresource or on the older endpoint.
 
-use json::Within;
+use std::borrow::Cow;
 
-use crate::cluster::{self, Cluster, NodeName};
+use json::{Mismatch, Object, Within};
+
+use crate::cluster::{Cluster, NODE, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
 use crate::look_up;
@@ -22,7 +24,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     let mut decision = Decision::accept();
     let mut binding = request.take_object()?;
     // Whatever else may be bound to, it is no node.
-    let Some(target) = cluster::target_node(&binding).within("object")? else { return Ok(decision) };
+    let Some(target) = target_node(&binding).within("object")? else { return Ok(decision) };
     let pod = Named::Pod(object_meta::name(&binding).within("object")?.into_owned());
     let Some(target) = NodeName::new(&target) else {
         return Err(look_up::no_such_node(&format!("{pod} is bound to node {}", quote(&target))));
@@ -54,4 +56,12 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         decision.mutate(binding);
     }
     Ok(decision)
+}
+
+/// The node that a Binding is to; nothing, if its target is no Node or has no name.
+fn target_node(binding: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
+    let Some(target) = binding.object("target")? else { return Ok(None) };
+    let kind = target.string("kind").within("target")?;
+    let name = target.string("name").within("target")?;
+    if name.is_empty() || !matches!(kind.as_ref(), "" | NODE) { Ok(None) } else { Ok(Some(name)) }
 }

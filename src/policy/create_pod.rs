@@ -2,7 +2,7 @@
 
 use json::{Object, StringMap, Within};
 
-use crate::cluster::{Cluster, Namespace, NodeName};
+use crate::cluster::{Cluster, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
 use crate::look_up;
@@ -15,10 +15,11 @@ use crate::placement::named_node::NamedNode;
 use crate::placement::pods::{self, Judged};
 use crate::placement::possible_demands::PossibleDemands;
 use crate::placement::toleration_plugin;
+use crate::pod_spec;
 use crate::request::Request;
-use crate::settings::{Mode, Settings};
+use crate::settings::{Mode, Placement, Settings};
 use crate::size;
-use crate::toleration::{Operation, PluginConfig};
+use crate::toleration::Operation;
 
 /// Judges and completes the Pod.
 ///
@@ -28,27 +29,17 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     let mut pod = request.take_object()?;
     let named = Named::pod(&pod);
     let is_mirror = request.is_about_mirror(&pod)?;
-    let node_name = node_name_of(&pod)?;
+    let node_name = pod_spec::node_name(&pod).within("object")?;
     let node = NodeName::new(&node_name);
     if node.is_none() && !node_name.is_empty() && !is_mirror {
         return Err(look_up::no_such_node(&format!("{named} names node {}", quote(&node_name))));
     }
 
     let mut decision = Decision::accept();
-    let mut masks = FieldMasks::default();
     // A mirror Pod already runs. The in-tree plugins know no such exemption, and neither do their configurations here.
     let placement = settings.placement()?.filter(|placement| !is_mirror || placement.mode == Mode::Plugin);
     let plugin = settings.toleration_plugin()?;
-    let possible = match &placement {
-        Some(placement) => Some(PossibleDemands::read(placement, &request.namespace)?),
-        None => None,
-    };
-    let namespace = look_up_namespace(&request.namespace, &pod, possible.as_ref(), plugin.as_ref(), cluster)?;
-    let annotations = if plugin.is_some() { namespace.annotations.clone() } else { StringMap::new() };
-    let demands = match possible {
-        Some(possible) => Some(NamespaceDemands::of(possible, namespace)?),
-        None => None,
-    };
+    let (demands, annotations) = look_up_namespace(request, &pod, placement.as_ref(), plugin.is_some(), cluster)?;
     let named_node = match &demands {
         Some(demands) => place(request, &mut pod, &node_name, demands, &named, &mut decision)?,
         None => None,
@@ -57,12 +48,13 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         let tolerations = toleration_plugin::tolerations_of(&pod, Operation::Create).within("object")?;
         toleration_plugin::write(&mut pod, &tolerations, &request.namespace, &annotations, &config, &mut decision)?;
     }
+
+    let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
+    let mut masks = FieldMasks::default();
     if named_node.is_some() {
         masks.extend(&NamedNode::field_masks());
     }
-
-    let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
-    if let (Some(settings), Some(_)) = (&node_metadata, &node) {
+    if let Some(settings) = &node_metadata {
         masks.extend(&source::field_masks(settings));
     }
     let node = look_up::node(node, &masks, cluster, &mut decision);
@@ -80,29 +72,35 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     Ok(decision)
 }
 
-fn node_name_of(pod: &Object) -> Result<String, Rejection> {
-    let Some(spec) = pod.object("spec").within("object")? else { return Ok(String::new()) };
-    Ok(spec.string("nodeName").within(pods::SPEC)?.into_owned())
-}
-
-fn look_up_namespace(
-    name: &str,
+/// What the Pod's namespace demands, and its annotations where the plugin needs them. The Namespace is looked up once for
+/// both.
+fn look_up_namespace<'s>(
+    request: &Request,
     pod: &Object,
-    possible: Option<&PossibleDemands<'_>>,
-    plugin: Option<&PluginConfig>,
+    placement: Option<&'s Placement<'s>>,
+    is_for_plugin: bool,
     cluster: &impl Cluster,
-) -> Result<Namespace, Rejection> {
-    let mut masks = match possible {
+) -> Result<(Option<NamespaceDemands<'s>>, StringMap), Rejection> {
+    let possible = match placement {
+        Some(placement) => Some(PossibleDemands::read(placement, &request.namespace)?),
+        None => None,
+    };
+    let mut masks = match &possible {
         Some(possible) => {
             let spec = pod.object("spec").within("object")?.map(|spec| SpecAt { spec, path: pods::SPEC });
             possible.field_masks(spec)?
         }
         None => FieldMasks::default(),
     };
-    if plugin.is_some() {
+    if is_for_plugin {
         masks.add(FieldMasks::ANNOTATIONS);
     }
-    look_up::namespace(name, &masks, cluster)
+    let namespace = look_up::namespace(&request.namespace, &masks, cluster)?;
+    let annotations = if is_for_plugin { namespace.annotations.clone() } else { StringMap::new() };
+    match possible {
+        Some(possible) => Ok((Some(NamespaceDemands::of(possible, namespace)?), annotations)),
+        None => Ok((None, annotations)),
+    }
 }
 
 /// Adds to the Pod what its namespace demands, and judges what results. Returns what is to be verified of the node that

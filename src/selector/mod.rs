@@ -36,7 +36,7 @@ impl Selector {
         if requirements.is_sorted_by(|before, after| before.key() <= after.key()) {
             return Self { requirements };
         }
-        // Whatever is sorted in the module, is by text and position: code that sorts is long, and there is one of it so.
+        // All that is sorted here, and in `json`, is a text and a position: sorting takes much code, for each type anew.
         let keys = requirements.iter().enumerate();
         let mut order: Vec<(&str, usize)> = keys.map(|(position, requirement)| (requirement.key(), position)).collect();
         order.sort_unstable();
@@ -57,16 +57,6 @@ impl Selector {
     /// Whether labels are selected, of which `label` tells the value by key (`labels.Selector.Matches`).
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.requirements.iter().all(|requirement| requirement.accepts(label(requirement.key())))
-    }
-
-    /// The pairs that belong into a Pod's `spec.nodeSelector`: of every requirement that demands one value, and each once
-    /// unless they contradict each other.
-    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut previous = None;
-        self.requirements.iter().filter_map(move |requirement| {
-            let pair = (requirement.key(), requirement.only_value()?);
-            (previous.replace(pair) != Some(pair)).then_some(pair)
-        })
     }
 
     /// The requirements, those on the same label together.

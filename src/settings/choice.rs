@@ -76,7 +76,7 @@ choice! {
 choice! {
     /// What happens with the template of a DaemonSet.
     OnDaemonSets as "onDaemonSets" {
-        /// The namespace selector is added to it; what would be rejected is rejected.
+        /// The namespace's node selector is added to it; what would be rejected is rejected.
         #[default]
         Inject,
         /// Rejected unless it needs no injection.
@@ -102,7 +102,7 @@ choice! {
 choice! {
     /// What happens with a Binding to a node that the namespace may not use.
     OnBindings as "onBindings" {
-        /// The node is looked up, and must match the namespace selector.
+        /// The node is looked up, and must match the namespace's node selector.
         Verify,
         /// Accepted.
         #[default]

@@ -1,4 +1,4 @@
-//! What somebody demands of Pods, and who.
+//! What somebody demands of Pods, who, and in which dialect.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Settings: what the administrator wrote, as types that can't be wrong.
+//! Settings: what the administrator wrote, read a setting at a time.
 //!
 //! The host sends the settings with every request, and a request reads only the part that it needs: a mistake elsewhere
 //! does not matter to it. So each block is a type whose functions read one setting each, and all know where it stands.

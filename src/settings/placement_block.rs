@@ -1,4 +1,4 @@
-//! The placement blocks: `placement`, and the configurations of the in-tree plugins.
+//! The placement blocks: `placement`, and the configuration of the in-tree plugin `PodNodeSelector`.
 
 use std::borrow::Cow;
 
