@@ -8,7 +8,6 @@ use json::{List, Mismatch, Object, Value};
 
 use super::Mistake;
 use super::mistake::Mistakes;
-use crate::message::quote;
 
 /// Where in the settings an object stands. Written out only for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,8 +169,7 @@ impl<'s> Fields<'s> {
         }
         for key in self.keys() {
             if !known.contains(&key.as_ref()) {
-                let problem = format!("unknown field {}, expected one of {}", quote(&key), known.join(", "));
-                mistakes.add(Mistake::new(&self.place, &problem));
+                mistakes.add(Mistake::unknown_field(&self.place, &key, &known));
             }
         }
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use json::{Mismatch, Within};
 
+use crate::message::quote;
+
 /// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake(String);
@@ -18,6 +20,12 @@ impl Mistake {
         }
         text.push_str(problem);
         Self(text)
+    }
+
+    /// A field of the object at `path` that is none of those that are `known`.
+    #[cold]
+    pub fn unknown_field(path: &dyn fmt::Display, key: &str, known: &[&str]) -> Self {
+        Self::new(path, &format!("unknown field {}, expected one of {}", quote(key), known.join(", ")))
     }
 
     /// A value of the wrong type, at `path` or within it.

@@ -19,6 +19,9 @@ pub(super) const ALLOWED_TOLERATIONS: &str = "allowedTolerations";
 pub(super) const FORBIDDEN_TOLERATIONS: &str = "forbiddenTolerations";
 
 /// An entry of `namespaces`: what holds for the namespaces that it is about. Each setting is read when it is asked for.
+///
+/// A new one has its name and its reader here, is checked in `validate_placement`, and stands in one of the functions at
+/// the end: by them is told whether it can make a difference which entry holds, and so whether labels are looked up.
 #[derive(Debug)]
 pub struct NamespaceEntry<'s> {
     pub(super) fields: Fields<'s>,

@@ -70,8 +70,7 @@ fn check_unknown_fields(path: &str, element: &Value, mistakes: &mut Mistakes) {
     let Ok(toleration) = element.object() else { return };
     for (key, _) in toleration.members() {
         if !FIELDS.contains(&key.as_ref()) {
-            let problem = format!("unknown field {}, expected one of {}", quote(&key), FIELDS.join(", "));
-            mistakes.add(Mistake::new(&path, &problem));
+            mistakes.add(Mistake::unknown_field(&path, &key, &FIELDS));
         }
     }
 }
