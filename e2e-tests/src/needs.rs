@@ -6,6 +6,8 @@ use crate::{Deployment, settings_file::NODE_METADATA};
 const PLACEMENT: &str = "placement";
 const PLUGIN_CONFIGS: [&str; 2] = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
 
+const CREATE: &[&str] = &["CREATE"];
+const UPDATE: &[&str] = &["UPDATE"];
 const BOTH: &[&str] = &["CREATE", "UPDATE"];
 
 const WORKLOADS: [(&str, &str); 7] = [
@@ -30,25 +32,10 @@ pub struct Lacks {
 /// Holds a deployment to what its settings need.
 pub fn lacks(settings: &Value, deployment: &Deployment) -> Lacks {
     let needs = Needs::of(settings);
-    let kinds = [("Namespace", needs.namespaces), ("Node", needs.nodes)];
-    let missing = kinds.into_iter().filter(|(kind, needed)| *needed && !deployment.may_look_up(kind));
-    let mut lacks = Lacks {
-        context_aware_resources: missing
-            .map(|(kind, _)| {
-                format!("spec.contextAwareResources: lacks apiVersion v1, kind {kind}, which the settings need")
-            })
-            .collect(),
-        rules: vec![],
-    };
-    for Sent { group, resource, operations, reason } in needs.sent {
-        let missing = operations.iter().copied().filter(|operation| !deployment.sends(group, resource, operation));
-        let missing: Vec<&str> = missing.collect();
-        if !missing.is_empty() {
-            let (missing, group) = (missing.join(", "), if group.is_empty() { "\"\"" } else { group });
-            lacks.rules.push(format!("spec.rules: no {missing} of {resource} (apiGroup {group}): {reason}"));
-        }
+    Lacks {
+        context_aware_resources: needs.missing_look_ups(deployment),
+        rules: needs.sent.iter().filter_map(|sent| sent.missing_from(deployment)).collect(),
     }
-    lacks
 }
 
 /// What must reach the policy, or else `reason`.
@@ -57,13 +44,38 @@ struct Sent {
     resource: &'static str,
     operations: &'static [&'static str],
     reason: &'static str,
+    /// The kinds that are looked up for it.
+    looks_up: LookUps,
 }
+
+type LookUps = &'static [&'static str];
+
+const NOTHING: LookUps = &[];
+const NAMESPACE: LookUps = &["Namespace"];
+const NODE: LookUps = &["Node"];
+const NAMESPACE_AND_NODE: LookUps = &["Namespace", "Node"];
 
 #[derive(Default)]
 struct Needs {
-    namespaces: bool,
-    nodes: bool,
     sent: Vec<Sent>,
+}
+
+impl Sent {
+    /// Which operations no rule sends, and what that means.
+    fn missing_from(&self, deployment: &Deployment) -> Option<String> {
+        let Self { group, resource, reason, .. } = self;
+        let operations = self.operations.iter().copied();
+        let missing: Vec<&str> = operations.filter(|operation| !deployment.sends(group, resource, operation)).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let (missing, group) = (missing.join(", "), if group.is_empty() { "\"\"" } else { group });
+        Some(format!("spec.rules: no {missing} of {resource} (apiGroup {group}): {reason}"))
+    }
+
+    fn reaches(&self, deployment: &Deployment) -> bool {
+        self.operations.iter().any(|operation| deployment.sends(self.group, self.resource, operation))
+    }
 }
 
 impl Needs {
@@ -73,10 +85,9 @@ impl Needs {
             needs.add_placement(placement);
         }
         for block in PLUGIN_CONFIGS.into_iter().filter(|block| settings.get(block).is_some_and(|it| !it.is_null())) {
-            needs.namespaces = true;
-            needs.send("", "pods", &["CREATE"], "Pods are not placed");
+            needs.send("", "pods", CREATE, "Pods are not placed", NAMESPACE);
             if block.contains("Toleration") {
-                needs.send("", "pods", &["UPDATE"], "tolerations that are added later are not checked");
+                needs.send("", "pods", UPDATE, "tolerations that are added later are not checked", NAMESPACE);
             }
         }
         if let Some(metadata) = settings.get(NODE_METADATA).filter(|block| !block.is_null()) {
@@ -91,32 +102,34 @@ impl Needs {
         };
         let entries = || placement["namespaces"].as_array().into_iter().flatten();
         let has_no_annotations = placement["namespaceAnnotations"].as_array().is_some_and(Vec::is_empty);
-        self.namespaces |= !has_no_annotations
+        let reads_namespaces = !has_no_annotations
             || entries().any(|entry| entry.get("namespaceSelector").is_some())
             || chosen("onTolerationAnnotations", "Ignore") == "Honor";
-        self.nodes |= chosen("onNodeName", "Verify") == "Verify" || chosen("onBindings", "Ignore") == "Verify";
-        self.send("", "pods", &["CREATE"], "Pods are not placed");
-        self.send("", "pods", &["UPDATE"], "what changes in a Pod that waits is not checked");
+        let (namespace, both) = if reads_namespaces { (NAMESPACE, NAMESPACE_AND_NODE) } else { (NOTHING, NODE) };
+        let created = if chosen("onNodeName", "Verify") == "Verify" { both } else { namespace };
+        self.send("", "pods", CREATE, "Pods are not placed", created);
+        self.send("", "pods", UPDATE, "what changes in a Pod that waits is not checked", namespace);
         if chosen("onWorkloads", "Reject") != "Ignore" {
             for (group, resource) in WORKLOADS {
-                self.send(group, resource, BOTH, "their Pods are rejected, and nobody is told before");
+                self.send(group, resource, BOTH, "their Pods are rejected, and nobody is told before", namespace);
             }
         }
         if chosen("onDaemonSets", "Inject") != "Ignore" {
             let reason = "its controller plans Pods for nodes where they may not run";
-            self.send("apps", "daemonsets", BOTH, reason);
+            self.send("apps", "daemonsets", BOTH, reason, namespace);
         }
+        // Namespaces and Nodes are judged by what is in their requests.
         if chosen("onNamespaces", "Reject") != "Ignore" {
-            self.send("", "namespaces", BOTH, "wrong annotations are found when Pods are created");
+            self.send("", "namespaces", BOTH, "wrong annotations are found when Pods are created", NOTHING);
         }
         if chosen("onBindings", "Ignore") == "Verify" {
-            self.send_bindings("Bindings are not held to the node selector");
+            self.send_bindings("Bindings are not held to the node selector", both);
         }
         let on_nodes = chosen("onNodes", "Ignore");
         if on_nodes != "Ignore" {
             let reason = "kubelets may label their Node as they like";
-            self.send("", "nodes", if on_nodes == "Reject" { BOTH } else { &["UPDATE"] }, reason);
-            self.send("", "nodes/status", &["UPDATE"], reason);
+            self.send("", "nodes", if on_nodes == "Reject" { BOTH } else { UPDATE }, reason, NOTHING);
+            self.send("", "nodes/status", UPDATE, reason, NOTHING);
         }
     }
 
@@ -124,17 +137,16 @@ impl Needs {
         let protects = metadata["protect"] == true;
         let entries = || metadata["propagate"].as_array().into_iter().flatten();
         let fills_in = entries().any(|entry| entry.get("default").is_some() || entry["required"] == true);
-        self.nodes = true;
-        self.send_bindings("Pods that are bound so learn nothing of their node");
-        self.send("", "pods", &["CREATE"], "Pods that name their node learn nothing of it");
+        self.send_bindings("Pods that are bound so learn nothing of their node", NODE);
+        self.send("", "pods", CREATE, "Pods that name their node learn nothing of it", NODE);
         if protects || fills_in {
-            self.send("", "pods", &["UPDATE"], "what is missing or changed is not mended");
+            self.send("", "pods", UPDATE, "what is missing or changed is not mended", NODE);
         }
     }
 
-    fn send_bindings(&mut self, reason: &'static str) {
-        self.send("", "pods/binding", &["CREATE"], reason);
-        self.send("", "bindings", &["CREATE"], reason);
+    fn send_bindings(&mut self, reason: &'static str, looks_up: LookUps) {
+        self.send("", "pods/binding", CREATE, reason, looks_up);
+        self.send("", "bindings", CREATE, reason, looks_up);
     }
 
     fn send(
@@ -143,7 +155,21 @@ impl Needs {
         resource: &'static str,
         operations: &'static [&'static str],
         reason: &'static str,
+        looks_up: LookUps,
     ) {
-        self.sent.push(Sent { group, resource, operations, reason });
+        self.sent.push(Sent { group, resource, operations, reason, looks_up });
+    }
+
+    /// What the requests that the rules send make the policy look up, and it may not.
+    fn missing_look_ups(&self, deployment: &Deployment) -> Vec<String> {
+        let mut missing = vec![];
+        for kind in ["Namespace", "Node"].into_iter().filter(|kind| !deployment.may_look_up(kind)) {
+            let mut needing = self.sent.iter().filter(|sent| sent.looks_up.contains(&kind));
+            let Some(Sent { resource, .. }) = needing.find(|sent| sent.reaches(deployment)) else { continue };
+            missing.push(format!(
+                "spec.contextAwareResources: lacks apiVersion v1, kind {kind}, which the settings need for {resource}"
+            ));
+        }
+        missing
     }
 }

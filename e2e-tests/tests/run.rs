@@ -82,21 +82,58 @@ fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
     Ok(())
 }
 
-#[rstest]
-#[case::a_namespace("{apiVersion: v1, kind: Namespace}", "kind Node")]
-#[case::a_node("{apiVersion: v1, kind: Node}", "kind Namespace")]
-fn a_policy_must_list_what_its_settings_look_up(#[case] listed: &str, #[case] lacking: &str) -> Result<()> {
-    let policy = format!(
+/// A policy with these settings, and a rule for each of the resources.
+fn policy(settings: &str, resources: &str, more: &str) -> String {
+    format!(
         "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
-        contextAwareResources: [{listed}], rules: [], settings: {{placement: {{}}}}}}}}"
-    );
-    let policy = file(&format!("lacks {lacking}.yml"), &policy)?;
+        module: m, mutating: true, backgroundAudit: false, {more}settings: {settings},
+        rules: [{{apiGroups: [\"*\"], apiVersions: [v1], resources: [{resources}], operations: [CREATE, UPDATE]}}]}}}}"
+    )
+}
+
+#[rstest]
+#[case::nodes("{placement: {onNodes: Reject}}", "nodes, nodes/status, namespaces", &[])]
+#[case::workloads("{placement: {}}", "deployments", &["Namespace"])]
+#[case::pods("{placement: {}}", "pods", &["Namespace", "Node"])]
+#[case::pods_that_do_not_name_their_node("{placement: {onNodeName: Ignore}}", "pods", &["Namespace"])]
+#[case::bindings("{placement: {onBindings: Verify}}", "bindings", &["Namespace", "Node"])]
+#[case::bindings_that_nobody_verifies("{placement: {}}", "bindings", &[])]
+#[case::no_annotations("{placement: {namespaceAnnotations: [], onNodeName: Ignore}}", "pods", &[])]
+#[case::the_in_tree_plugin("{podNodeSelectorPluginConfig: {}}", "pods", &["Namespace"])]
+#[case::metadata("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods/binding", &["Node"])]
+#[case::metadata_without_bindings("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "namespaces", &[])]
+fn a_policy_must_list_what_its_settings_look_up_for_what_its_rules_send(
+    #[case] settings: &str,
+    #[case] resources: &str,
+    #[case] lacking: &[&str],
+) -> Result<()> {
+    let policy = file("policy.yml", &policy(settings, resources, ""))?;
     let output = run(&["--settings", &policy.to_string_lossy()])?;
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(
-        text(&output.stderr).contains(&format!("contextAwareResources: lacks apiVersion v1, {lacking}")),
-        "{output:?}"
-    );
+    assert_eq!(output.status.code(), Some(if lacking.is_empty() { 0 } else { 2 }), "{output:?}");
+    let told = text(&output.stderr);
+    for kind in ["Namespace", "Node"] {
+        let line = format!("contextAwareResources: lacks apiVersion v1, kind {kind}, which the settings need for ");
+        assert_eq!(told.contains(&line), lacking.contains(&kind), "{told}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_example_of_a_policy_can_be_run() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut count = 0;
+    for folder in ["examples", "examples/metadata"] {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = entry?.path();
+            if !path.is_file() || !fs::read_to_string(&path)?.contains("\nkind: ClusterAdmissionPolicy\n") {
+                continue;
+            }
+            let output = run(&["--settings", &path.to_string_lossy()])?;
+            assert_eq!(output.status.code(), Some(0), "{}: {output:?}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} examples");
     Ok(())
 }
 
