@@ -24,6 +24,11 @@ SETTINGS ?=
 CLUSTER ?=
 FORMAT ?=
 VERBOSE ?=
+# What else stands on the command line is misspelt, and would not be missed.
+RUN_VARIABLES := REQUEST OPERATION OLD SETTINGS CLUSTER FORMAT VERBOSE CARGO_HOME CARGO_TARGET_DIR
+UNKNOWN := $(filter-out $(RUN_VARIABLES),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
+$(if $(and $(filter run,$(MAKECMDGOALS)),$(UNKNOWN)),$(error $(UNKNOWN): expected one of $(RUN_VARIABLES)))
+
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := selector settings payload placement adversary tolerations json
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict

@@ -42,6 +42,7 @@ fn text(bytes: &[u8]) -> String {
 #[case::a_request_file(&["--request", "nowhere.json"], "REQUEST: no such file: nowhere.json")]
 #[case::a_settings_file(&["--settings", "nowhere.yml"], "SETTINGS: no such file: nowhere.yml")]
 #[case::a_cluster(&["--cluster", "nowhere", "--settings", FENCES], "CLUSTER: no such file: nowhere")]
+#[case::settings_for_a_request(&["--request", "e2e-tests/fixtures/requests/binding.json"], "SETTINGS: say which settings the policy would have")]
 #[case::settings_for_a_cluster(&["--cluster", CLUSTER], "SETTINGS: say which settings")]
 #[case::an_old_object(&["--request", "examples/demo/zone-aware.yml", "--old", "nowhere.yml"], "expected one document")]
 fn what_is_missing_is_told_by_the_name_of_its_variable(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
@@ -79,6 +80,20 @@ fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
     let output = run(&["--settings", &settings.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(text(&output.stderr).lines().count(), 3, "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_misspelt_one("SETTING=x.yml", "*** SETTING: expected one of REQUEST ", Some(2))]
+#[case::a_known_one("SETTINGS=x.yml", "", Some(0))]
+fn make_run_knows_its_variables(#[case] variable: &str, #[case] told: &str, #[case] status: Option<i32>) -> Result<()> {
+    let mut make = Command::new("make");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Of the make that runs this test.
+    make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").current_dir(root);
+    let output = make.args(["--dry-run", "run", variable]).output()?;
+    assert_eq!(output.status.code(), status, "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use e2e_tests::{
     preview::of_manifest, read_document,
 };
 use node_placement_policy::settings::mistakes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{Arguments, Operation};
 
@@ -47,9 +47,11 @@ impl Arguments {
     /// # Errors
     /// All mistakes, a line each.
     pub fn settings(&self, policy: &Policy) -> Result<(SettingsFile, Vec<String>)> {
-        let Some(path) = &self.settings else {
-            return Ok((SettingsFile { settings: json!({}), deployment: None }, vec![]));
-        };
+        let expected =
+            "a file with what stands under spec.settings of a policy, or with a whole ClusterAdmissionPolicy";
+        let path = self.settings.as_ref().with_context(|| {
+            format!("SETTINGS: say which settings the policy would have: {expected}, such as examples/placement.yml")
+        })?;
         let file = SettingsFile::load(there("SETTINGS", path)?).context("SETTINGS")?;
         let Lacks { mut context_aware_resources, rules } = match &file.deployment {
             Some(deployment) => lacks(&file.settings, deployment),

@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Parser, ValueEnum};
 use e2e_tests::{Policy, Story, policy_metadata, policy_module, story_file};
 use serde_json::Value;
@@ -138,7 +138,6 @@ impl Arguments {
 
     fn preview(&self) -> Result<u8> {
         let cluster = self.manifests()?.unwrap_or_default();
-        self.settings.as_ref().context("SETTINGS: say which settings the policy would have in this cluster")?;
         let policy = self.policy()?;
         let (file, notes) = self.settings(&policy)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
