@@ -13,6 +13,7 @@
 mod cluster;
 #[cfg(feature = "wasm")]
 pub mod cost;
+mod deployment;
 mod desk;
 mod document;
 mod evaluation;
@@ -25,6 +26,7 @@ mod metadata;
 mod native;
 mod needs;
 pub mod preview;
+mod resource;
 mod session;
 mod settings_file;
 pub mod stored;
@@ -35,6 +37,7 @@ mod workspace;
 mod wrap;
 
 pub use cluster::{Cluster, Lookup, NoCluster};
+pub use deployment::Deployment;
 pub use document::{read_document, read_documents};
 pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload};
 pub use host::{Call, Policy};
@@ -44,7 +47,7 @@ pub use manifests::{Identity, Manifest, Manifests};
 pub use metadata::Metadata;
 pub use needs::{Lacks, lacks};
 pub use session::Session;
-pub use settings_file::{Deployment, ManagedKeys, SettingsFile};
+pub use settings_file::{ManagedKeys, SettingsFile};
 pub use story::{Chapter, Expect, Step, Story};
 pub use workspace::{
     floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file, typed_twin_module,

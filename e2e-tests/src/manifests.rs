@@ -61,6 +61,19 @@ impl Manifests {
         self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
     }
 
+    pub fn namespace(&self, name: &str) -> Option<&Value> {
+        self.of_the_cluster("Namespace", name)
+    }
+
+    pub fn node(&self, name: &str) -> Option<&Value> {
+        self.of_the_cluster("Node", name)
+    }
+
+    fn of_the_cluster(&self, kind: &str, name: &str) -> Option<&Value> {
+        let (api_version, kind) = ("v1".to_owned(), kind.to_owned());
+        self.find(&Identity { api_version, kind, namespace: None, name: name.to_owned() })
+    }
+
     /// Whether a look-up of the policy finds something.
     pub fn has(&self, lookup: &Lookup) -> bool {
         self.places.contains_key(&Identity::from(lookup))

@@ -2,9 +2,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::{document::read_document, metadata::ContextAwareResource};
+use crate::{deployment::Deployment, document::read_document};
 
 /// The block of the settings that names the managed keys.
 pub(crate) const NODE_METADATA: &str = "nodeMetadata";
@@ -15,49 +15,6 @@ pub struct SettingsFile {
     pub settings: Value,
     /// How the policy is deployed, if the file says so.
     pub deployment: Option<Deployment>,
-}
-
-/// What of a ClusterAdmissionPolicy decides which requests reach the policy, and what it may look up.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Deployment {
-    pub rules: Vec<Rule>,
-    pub context_aware_resources: Vec<ContextAwareResource>,
-    pub namespace_selector: LabelSelector,
-    pub object_selector: LabelSelector,
-    /// CEL, which nobody here evaluates.
-    pub match_conditions: Vec<Value>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Rule {
-    api_groups: Vec<String>,
-    resources: Vec<String>,
-    operations: Vec<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LabelSelector {
-    match_labels: Map<String, Value>,
-    match_expressions: Vec<Expression>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Expression {
-    key: String,
-    operator: Operator,
-    #[serde(default)]
-    values: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
 }
 
 impl SettingsFile {
@@ -78,56 +35,6 @@ impl SettingsFile {
         let settings = spec.get("settings").cloned().unwrap_or_default();
         let deployment = Deployment::deserialize(spec).context("spec of the ClusterAdmissionPolicy")?;
         Ok(Self { settings, deployment: Some(deployment) })
-    }
-}
-
-impl Deployment {
-    /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
-    pub fn sends(&self, group: &str, resource: &str, operation: &str) -> bool {
-        self.rules.iter().any(|rule| rule.covers(group, resource, operation))
-    }
-
-    /// Whether the policy may look up Nodes, or Namespaces.
-    pub fn may_look_up(&self, kind: &str) -> bool {
-        self.context_aware_resources.iter().any(|resource| resource.api_version == "v1" && resource.kind == kind)
-    }
-}
-
-impl Rule {
-    fn covers(&self, group: &str, resource: &str, operation: &str) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
-        let (plural, sub_resource) = resource.split_once('/').unwrap_or((resource, ""));
-        let resource_matches = |pattern: &str| match pattern.split_once('/') {
-            None if pattern == "*" => sub_resource.is_empty(),
-            None => pattern == resource,
-            Some((left, right)) => {
-                (left == "*" || left == plural) && (right == "*" || right == sub_resource && !sub_resource.is_empty())
-            }
-        };
-        has(&self.api_groups, group)
-            && has(&self.operations, operation)
-            && self.resources.iter().any(|pattern| resource_matches(pattern))
-    }
-}
-
-impl LabelSelector {
-    /// Whether labels are selected; an empty selector selects all.
-    pub fn matches(&self, labels: &Value) -> bool {
-        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.match_expressions.iter().all(|expression| expression.matches(labels))
-    }
-}
-
-impl Expression {
-    fn matches(&self, labels: &Value) -> bool {
-        let value = labels.get(&self.key).and_then(Value::as_str);
-        let is_listed = || value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
-        match self.operator {
-            Operator::In => is_listed(),
-            Operator::NotIn => !is_listed(),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-        }
     }
 }
 

@@ -193,6 +193,50 @@ fn a_manifest_is_asked_about(#[case] more: &[&str], #[case] asked: &str, #[case]
     Ok(())
 }
 
+#[rstest]
+#[case::by_its_rules("namespaces", "", "default", "no rule of the policy has pods CREATE")]
+#[case::by_the_name_of_the_namespace(
+    "pods",
+    "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [spared]}]}, ",
+    "spared",
+    "the policy's namespaceSelector leaves the namespace out"
+)]
+#[case::by_a_label_of_the_namespace(
+    "pods",
+    "namespaceSelector: {matchLabels: {fenced: \"yes\"}}, ",
+    "default",
+    "the policy's namespaceSelector leaves the namespace out"
+)]
+#[case::by_no_label_that_is_known("pods", "namespaceSelector: {matchLabels: {fenced: \"yes\"}}, ", "unheard-of", "")]
+#[case::by_the_labels_of_the_object(
+    "pods",
+    "objectSelector: {matchLabels: {app: db}}, ",
+    "default",
+    "the policy's objectSelector leaves the object out"
+)]
+#[case::not_at_all("pods", "", "default", "")]
+fn a_policy_says_which_requests_it_is_sent(
+    #[case] resources: &str,
+    #[case] more: &str,
+    #[case] namespace: &str,
+    #[case] reason: &str,
+) -> Result<()> {
+    let look_ups = "contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}], ";
+    let settings = "{placement: {clusterDefaultNodeSelector: a=b, clusterDefaultTolerations: []}}";
+    let policy = file("policy.yml", &policy(settings, resources, &format!("{look_ups}{more}")))?;
+    let pod = file("pod.yml", &POD.replace("name: web", &format!("name: web, namespace: {namespace}")))?;
+    let cluster = file("default.yml", NAMESPACE)?;
+    let [policy, pod, cluster] = [policy, pod, cluster].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["--settings", &policy, "--request", &pod, "--cluster", &cluster])?;
+    let told = text(&output.stdout);
+    assert_eq!(told.contains("  not sent  CREATE pods "), !reason.is_empty(), "{output:?}");
+    if !reason.is_empty() {
+        assert!(told.contains(&format!("not sent to the policy: {reason}\n")), "{told}");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_rejection_is_told_once() -> Result<()> {
     let pod = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ");
@@ -286,7 +330,10 @@ fn the_deployment_of_a_policy_is_respected() -> Result<()> {
     let cluster = file("spared.yml", &[namespaces, pods].concat().join("\n---\n"))?;
     let output = run(&["--settings", "examples/placement.yml", "--cluster", &cluster.to_string_lossy()])?;
     let report = text(&output.stdout);
-    assert!(report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves them out."), "{report}");
+    assert!(
+        report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves the namespace out."),
+        "{report}"
+    );
     assert!(report.contains("No rule: in 1 of 2 namespaces"), "{report}");
     assert!(report.contains("Pod web gets pool=shared"), "{report}");
     Ok(())

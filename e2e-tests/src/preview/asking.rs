@@ -5,14 +5,17 @@ use serde_json::Value;
 
 use super::{
     Preview,
-    creation::{self, BINDING, NAMESPACE, POD, Resource, text},
+    creation::{self, text},
     finding::{Finding, Verdict, findings},
     fit,
     owner::Owner,
     pod,
     tally::{Subject, Tally},
 };
-use crate::{Evaluation, Manifest};
+use crate::{
+    Evaluation, Manifest,
+    resource::{BINDING, NAMESPACE, POD, Resource},
+};
 
 impl Preview<'_> {
     pub(super) fn ask_about(&self, manifest: &Manifest, tally: &mut Tally) -> Result<()> {
@@ -85,11 +88,11 @@ impl Preview<'_> {
     /// Asks, and counts; nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs.
     fn evaluate(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
         let Subject { resource, namespace, .. } = subject;
-        let Some(labels) = self.namespace_labels(namespace) else {
+        let Some(there) = self.namespace(namespace) else {
             tally.count_unknown(resource.kind, &format!("Namespace {namespace}"));
             return Ok(None);
         };
-        if let Some(reason) = self.spared(*resource, &request["object"], &labels) {
+        if let Some(reason) = self.spared(request, there) {
             *tally.spared.entry(reason).or_default() += 1;
             return Ok(None);
         }
@@ -103,22 +106,7 @@ impl Preview<'_> {
     }
 
     /// Why the deployment keeps a request from the policy.
-    pub(super) fn spared(&self, resource: Resource, object: &Value, namespace_labels: &Value) -> Option<String> {
-        let deployment = self.deployment?;
-        if !deployment.sends(resource.group, resource.name, "CREATE") {
-            return Some(format!("no rule of the policy has {} CREATE", resource.name));
-        }
-        if !deployment.namespace_selector.matches(namespace_labels) {
-            return Some("the policy's namespaceSelector leaves them out".to_owned());
-        }
-        let selected = deployment.object_selector.matches(&object["metadata"]["labels"]);
-        (!selected).then(|| "the policy's objectSelector leaves them out".to_owned())
-    }
-
-    /// Labels as the API server has them: it gives every Namespace its name as a label.
-    pub(super) fn namespace_labels(&self, name: &str) -> Option<Value> {
-        let mut labels = self.namespace(name)?["metadata"]["labels"].clone();
-        labels["kubernetes.io/metadata.name"] = name.into();
-        Some(labels)
+    pub(super) fn spared(&self, request: &Value, namespace: &Value) -> Option<String> {
+        self.deployment?.spares(request, Some(namespace))
     }
 }

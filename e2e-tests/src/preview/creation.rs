@@ -2,39 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// A kind that the policy is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resource {
-    pub group: &'static str,
-    pub kind: &'static str,
-    /// With the subresource, as rules have it: `pods/binding`.
-    pub name: &'static str,
-}
-
-pub const POD: Resource = Resource { group: "", kind: "Pod", name: "pods" };
-pub const BINDING: Resource = Resource { group: "", kind: "Binding", name: "pods/binding" };
-pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "namespaces" };
-
-const RESOURCES: [Resource; 10] = [
-    POD,
-    NAMESPACE,
-    Resource { group: "apps", kind: "Deployment", name: "deployments" },
-    Resource { group: "apps", kind: "ReplicaSet", name: "replicasets" },
-    Resource { group: "apps", kind: "StatefulSet", name: "statefulsets" },
-    Resource { group: "apps", kind: "DaemonSet", name: "daemonsets" },
-    Resource { group: "batch", kind: "Job", name: "jobs" },
-    Resource { group: "batch", kind: "CronJob", name: "cronjobs" },
-    Resource { group: "", kind: "ReplicationController", name: "replicationcontrollers" },
-    Resource { group: "", kind: "PodTemplate", name: "podtemplates" },
-];
-
-impl Resource {
-    /// The resource of an object; none, if the policy has no business with it.
-    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
-        let group = api_version.strip_suffix("/v1").or((api_version == "v1").then_some(""))?;
-        RESOURCES.into_iter().find(|resource| (resource.group, resource.kind) == (group, kind))
-    }
-}
+use crate::resource::{BINDING, NAMESPACE, Resource};
 
 /// The bare request that asks for `object`, an object that was made [`unborn`].
 pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {

@@ -30,6 +30,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
+use self::owner::Owner;
 pub use self::{
     creation::of_manifest,
     finding::{Finding, Verdict},
@@ -37,11 +38,10 @@ pub use self::{
     report::report,
     tally::{Group, Kind, Members, Tally},
 };
-use self::{
-    creation::{POD, Resource},
-    owner::Owner,
+use crate::{
+    Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
+    resource::{POD, Resource},
 };
-use crate::{Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile};
 
 /// How often the progress is told.
 const TICK: Duration = Duration::from_millis(20);
@@ -112,15 +112,10 @@ impl<'p> Preview<'p> {
     }
 
     fn namespace(&self, name: &str) -> Option<&Value> {
-        self.find("Namespace", name)
+        self.cluster.namespace(name)
     }
 
     fn node(&self, name: &str) -> Option<&Value> {
-        self.find("Node", name)
-    }
-
-    fn find(&self, kind: &str, name: &str) -> Option<&Value> {
-        let (api_version, kind) = ("v1".to_owned(), kind.to_owned());
-        self.cluster.find(&Identity { api_version, kind, namespace: None, name: name.to_owned() })
+        self.cluster.node(name)
     }
 }

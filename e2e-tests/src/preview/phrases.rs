@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    creation::BINDING,
-    tally::{Group, Kind, Members},
-};
+use super::tally::{Group, Kind, Members};
+use crate::resource::BINDING;
 
 impl Members {
     /// `12 Pods of Deployments api, web`, `Deployment api`; more than `limit` owners are only counted.

@@ -3,10 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    creation::{self, BINDING, POD, administrator, controller, created_by, kubelet, members, remove, scheduler, text},
+    creation::{self, administrator, controller, created_by, kubelet, members, remove, scheduler, text},
     owner::Owner,
 };
-use crate::settings_file::ManagedKeys;
+use crate::{
+    resource::{BINDING, POD},
+    settings_file::ManagedKeys,
+};
 
 /// Marks the Pods that stand for what a kubelet runs by itself.
 const MIRROR: &str = "kubernetes.io/config.mirror";

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    creation::Resource,
-    finding::{Finding, Verdict},
-};
+use super::finding::{Finding, Verdict};
+use crate::resource::Resource;
 
 /// All outcomes.
 #[derive(Debug, Default)]

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::{
     Preview,
-    creation::{self, POD, administrator, text},
+    creation::{self, administrator, text},
     tally::Tally,
 };
+use crate::resource::POD;
 
 /// What a rule would change in a Pod.
 const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
@@ -16,14 +17,14 @@ impl Preview<'_> {
     /// Tries two Pods, of which one asks for nothing, and the other for what nobody has a reason to allow: if neither
     /// is changed or rejected, there is no rule.
     pub(super) fn try_namespace(&self, namespace: &str, tally: &mut Tally) -> Result<()> {
-        let Some(labels) = self.namespace_labels(namespace) else { return Ok(()) };
+        let Some(there) = self.namespace(namespace) else { return Ok(()) };
         let greedy = json!({
             "nodeSelector": { "example.com/asked-by-the-preview": "yes" },
             "tolerations": [{ "operator": "Exists" }],
         });
         for spec in [json!({}), greedy] {
-            let pod = pod(namespace, spec);
-            if self.spared(POD, &pod, &labels).is_none() && self.has_rule_for(pod)? {
+            let request = creation::request(POD, pod(namespace, spec), administrator());
+            if self.spared(&request, there).is_none() && self.has_rule_for(&request)? {
                 tally.has_rule.insert(namespace.to_owned(), true);
                 return Ok(());
             }
@@ -32,9 +33,8 @@ impl Preview<'_> {
         Ok(())
     }
 
-    fn has_rule_for(&self, pod: Value) -> Result<bool> {
-        let request = creation::request(POD, pod, administrator());
-        let evaluation = self.policy.validate(&request, self.settings, self.cluster.clone())?;
+    fn has_rule_for(&self, request: &Value) -> Result<bool> {
+        let evaluation = self.policy.validate(request, self.settings, self.cluster.clone())?;
         let patch = serde_json::to_value(&evaluation.patch)?;
         let mut paths = patch.as_array().into_iter().flatten().map(|change| text(&change["path"]));
         let is_placed = paths.any(|path| PLACEMENT.iter().any(|placement| path.starts_with(placement)));

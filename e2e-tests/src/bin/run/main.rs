@@ -116,6 +116,13 @@ impl Arguments {
         let (file, notes) = self.settings(&policy)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
         let (cluster, manifests) = self.cluster()?;
+        let namespace = asked["namespace"].as_str().and_then(|name| manifests.namespace(name));
+        if let Some(reason) = file.deployment.and_then(|deployment| deployment.spares(&asked, namespace)) {
+            let mut paper = Paper::new();
+            paper.unsent(&name(&asked), &reason);
+            paper.print()?;
+            return Ok(ACCEPTED);
+        }
         let evaluation = policy.validate(&asked, &file.settings, cluster)?;
         let mut paper = Paper::new();
         paper.evaluation(&name(&asked), &evaluation, &manifests);

@@ -77,6 +77,12 @@ impl Paper {
         }
     }
 
+    /// A request that the policy never sees.
+    pub fn unsent(&mut self, asked: &str, reason: &str) {
+        self.write(&format!("  not sent  {}", self.ink(BOLD, asked)));
+        self.below(&format!("not sent to the policy: {reason}"));
+    }
+
     /// The object as the API server will store it.
     pub fn stored(&mut self, object: &Value) {
         let mut object = object.clone();

@@ -1,0 +1,139 @@
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    metadata::ContextAwareResource,
+    resource::{NAMESPACE, requested},
+};
+
+/// The API server gives every Namespace its name as a label.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// What of a ClusterAdmissionPolicy decides which requests reach the policy, and what it may look up.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Deployment {
+    pub rules: Vec<Rule>,
+    pub context_aware_resources: Vec<ContextAwareResource>,
+    pub namespace_selector: LabelSelector,
+    pub object_selector: LabelSelector,
+    /// CEL, which nobody here evaluates.
+    pub match_conditions: Vec<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Rule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    operations: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LabelSelector {
+    match_labels: Map<String, Value>,
+    match_expressions: Vec<Expression>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Expression {
+    key: String,
+    operator: Operator,
+    #[serde(default)]
+    values: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Operator {
+    In,
+    NotIn,
+    Exists,
+    DoesNotExist,
+}
+
+impl Deployment {
+    /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
+    pub fn sends(&self, group: &str, resource: &str, operation: &str) -> bool {
+        self.rules.iter().any(|rule| rule.covers(group, resource, operation))
+    }
+
+    /// Whether the policy may look up Nodes, or Namespaces.
+    pub fn may_look_up(&self, kind: &str) -> bool {
+        self.context_aware_resources.iter().any(|resource| resource.api_version == "v1" && resource.kind == kind)
+    }
+
+    /// Why a request would not be sent to the policy, if so. Of its namespace, at least the name is known.
+    ///
+    /// `matchConditions` are not evaluated.
+    pub fn spares(&self, request: &Value, namespace: Option<&Value>) -> Option<String> {
+        let (group, resource) = requested(request);
+        let operation = request["operation"].as_str().unwrap_or_default();
+        if !self.sends(group, &resource, operation) {
+            return Some(format!("no rule of the policy has {resource} {operation}"));
+        }
+        if !self.selects_namespace(request, namespace) {
+            return Some("the policy's namespaceSelector leaves the namespace out".to_owned());
+        }
+        let selects = |object: &Value| self.object_selector.matches(&object["metadata"]["labels"]);
+        let selected = selects(&request["object"]) || !request["oldObject"].is_null() && selects(&request["oldObject"]);
+        (!selected).then(|| "the policy's objectSelector leaves the object out".to_owned())
+    }
+
+    fn selects_namespace(&self, request: &Value, namespace: Option<&Value>) -> bool {
+        // Nodes have none.
+        let Some(name) = request["namespace"].as_str().filter(|name| !name.is_empty()) else { return true };
+        let namespace = if requested(request).1 == NAMESPACE.name { Some(&request["object"]) } else { namespace };
+        let mut labels = namespace.map_or_else(|| json!({}), |namespace| namespace["metadata"]["labels"].clone());
+        labels[NAMESPACE_NAME] = name.into();
+        match namespace {
+            Some(_) => self.namespace_selector.matches(&labels),
+            None => self.namespace_selector.may_match(&labels),
+        }
+    }
+}
+
+impl Rule {
+    fn covers(&self, group: &str, resource: &str, operation: &str) -> bool {
+        let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
+        let (plural, sub_resource) = resource.split_once('/').unwrap_or((resource, ""));
+        let resource_matches = |pattern: &str| match pattern.split_once('/') {
+            None if pattern == "*" => sub_resource.is_empty(),
+            None => pattern == resource,
+            Some((left, right)) => {
+                (left == "*" || left == plural) && (right == "*" || right == sub_resource && !sub_resource.is_empty())
+            }
+        };
+        has(&self.api_groups, group)
+            && has(&self.operations, operation)
+            && self.resources.iter().any(|pattern| resource_matches(pattern))
+    }
+}
+
+impl LabelSelector {
+    /// Whether labels are selected; an empty selector selects all.
+    pub fn matches(&self, labels: &Value) -> bool {
+        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.match_expressions.iter().all(|expression| expression.matches(labels))
+    }
+
+    /// The same if there are more labels, of which nobody knows.
+    fn may_match(&self, labels: &Value) -> bool {
+        let is_unknown = |key: &String| labels.get(key).is_none();
+        self.match_labels.iter().all(|(key, value)| is_unknown(key) || labels.get(key) == Some(value))
+            && self.match_expressions.iter().all(|expression| is_unknown(&expression.key) || expression.matches(labels))
+    }
+}
+
+impl Expression {
+    fn matches(&self, labels: &Value) -> bool {
+        let value = labels.get(&self.key).and_then(Value::as_str);
+        let is_listed = || value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
+        match self.operator {
+            Operator::In => is_listed(),
+            Operator::NotIn => !is_listed(),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+        }
+    }
+}
