@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
 
 use crate::{
     cluster::{Cluster, Lookup},
@@ -33,7 +36,7 @@ pub struct Identity {
 }
 
 /// An object: a text, which is parsed when somebody looks it up, and then stays so.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Manifest {
     pub identity: Identity,
     text: Box<RawValue>,
@@ -47,6 +50,18 @@ impl Manifests {
         let mut objects = vec![];
         for (index, text) in read_objects(path)?.into_iter().enumerate() {
             objects.push(Manifest::read(text).with_context(|| format!("{}: object {}", path.display(), index + 1))?);
+        }
+        Ok(Self::of(objects))
+    }
+
+    /// With more objects; of several with the same identity, the first is found.
+    ///
+    /// # Errors
+    /// One is no Kubernetes object.
+    pub fn with(&self, more: impl IntoIterator<Item = Value>) -> Result<Self> {
+        let mut objects = self.objects.to_vec();
+        for object in more {
+            objects.push(Manifest::read(to_raw_value(&object)?)?);
         }
         Ok(Self::of(objects))
     }

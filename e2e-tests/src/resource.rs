@@ -1,5 +1,6 @@
 //! What the policy is asked about, by the names that rules and manifests have for it.
 
+use anyhow::{Result, bail};
 use serde_json::Value;
 
 /// A kind that the policy is asked about.
@@ -35,6 +36,21 @@ impl Resource {
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         let group = api_version.strip_suffix("/v1").or((api_version == "v1").then_some(""))?;
         RESOURCES.into_iter().find(|resource| (resource.group, resource.kind) == (group, kind))
+    }
+
+    /// The resource of a manifest that somebody asks about; none, if the policy has no business with it.
+    ///
+    /// # Errors
+    /// The policy knows another version of it.
+    pub fn of_manifest(api_version: &str, kind: &str) -> Result<Option<Self>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let mut known = RESOURCES.into_iter().chain([BINDING, NODE]);
+        let resource = known.find(|resource| (resource.group, resource.kind) == (group, kind));
+        if resource.is_some() && version != "v1" {
+            let expected = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
+            bail!("apiVersion: expected {expected:?} for a {kind}, found {api_version:?}");
+        }
+        Ok(resource)
     }
 }
 

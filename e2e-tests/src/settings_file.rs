@@ -1,13 +1,15 @@
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{deployment::Deployment, document::read_document};
+use crate::{deployment::Deployment, document::read_documents};
 
 /// The block of the settings that names the managed keys.
 pub(crate) const NODE_METADATA: &str = "nodeMetadata";
+
+const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
 /// A file with the settings of the policy, or with a whole policy that has them.
 #[derive(Debug)]
@@ -20,18 +22,37 @@ pub struct SettingsFile {
 impl SettingsFile {
     /// Reads settings, or a ClusterAdmissionPolicy.
     pub fn load(path: &Path) -> Result<Self> {
-        Self::read(read_document(path)?).with_context(|| path.display().to_string())
+        let mut documents = read_documents(path)?;
+        let read = match documents.len() {
+            0 => Err(anyhow!("{EXPECTED}; the file is empty")),
+            1 => Self::read(documents.remove(0)),
+            count => {
+                let kinds: Vec<_> = documents.iter().map(|document| document["kind"].as_str().unwrap_or("?")).collect();
+                Err(anyhow!("{EXPECTED}; found {count} documents: {}", kinds.join(", ")))
+            }
+        };
+        read.with_context(|| path.display().to_string())
     }
 
     fn read(document: Value) -> Result<Self> {
-        let Some(kind) = document.get("kind").and_then(Value::as_str).filter(|_| document.get("spec").is_some()) else {
-            return Ok(Self { settings: document, deployment: None });
+        let Value::Object(fields) = &document else {
+            bail!("{EXPECTED}; found {}", if document.is_array() { "a list" } else { "a text or number" });
         };
-        if kind == "AdmissionPolicy" {
-            bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy");
+        match fields.get("kind").and_then(Value::as_str) {
+            Some("ClusterAdmissionPolicy") => {}
+            Some("AdmissionPolicy") => {
+                bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy")
+            }
+            Some(kind) => bail!("{EXPECTED}; found a {kind}"),
+            None => {
+                let part = ["spec", "settings"].into_iter().find(|part| fields.contains_key(*part));
+                if let Some(part) = part {
+                    bail!("{EXPECTED}; found {part}: of a policy without its apiVersion and kind");
+                }
+                return Ok(Self { settings: document, deployment: None });
+            }
         }
-        ensure!(kind == "ClusterAdmissionPolicy", "expected settings, or a ClusterAdmissionPolicy; found a {kind}");
-        let spec = document.get("spec").cloned().unwrap_or_default();
+        let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
         let settings = spec.get("settings").cloned().unwrap_or_default();
         let deployment = Deployment::deserialize(spec).context("spec of the ClusterAdmissionPolicy")?;
         Ok(Self { settings, deployment: Some(deployment) })

@@ -44,11 +44,44 @@ fn text(bytes: &[u8]) -> String {
 #[case::a_cluster(&["--cluster", "nowhere", "--settings", FENCES], "CLUSTER: no such file: nowhere")]
 #[case::settings_for_a_request(&["--request", "e2e-tests/fixtures/requests/binding.json"], "SETTINGS: say which settings the policy would have")]
 #[case::settings_for_a_cluster(&["--cluster", CLUSTER], "SETTINGS: say which settings")]
-#[case::an_old_object(&["--request", "examples/demo/zone-aware.yml", "--old", "nowhere.yml"], "expected one document")]
+#[case::an_old_object(
+    &["--request", "examples/demo/env.yml", "--operation", "UPDATE", "--old", "nowhere.yml"],
+    "OLD: expected one manifest in REQUEST, found 2"
+)]
+#[case::a_version(&["--request", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"], "apiVersion: expected \"apps/v1\" for a Deployment, found \"apps/v1beta1\"")]
+#[case::a_kind(&["--request", "{apiVersion: v1, kind: Secret, metadata: {name: s}}"], "the policy has no business with a Secret of v1")]
 fn what_is_missing_is_told_by_the_name_of_its_variable(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
-    let output = run(arguments)?;
+    let written = |argument: &&str| match argument.starts_with('{') {
+        true => Ok(file("written.yml", argument)?.to_string_lossy().into_owned()),
+        false => Ok((*argument).to_owned()),
+    };
+    let arguments = arguments.iter().map(written).collect::<Result<Vec<_>>>()?;
+    let output = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found 2 documents: Role, RoleBinding")]
+#[case::another_object("{apiVersion: v1, kind: ConfigMap, data: {}}", "found a ConfigMap")]
+#[case::a_part_of_a_policy(
+    "spec: {settings: {placement: {}}}",
+    "found spec: of a policy without its apiVersion and kind"
+)]
+#[case::a_smaller_part("settings: {placement: {}}", "found settings: of a policy without its apiVersion and kind")]
+#[case::a_policy_without_spec(
+    "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy}",
+    "spec is missing"
+)]
+#[case::a_list("[placement]", "found a list")]
+#[case::nothing("# nothing", "the file is empty")]
+fn settings_that_are_none_are_told_what_they_look_like(#[case] settings: &str, #[case] told: &str) -> Result<()> {
+    let settings = file("settings.yml", settings)?;
+    let output = run(&["--settings", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let expected = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy; ";
+    assert!(text(&output.stderr).contains(&format!("{expected}{told}")), "{output:?}");
     Ok(())
 }
 
@@ -234,6 +267,77 @@ fn a_policy_says_which_requests_it_is_sent(
         assert!(told.contains(&format!("not sent to the policy: {reason}\n")), "{told}");
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn every_manifest_is_judged_and_the_worst_decides() -> Result<()> {
+    let rejected = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ").replace("web", "bad");
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}";
+    let request = file("request.yml", &[NAMESPACE, POD, &rejected, secret].join("\n---\n"))?;
+    let list = format!("{{apiVersion: v1, kind: List, items: [{NAMESPACE}, {POD}]}}");
+    let list = file("list.yml", &list)?;
+    let [request, list] = [request, list].map(|path| path.to_string_lossy().into_owned());
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let output = run(&["--request", &request, "--settings", settings])?;
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    for headline in [
+        "  accepted  CREATE namespaces default\n",
+        "  accepted  CREATE pods default/web\n",
+        "  REJECTED  CREATE pods default/bad\n",
+        "  skipped   Secret s\n",
+    ] {
+        assert!(told.contains(headline), "{headline:?} is missing in\n{told}");
+    }
+    let output = run(&["--request", &list, "--settings", settings])?;
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).matches("  accepted  ").count()),
+        (Some(0), 2),
+        "{output:?}"
+    );
+    Ok(())
+}
+
+#[rstest]
+#[case::created("Reject", &[], 1)]
+#[case::created_where_only_changes_count("RejectChanges", &[], 0)]
+#[case::labelled("RejectChanges", &["--operation", "UPDATE"], 1)]
+fn a_node_is_judged_as_if_its_kubelet_sent_it(
+    #[case] on_nodes: &str,
+    #[case] more: &[&str],
+    #[case] status: i32,
+) -> Result<()> {
+    let node =
+        |labels: &str| format!("{{apiVersion: v1, kind: Node, metadata: {{name: node-a, labels: {{{labels}}}}}}}");
+    let settings = format!("{{placement: {{clusterDefaultNodeSelector: pool=blue, onNodes: {on_nodes}}}}}");
+    let files = [file("node.yml", &node("pool: blue"))?, file("old.yml", &node(""))?, file("settings.yml", &settings)?];
+    let [node, old, settings] = files.map(|path| path.to_string_lossy().into_owned());
+    let mut arguments = vec!["--request", node.as_str(), "--settings", &settings];
+    arguments.extend(more);
+    if !more.is_empty() {
+        arguments.extend(["--old", &old]);
+    }
+    let output = run(&arguments)?;
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!(text(&output.stdout).contains(" nodes node-a\n"), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_cluster(true, "CLUSTER has no Namespace acme-2\n")]
+#[case::none(false, "without CLUSTER, there is no Namespace acme-2\n")]
+fn what_the_cluster_lacks_is_named(#[case] is_given: bool, #[case] told: &str) -> Result<()> {
+    let pod = file("pod.yml", &POD.replace("name: web", "name: web, namespace: acme-2"))?;
+    let cluster = file("default.yml", NAMESPACE)?;
+    let [pod, cluster] = [pod, cluster].map(|path| path.to_string_lossy().into_owned());
+    let mut arguments = vec!["--request", pod.as_str(), "--settings", FENCES];
+    if is_given {
+        arguments.extend(["--cluster", &cluster]);
+    }
+    let output = run(&arguments)?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains(told), "{output:?}");
     Ok(())
 }
 

@@ -1,8 +1,9 @@
 //! The requests that an API server would send if an object were created now.
 
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use crate::resource::{BINDING, NAMESPACE, Resource};
+use crate::resource::{NAMESPACE, NODE, Resource};
 
 /// The bare request that asks for `object`, an object that was made [`unborn`].
 pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
@@ -36,22 +37,31 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
     request
 }
 
-/// The request with which an administrator would create what a manifest says; with an `old` object, update that. None,
-/// if the policy has no business with it.
-pub fn of_manifest(mut object: Value, old: Option<Value>) -> Option<Value> {
-    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
-    let is_binding = (api_version, kind) == ("v1", BINDING.kind);
-    let resource = Resource::of(api_version, kind).or(is_binding.then_some(BINDING))?;
-    if resource != NAMESPACE && object["metadata"]["namespace"].is_null() {
+/// The request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an `old`
+/// object, update that. None, if the policy has no business with it.
+///
+/// # Errors
+/// The policy knows another version of it.
+pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value>> {
+    let Some(resource) = Resource::of_manifest(text(&object["apiVersion"]), text(&object["kind"]))? else {
+        return Ok(None);
+    };
+    let has_namespace = ![NAMESPACE, NODE].contains(&resource);
+    if has_namespace && object["metadata"]["namespace"].is_null() {
         object["metadata"]["namespace"] = "default".into();
     }
-    let mut request = request(resource, object, administrator());
+    // What administrators do to Nodes is not judged.
+    let user_info = match resource {
+        NODE => kubelet(text(&object["metadata"]["name"])),
+        _ => administrator(),
+    };
+    let mut request = request(resource, object, user_info);
     if let Some(old) = old {
         request["operation"] = "UPDATE".into();
         request["options"]["kind"] = "UpdateOptions".into();
         request["oldObject"] = old;
     }
-    Some(request)
+    Ok(Some(request))
 }
 
 /// The request that creates a Namespace or a workload anew.

@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use e2e_tests::{
-    Cluster, Lacks, Manifests, NoCluster, Policy, Session, SettingsFile, admission_request, lacks,
-    preview::of_manifest, read_document,
+    Cluster, Lacks, Lookup, Manifests, NoCluster, Policy, Session, SettingsFile, admission_request, lacks,
+    preview::of_manifest, read_document, read_documents,
 };
 use node_placement_policy::settings::mistakes;
 use serde_json::Value;
@@ -16,30 +16,57 @@ fn there<'p>(variable: &str, path: &'p Path) -> Result<&'p Path> {
     Ok(path)
 }
 
+/// What stands in a document of REQUEST.
+pub enum Asked {
+    Request(Value),
+    /// A manifest that the policy has no business with.
+    Other(Value),
+}
+
 impl Arguments {
-    /// The request: as it is, or made of a manifest.
-    pub fn asked(&self, path: &Path) -> Result<Value> {
-        let document = read_document(there("REQUEST", path)?)?;
-        let asked = admission_request(&document);
-        if asked.get("operation").is_some() {
+    /// The requests: as they are, or made of manifests.
+    pub fn asked(&self, path: &Path) -> Result<Vec<Asked>> {
+        let documents: Vec<Value> = read_documents(there("REQUEST", path)?)?.into_iter().flat_map(items).collect();
+        let old = self.old_object(documents.len())?;
+        let mut asked = vec![];
+        for document in documents {
+            let read = self.read(document, old.clone());
+            asked.push(read.with_context(|| format!("REQUEST: {}", path.display()))?);
+        }
+        match asked.first() {
+            None => bail!("REQUEST: {}: expected a request or a manifest, the file is empty", path.display()),
+            Some(Asked::Other(object)) if asked.len() == 1 => {
+                bail!("REQUEST: {}: {}", path.display(), no_business(object))
+            }
+            _ => Ok(asked),
+        }
+    }
+
+    fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
+        let request = admission_request(&document);
+        if request.get("operation").is_some() {
             let plain = "go with a plain manifest, and REQUEST says by itself what is asked";
             ensure!(self.operation.is_none() && self.old.is_none(), "OPERATION, OLD: these {plain}");
-            return Ok(asked.clone());
+            return Ok(Asked::Request(request.clone()));
         }
         ensure!(
-            asked.get("kind").is_some() && asked.get("metadata").is_some_and(Value::is_object),
-            "REQUEST: {}: expected an AdmissionReview, the request in one, or a manifest",
-            path.display()
+            document.get("kind").is_some() && document.get("metadata").is_some_and(Value::is_object),
+            "expected an AdmissionReview, the request in one, or manifests"
         );
-        let old = match (self.operation, &self.old) {
-            (Some(Operation::Update), Some(old)) => Some(read_document(there("OLD", old)?)?),
+        let request = of_manifest(document.clone(), old)?;
+        Ok(request.map_or(Asked::Other(document), Asked::Request))
+    }
+
+    fn old_object(&self, manifests: usize) -> Result<Option<Value>> {
+        match (self.operation, &self.old) {
+            (Some(Operation::Update), Some(_)) if manifests > 1 => {
+                bail!("OLD: expected one manifest in REQUEST, found {manifests}")
+            }
+            (Some(Operation::Update), Some(old)) => Ok(Some(read_document(there("OLD", old)?)?)),
             (Some(Operation::Update), None) => bail!("OLD: say what the object was before: OPERATION is UPDATE"),
             (_, Some(_)) => bail!("OLD: this goes with OPERATION=UPDATE"),
-            (_, None) => None,
-        };
-        let kind = asked["kind"].clone();
-        of_manifest(asked.clone(), old)
-            .with_context(|| format!("REQUEST: {}: the policy has no business with a {kind}", path.display()))
+            (_, None) => Ok(None),
+        }
     }
 
     /// The settings, and what is to be said about the policy around them, a line each.
@@ -64,19 +91,56 @@ impl Arguments {
         Ok((file, lines(rules).collect()))
     }
 
-    pub fn cluster(&self) -> Result<(Box<dyn Cluster>, Manifests)> {
-        let manifests = self.manifests()?;
-        Ok(match (&manifests, &self.session) {
-            (Some(manifests), _) => (Box::new(manifests.clone()), manifests.clone()),
-            (None, Some(file)) => (Box::new(Session::load(there("--session", file)?)?), Manifests::default()),
-            (None, None) => (Box::new(NoCluster), Manifests::default()),
+    /// Whom the look-ups of one request reach: what is `known`, or the session.
+    pub fn cluster(&self, known: &Manifests) -> Result<Box<dyn Cluster>> {
+        Ok(match &self.session {
+            Some(file) => Box::new(Session::load(there("--session", file)?)?),
+            None if self.cluster.is_some() => Box::new(known.clone()),
+            None => Box::new(Brought(known.clone())),
         })
+    }
+
+    /// What may be looked up: CLUSTER, and the Namespaces that REQUEST brings itself.
+    pub fn known(&self, asked: &[Asked]) -> Result<Manifests> {
+        let cluster = self.manifests()?.unwrap_or_default();
+        let created = asked.iter().filter_map(|asked| match asked {
+            Asked::Request(request) if request["operation"] == "CREATE" => Some(&request["object"]),
+            _ => None,
+        });
+        let namespaces =
+            created.filter(|object| object["kind"] == "Namespace" && object["metadata"]["name"].is_string());
+        let brought: Vec<Value> = namespaces.cloned().collect();
+        if brought.is_empty() { Ok(cluster) } else { cluster.with(brought) }
     }
 
     pub fn manifests(&self) -> Result<Option<Manifests>> {
         let load = |path: &PathBuf| Manifests::load(there("CLUSTER", path)?).context("CLUSTER");
         self.cluster.as_ref().map(load).transpose()
     }
+}
+
+/// Without CLUSTER, nothing is known of what REQUEST does not bring itself.
+struct Brought(Manifests);
+
+impl Cluster for Brought {
+    fn get(&mut self, lookup: &Lookup) -> Result<String> {
+        if self.0.has(lookup) { self.0.get(lookup) } else { NoCluster.get(lookup) }
+    }
+}
+
+/// A list, as `kubectl get` prints it, stands for its items.
+fn items(mut document: Value) -> Vec<Value> {
+    let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+    match document.get_mut("items").filter(|_| is_list).map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => vec![document],
+    }
+}
+
+/// What is to be said of a manifest that the policy is never asked about.
+pub fn no_business(object: &Value) -> String {
+    let text = |field| object[field].as_str().unwrap_or_default();
+    format!("the policy has no business with a {} of {}", text("kind"), text("apiVersion"))
 }
 
 /// The mistakes that the policy finds in its settings. It tells all of them in one sentence; the crate that it is made

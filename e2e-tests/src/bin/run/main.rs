@@ -14,10 +14,13 @@ use std::{
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use e2e_tests::{Policy, Story, policy_metadata, policy_module, story_file};
+use e2e_tests::{Manifests, Policy, SettingsFile, Story, policy_metadata, policy_module, story_file};
 use serde_json::Value;
 
-use crate::paper::Paper;
+use crate::{
+    input::{Asked, no_business},
+    paper::Paper,
+};
 
 /// Asks the policy about a request; without one, about everything in a cluster; without that, checks settings; without
 /// these, tells what the policy does.
@@ -115,23 +118,47 @@ impl Arguments {
         let policy = self.policy()?;
         let (file, notes) = self.settings(&policy)?;
         notes.iter().for_each(|note| eprintln!("{note}"));
-        let (cluster, manifests) = self.cluster()?;
-        let namespace = asked["namespace"].as_str().and_then(|name| manifests.namespace(name));
-        if let Some(reason) = file.deployment.and_then(|deployment| deployment.spares(&asked, namespace)) {
-            let mut paper = Paper::new();
-            paper.unsent(&name(&asked), &reason);
-            paper.print()?;
-            return Ok(ACCEPTED);
-        }
-        let evaluation = policy.validate(&asked, &file.settings, cluster)?;
+        let known = self.known(&asked)?;
         let mut paper = Paper::new();
-        paper.evaluation(&name(&asked), &evaluation, &manifests);
-        paper.records(&evaluation);
-        if evaluation.answer.accepted {
-            paper.stored(evaluation.answer.mutated_object.as_ref().unwrap_or(&asked["object"]));
+        let mut worst = ACCEPTED;
+        for (place, asked) in asked.iter().enumerate() {
+            if place > 0 {
+                paper.gap();
+            }
+            match asked {
+                Asked::Request(request) => worst = worst.max(self.judge(request, &policy, &file, &known, &mut paper)?),
+                Asked::Other(object) => paper.skipped(&title(object), &no_business(object)),
+            }
         }
         paper.print()?;
-        Ok(if evaluation.answer.accepted { ACCEPTED } else { REJECTED })
+        Ok(worst)
+    }
+
+    /// Asks the policy about one request.
+    fn judge(
+        &self,
+        request: &Value,
+        policy: &Policy,
+        file: &SettingsFile,
+        known: &Manifests,
+        paper: &mut Paper,
+    ) -> Result<u8> {
+        let namespace = request["namespace"].as_str().and_then(|name| known.namespace(name));
+        if let Some(reason) = file.deployment.as_ref().and_then(|deployment| deployment.spares(request, namespace)) {
+            paper.unsent(&name(request), &reason);
+            return Ok(ACCEPTED);
+        }
+        let evaluation = policy.validate(request, &file.settings, self.cluster(known)?)?;
+        paper.evaluation(&name(request), &evaluation, known);
+        if self.session.is_none() {
+            paper.missing(&evaluation, known, self.cluster.is_some());
+        }
+        paper.records(&evaluation);
+        if !evaluation.answer.accepted {
+            return Ok(REJECTED);
+        }
+        paper.stored(evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]));
+        Ok(ACCEPTED)
     }
 
     fn check(&self, settings: &Path) -> Result<u8> {
@@ -171,9 +198,18 @@ fn name(request: &Value) -> String {
     let text = |pointer| request.pointer(pointer).and_then(Value::as_str);
     let resource = [text("/resource/resource"), text("/subResource")];
     let name = text("/name").or(text("/object/metadata/name")).or(text("/object/metadata/generateName"));
-    let object = [text("/namespace"), name];
+    // A Namespace's request names it twice.
+    let namespace = text("/namespace").filter(|_| resource[0] != Some("namespaces"));
+    let object = [namespace, name];
     let words = [text("/operation").unwrap_or_default().to_owned(), join(&resource), join(&object)];
     words.join(" ").trim_end().to_owned()
+}
+
+/// `Secret team-a/s`.
+fn title(object: &Value) -> String {
+    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
+    let name = join(&[text("/metadata/namespace"), text("/metadata/name")]);
+    format!("{} {name}", text("/kind").unwrap_or_default()).trim_end().to_owned()
 }
 
 fn join(parts: &[Option<&str>]) -> String {

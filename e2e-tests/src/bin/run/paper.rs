@@ -77,6 +77,22 @@ impl Paper {
         }
     }
 
+    /// What was looked up, and nobody has written down.
+    pub fn missing(&mut self, evaluation: &Evaluation, known: &Manifests, has_cluster: bool) {
+        for lookup in evaluation.lookups.iter().filter(|lookup| !known.has(lookup)) {
+            self.below(&match has_cluster {
+                true => format!("CLUSTER has no {lookup}"),
+                false => format!("without CLUSTER, there is no {lookup}"),
+            });
+        }
+    }
+
+    /// An object that is not the policy's business.
+    pub fn skipped(&mut self, object: &str, reason: &str) {
+        self.write(&format!("  skipped   {}", self.ink(BOLD, object)));
+        self.below(reason);
+    }
+
     /// A request that the policy never sees.
     pub fn unsent(&mut self, asked: &str, reason: &str) {
         self.write(&format!("  not sent  {}", self.ink(BOLD, asked)));
