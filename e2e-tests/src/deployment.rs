@@ -1,3 +1,4 @@
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +20,9 @@ pub struct Deployment {
     pub object_selector: LabelSelector,
     /// CEL, which nobody here evaluates.
     pub match_conditions: Vec<Value>,
+    /// All of it, as it is written.
+    #[serde(skip)]
+    pub spec: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -53,6 +57,17 @@ enum Operator {
 }
 
 impl Deployment {
+    /// Reads the `spec` of a ClusterAdmissionPolicy.
+    pub fn read(spec: &Value) -> Result<Self> {
+        let deployment = Self::deserialize(spec).context("spec of the ClusterAdmissionPolicy")?;
+        Ok(Self { spec: spec.clone(), ..deployment })
+    }
+
+    /// Whether it decides nothing: everything passes, unchanged.
+    pub fn only_monitors(&self) -> bool {
+        self.spec["mode"] == "monitor"
+    }
+
     /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
     pub fn sends(&self, group: &str, resource: &str, operation: &str) -> bool {
         self.rules.iter().any(|rule| rule.covers(group, resource, operation))

@@ -31,6 +31,7 @@ mod session;
 mod settings_file;
 pub mod stored;
 mod story;
+mod traps;
 #[cfg(feature = "wasm")]
 mod wasm;
 mod workspace;
@@ -49,6 +50,7 @@ pub use needs::{Lacks, lacks};
 pub use session::Session;
 pub use settings_file::{ManagedKeys, SettingsFile};
 pub use story::{Chapter, Expect, Step, Story};
+pub use traps::{Traps, traps};
 pub use workspace::{
     floor_module, native_policy, policy_metadata, policy_module, policy_under_test, story_file, typed_twin_module,
 };

@@ -1,10 +1,9 @@
 use serde_json::Value;
 
-use crate::{Deployment, settings_file::NODE_METADATA};
-
-/// The blocks of the settings, by their names.
-const PLACEMENT: &str = "placement";
-const PLUGIN_CONFIGS: [&str; 2] = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
+use crate::{
+    Deployment,
+    settings_file::{NODE_METADATA, PLACEMENT, PLUGIN_CONFIGS},
+};
 
 const CREATE: &[&str] = &["CREATE"];
 const UPDATE: &[&str] = &["UPDATE"];

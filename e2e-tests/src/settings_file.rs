@@ -1,12 +1,14 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{deployment::Deployment, document::read_documents};
 
-/// The block of the settings that names the managed keys.
+/// The blocks of the settings, by their names.
+pub(crate) const PLACEMENT: &str = "placement";
+pub(crate) const PLUGIN_CONFIGS: [&str; 2] = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
+/// It names the managed keys.
 pub(crate) const NODE_METADATA: &str = "nodeMetadata";
 
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
@@ -54,8 +56,7 @@ impl SettingsFile {
         }
         let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
         let settings = spec.get("settings").cloned().unwrap_or_default();
-        let deployment = Deployment::deserialize(spec).context("spec of the ClusterAdmissionPolicy")?;
-        Ok(Self { settings, deployment: Some(deployment) })
+        Ok(Self { settings, deployment: Some(Deployment::read(spec)?) })
     }
 }
 

@@ -42,14 +42,23 @@ fn text(bytes: &[u8]) -> String {
 #[case::a_request_file(&["--request", "nowhere.json"], "REQUEST: no such file: nowhere.json")]
 #[case::a_settings_file(&["--settings", "nowhere.yml"], "SETTINGS: no such file: nowhere.yml")]
 #[case::a_cluster(&["--cluster", "nowhere", "--settings", FENCES], "CLUSTER: no such file: nowhere")]
-#[case::settings_for_a_request(&["--request", "e2e-tests/fixtures/requests/binding.json"], "SETTINGS: say which settings the policy would have")]
+#[case::settings_for_a_request(
+    &["--request", "e2e-tests/fixtures/requests/binding.json"],
+    "SETTINGS: say which settings the policy would have"
+)]
 #[case::settings_for_a_cluster(&["--cluster", CLUSTER], "SETTINGS: say which settings")]
 #[case::an_old_object(
     &["--request", "examples/demo/env.yml", "--operation", "UPDATE", "--old", "nowhere.yml"],
     "OLD: expected one manifest in REQUEST, found 2"
 )]
-#[case::a_version(&["--request", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"], "apiVersion: expected \"apps/v1\" for a Deployment, found \"apps/v1beta1\"")]
-#[case::a_kind(&["--request", "{apiVersion: v1, kind: Secret, metadata: {name: s}}"], "the policy has no business with a Secret of v1")]
+#[case::a_version(
+    &["--request", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"],
+    "apiVersion: expected \"apps/v1\" for a Deployment, found \"apps/v1beta1\""
+)]
+#[case::a_kind(
+    &["--request", "{apiVersion: v1, kind: Secret, metadata: {name: s}}"],
+    "the policy has no business with a Secret of v1"
+)]
 fn what_is_missing_is_told_by_the_name_of_its_variable(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
     let written = |argument: &&str| match argument.starts_with('{') {
         true => Ok(file("written.yml", argument)?.to_string_lossy().into_owned()),
@@ -164,6 +173,127 @@ fn a_policy_must_list_what_its_settings_look_up_for_what_its_rules_send(
         assert_eq!(told.contains(&line), lacking.contains(&kind), "{told}");
     }
     Ok(())
+}
+
+/// Rules for all Pods and Bindings, look-ups of all there is, and what a policy must have.
+const AROUND: &str = "
+apiVersion: policies.kubewarden.io/v1
+kind: ClusterAdmissionPolicy
+metadata: {name: p}
+spec:
+  module: m
+  mutating: true
+  mode: protect
+  failurePolicy: Fail
+  backgroundAudit: false
+  contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}]
+  matchConditions: [{name: some, expression: \"true\"}]
+  rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [pods, pods/binding], operations: [CREATE, UPDATE]}]
+  settings: {placement: {}}
+";
+
+#[rstest]
+#[case::a_misspelt_field(
+    "failurePolicy",
+    "failurePolice",
+    "spec.failurePolice: unknown field; expected one of allowInside"
+)]
+#[case::a_misspelt_field_of_a_rule(
+    "operations:",
+    "operation:",
+    "spec.rules[0].operation: unknown field; expected one of apiGroups"
+)]
+#[case::a_misspelt_selector(
+    "mode: protect",
+    "namespaceSelector: {matchLabel: {}}",
+    "spec.namespaceSelector.matchLabel: unknown field"
+)]
+#[case::no_rules("resources: [pods, pods/binding]", "resources: []", "spec.rules[0].resources: expected at least one")]
+#[case::a_mode("mode: protect", "mode: Monitor", "spec.mode: expected one of protect, monitor; found \"Monitor\"")]
+#[case::a_failure_policy(
+    "Policy: Fail",
+    "Policy: fail",
+    "spec.failurePolicy: expected one of Fail, Ignore; found \"fail\""
+)]
+#[case::no_module("module: m", "timeoutSeconds: 5", "spec.module: missing")]
+#[case::no_boolean(
+    "mutating: true",
+    "mutating: yes please",
+    "spec.mutating: expected true or false; found \"yes please\""
+)]
+#[case::nothing_about_mutating("mutating: true", "timeoutSeconds: 5", "spec.mutating: missing")]
+#[case::a_fence_that_is_none("Policy: Fail", "Policy: Ignore", "spec.failurePolicy: Ignore, but placement needs Fail")]
+#[case::marks_that_are_none(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.protect needs Fail"
+)]
+#[case::what_is_required(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a, required: true}]}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.propagate[].required needs Fail"
+)]
+#[case::tolerations_that_nobody_judges(
+    "{name: some,",
+    "{name: placement-can-still-change,\n settings: {placement: {onTolerationAnnotations: Honor}}",
+    "spec.matchConditions: \"placement-can-still-change\" keeps updates away that placement.onTolerationAnnotations"
+)]
+#[case::nothing_is_filled_in(
+    "{name: some,",
+    "{name: placement-or-tolerations-can-still-change,
+ settings: {nodeMetadata: {propagate: [{nodeLabel: a, default: b}]}}",
+    "keeps updates away that nodeMetadata.propagate[].default is about"
+)]
+#[case::nothing_is_protected_at_the_end(
+    "{name: some,",
+    "{name: not-being-deleted,\n settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "spec.matchConditions: \"not-being-deleted\" keeps updates away that nodeMetadata.protect is about"
+)]
+fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_is_written(
+    "mutating: true",
+    "mutating: false",
+    "spec.mutating: false, and so what the settings would write is rejected"
+)]
+#[case::an_audit_of_bindings("Audit: false", "Audit: true", "spec.backgroundAudit: true, but the audit scanner counts")]
+#[case::an_audit_by_default(
+    "backgroundAudit: false",
+    "timeoutSeconds: 5",
+    "spec.backgroundAudit: true, but the audit scanner counts"
+)]
+fn what_may_be_meant_is_a_remark(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::as_it_is("mode: protect", "mode: protect")]
+#[case::a_policy_that_only_reports("mode: protect\n  failurePolicy: Fail", "mode: monitor\n  failurePolicy: Ignore")]
+#[case::nothing_to_protect("{name: some,", "{name: not-being-deleted,")]
+fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.lines().skip(1).all(|line| line.contains(" spec.rules: no ")), "{told}");
+    Ok(())
+}
+
+/// The policy with one thing changed. Settings that come with the change take the place of its own.
+fn check_changed(from: &str, to: &str) -> Result<Output> {
+    let (to, settings) =
+        to.split_once("\n settings: ").or_else(|| to.split_once("\n  settings: ")).unwrap_or((to, "{placement: {}}"));
+    let changed = AROUND.replace(from, to).replace("{placement: {}}", settings);
+    let policy = file("changed.yml", &changed)?;
+    run(&["--settings", &policy.to_string_lossy()])
 }
 
 #[test]

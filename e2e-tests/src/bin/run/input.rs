@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use e2e_tests::{
-    Cluster, Lacks, Lookup, Manifests, NoCluster, Policy, Session, SettingsFile, admission_request, lacks,
-    preview::of_manifest, read_document, read_documents,
+    Cluster, Lookup, Manifests, NoCluster, Policy, Session, SettingsFile, admission_request, lacks,
+    preview::of_manifest, read_document, read_documents, traps,
 };
 use node_placement_policy::settings::mistakes;
 use serde_json::Value;
@@ -80,15 +80,16 @@ impl Arguments {
             format!("SETTINGS: say which settings the policy would have: {expected}, such as examples/placement.yml")
         })?;
         let file = SettingsFile::load(there("SETTINGS", path)?).context("SETTINGS")?;
-        let Lacks { mut context_aware_resources, rules } = match &file.deployment {
-            Some(deployment) => lacks(&file.settings, deployment),
-            None => Lacks::default(),
-        };
         let mut wrong = invalid(policy, &file.settings)?;
-        wrong.append(&mut context_aware_resources);
+        let mut remarks = vec![];
+        if let Some(deployment) = &file.deployment {
+            let (traps, lacks) = (traps(&file.settings, deployment), lacks(&file.settings, deployment));
+            wrong.extend(traps.mistakes.into_iter().chain(lacks.context_aware_resources));
+            remarks.extend(traps.remarks.into_iter().chain(lacks.rules));
+        }
         let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{}: {line}", path.display()));
         ensure!(wrong.is_empty(), "{}", lines(wrong).collect::<Vec<_>>().join("\n"));
-        Ok((file, lines(rules).collect()))
+        Ok((file, lines(remarks).collect()))
     }
 
     /// Whom the look-ups of one request reach: what is `known`, or the session.
