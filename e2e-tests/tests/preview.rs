@@ -7,7 +7,7 @@ use e2e_tests::{
     Evaluation, Identity, Manifests, Policy, SettingsFile,
     generated::{Born, Size, cluster},
     policy_under_test,
-    preview::{Preview, Verdict, report},
+    preview::{Finding, Preview, Verdict, report},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -93,12 +93,17 @@ fn the_sum_is_that_of_the_real_requests(
     let objects = cluster(SMALL);
     let cluster = manifests(&objects);
     let tally = Preview::new(policy(), &file, cluster.clone(), false).run(|_, _| {})?;
-    let mut rejected = 0;
+    let (mut rejected, mut refused_bindings) = (0, 0);
     for request in objects.iter().flat_map(|born| &born.requests) {
         let evaluation = policy().validate(request, &file.settings, cluster.clone())?;
-        rejected += usize::from(!evaluation.answer.accepted);
+        let count = if request["kind"]["kind"] == "Binding" { &mut refused_bindings } else { &mut rejected };
+        *count += usize::from(!evaluation.answer.accepted);
     }
     assert_eq!(tally.total(Verdict::Rejected), rejected);
+    let findings = tally.findings.values().flatten();
+    let misplaced = findings.filter(|(finding, _)| matches!(finding, Finding::Misplaced { .. }));
+    let misplaced: usize = misplaced.map(|(_, group)| group.size()).sum();
+    assert!(misplaced >= refused_bindings, "{misplaced} Pods are misplaced, {refused_bindings} Bindings refused");
     Ok(())
 }
 

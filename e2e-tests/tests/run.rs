@@ -501,6 +501,53 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
     Ok(())
 }
 
+#[rstest]
+#[case::that_the_policy_looks_at("Verify")]
+#[case::that_nobody_looks_at("Ignore")]
+fn a_pod_that_runs_on_a_wrong_node_is_misplaced_and_its_binding_not_rejected(#[case] on_bindings: &str) -> Result<()> {
+    let entry = "{name: default, requiredNodeSelector: pool=blue}";
+    let settings = format!("{{placement: {{namespaces: [{entry}], onBindings: {on_bindings}}}}}");
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {pool: red}}}";
+    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
+    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
+    let settings = file("settings.yml", &settings)?;
+    let output = run(&["--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    for told in [
+        ": 0 rejected, 1 changed.\n1 Pod runs where it could not be bound again.\n",
+        "misplaced  Pod web runs on node-a, and could not be bound there again:\n",
+        "             a new one would get pool=blue, which the node does not have\n",
+    ] {
+        assert!(report.contains(told), "{told:?} is missing in\n{report}");
+    }
+    Ok(())
+}
+
+/// What the settings demand of the node alone cannot be told from a new Pod.
+#[test]
+fn a_binding_that_is_refused_names_the_pod_and_its_node_once() -> Result<()> {
+    let settings = "{nodeMetadata: {propagate: [{nodeLabel: rack, required: true}]}}";
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a}}";
+    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
+    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
+    let settings = file("settings.yml", settings)?;
+    let output = run(&["--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    assert!(report.contains("misplaced  Pod web runs on node-a, and could not be bound there again:"), "{report}");
+    assert!(report.contains("its node lacks a usable label rack"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn one_of_a_kind_is_told_in_the_singular() -> Result<()> {
+    let cluster = file("default.yml", NAMESPACE)?;
+    let report = text(&run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?.stdout);
+    assert!(report.starts_with("1 request, as if"), "{report}");
+    Ok(())
+}
+
 #[test]
 fn the_documentation_shows_what_is_printed() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

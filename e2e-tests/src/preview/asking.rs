@@ -53,21 +53,27 @@ impl Preview<'_> {
         let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else { return Ok(()) };
         let unbound = self.bind(&binding, &subject, tally)?;
         let node = text(&binding["object"]["target"]["name"]);
-        let reason = unbound.or_else(|| fit::misfit(created, evaluation.as_ref()?, self.node(node)?));
+        let misfit = || fit::misfit(created, evaluation.as_ref()?, self.node(node)?);
+        // What a new Pod would get says more than a refused Binding: it is what to look for on nodes.
+        let reason = misfit().or(unbound);
         if let Some(reason) = reason {
             tally.report(&subject, Finding::Misplaced { reason }, Some(node), self.keep_names);
         }
         Ok(())
     }
 
-    /// Asks about the Binding that would bring the Pod to its node again. Returns why it could not, if so.
+    /// Asks about the Binding that would bring the Pod to its node again. Returns why it could not, if so: then nothing
+    /// is rejected, for a Pod that runs is not bound again.
     fn bind(&self, request: &Value, pod: &Subject, tally: &mut Tally) -> Result<Option<String>> {
         let subject = Subject { resource: BINDING, owner: None, ..pod.clone() };
         let node = text(&request["object"]["target"]["name"]);
         let Some(evaluation) = self.evaluate(request, &subject, tally)? else { return Ok(None) };
+        if evaluation.answer.accepted {
+            tally.count(BINDING.kind, Verdict::of(&evaluation));
+        }
         for finding in findings(&evaluation) {
             match finding.without_name(POD.kind, &subject.name) {
-                Finding::Rejected { reason, .. } => return Ok(Some(reason.replace(&format!("\"{node}\""), "\"…\""))),
+                Finding::Rejected { reason, .. } => return Ok(Some(without_node(&reason, node))),
                 finding => tally.report(&subject, finding, None, self.keep_names),
             }
         }
@@ -77,6 +83,9 @@ impl Preview<'_> {
     /// Asks, and reports what comes of it. Returns the answer, if one can be told.
     fn ask(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
         let evaluation = self.evaluate(request, subject, tally)?;
+        if let Some(evaluation) = &evaluation {
+            tally.count(subject.resource.kind, Verdict::of(evaluation));
+        }
         let metadata = &request["object"]["metadata"];
         let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
         for finding in evaluation.iter().flat_map(findings) {
@@ -85,7 +94,7 @@ impl Preview<'_> {
         Ok(evaluation)
     }
 
-    /// Asks, and counts; nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs.
+    /// Asks. Nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs; that is counted.
     fn evaluate(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
         let Subject { resource, namespace, .. } = subject;
         let Some(there) = self.namespace(namespace) else {
@@ -101,7 +110,6 @@ impl Preview<'_> {
             tally.count_unknown(resource.kind, &missing.to_string());
             return Ok(None);
         }
-        tally.count(resource.kind, Verdict::of(&evaluation));
         Ok(Some(evaluation))
     }
 
@@ -109,4 +117,10 @@ impl Preview<'_> {
     pub(super) fn spared(&self, request: &Value, namespace: &Value) -> Option<String> {
         self.deployment?.spares(request, Some(namespace))
     }
+}
+
+/// In words that are the same for all nodes.
+fn without_node(reason: &str, node: &str) -> String {
+    let called = ["node", "Node"].map(|word| format!("{word} \"{node}\""));
+    called.iter().fold(reason.to_owned(), |reason, called| reason.replace(called, "its node"))
 }

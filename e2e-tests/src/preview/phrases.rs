@@ -44,6 +44,12 @@ impl Group {
     }
 }
 
+/// `1 request`, `2 requests`.
+pub fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
+
 /// `a, b, c`, or `17 nodes`.
 pub fn some(names: &BTreeSet<String>, what: &str, limit: usize) -> String {
     match names.len() <= limit {

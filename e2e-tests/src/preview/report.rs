@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     finding::{Finding, Verdict},
-    phrases::some,
+    phrases::{counted, some},
     tally::{Group, Tally},
 };
 use crate::wrap::wrap;
@@ -56,10 +56,13 @@ impl Page {
             .map(|(_, group)| group.size())
             .sum();
         self.line(&format!(
-            "{requests} requests, as if everything were created now: {rejected} rejected, {changed} changed."
+            "{}, as if everything were created now: {rejected} rejected, {changed} changed.",
+            counted(requests, "request")
         ));
-        if misplaced > 0 {
-            self.line(&format!("{misplaced} Pods run where they could not be bound again."));
+        match misplaced {
+            0 => {}
+            1 => self.line("1 Pod runs where it could not be bound again."),
+            more => self.line(&format!("{more} Pods run where they could not be bound again.")),
         }
         self.line("");
         self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>15}", "", "as it is", "changed", "rejected", "can't be told"));
@@ -87,8 +90,8 @@ impl Page {
                 groups.map(|(_, group)| group.size()).sum()
             };
             self.wrapped(&format!(
-                "… and {} namespaces more ({} rejected, {} misplaced, {} warned, {} changed). VERBOSE=1 shows all.",
-                rest.len(),
+                "… and {} more ({} rejected, {} misplaced, {} warned, {} changed). VERBOSE=1 shows all.",
+                counted(rest.len(), "namespace"),
                 count(0),
                 count(1),
                 count(2),
@@ -126,7 +129,7 @@ impl Page {
         let rest = findings.len().saturating_sub(self.cut.groups);
         if rest > 0 {
             let of: usize = findings.values().skip(self.cut.groups).map(Group::size).sum();
-            self.beside("", &format!("… and {rest} more of these, on {of} objects"));
+            self.beside("", &format!("… and {rest} more of these, on {}", counted(of, "object")));
         }
     }
 
@@ -149,10 +152,8 @@ impl Page {
     fn not_told(&mut self, tally: &Tally, match_conditions: usize) {
         if !tally.missing.is_empty() {
             self.line("Can't be told, for CLUSTER does not have what it depends on:");
-            let missing = tally
-                .missing
-                .iter()
-                .map(|(what, count)| format!("{what} ({count} {})", if *count == 1 { "request" } else { "requests" }));
+            let missing = tally.missing.iter();
+            let missing = missing.map(|(what, count)| format!("{what} ({})", counted(*count, "request")));
             self.list(missing.collect());
         }
         for (reason, count) in &tally.spared {
