@@ -13,6 +13,8 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
+use crate::unrepeated::Unrepeated;
+
 /// Reads a file that holds exactly one JSON or YAML document.
 pub fn read_document(path: &Path) -> Result<Value> {
     let mut documents = read_documents(path)?;
@@ -23,14 +25,16 @@ pub fn read_document(path: &Path) -> Result<Value> {
     }
 }
 
-/// Reads a JSON file, or a YAML file of any number of documents. Empty documents are left out.
+/// Reads a JSON file, or a YAML file of any number of documents. Empty documents are left out; a key that is repeated is
+/// an error.
 pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
     let (text, is_json) = read(path)?;
-    match serde_json::from_str(&text) {
-        Ok(document) => Ok(vec![document]),
-        Err(error) if is_json => Err(error).with_context(|| format!("{} is not JSON", path.display())),
-        Err(_) => yaml_documents(&text).with_context(|| format!("{} is neither JSON nor YAML", path.display())),
-    }
+    let documents = match serde_json::from_str(&text) {
+        Ok(Unrepeated(document)) => Ok(vec![document]),
+        Err(error) if is_json => Err(error.into()),
+        Err(_) => yaml_documents(&text),
+    };
+    documents.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// The JSON texts of the objects in a file, or in all JSON and YAML files of a folder. A `List`, as `kubectl get`
@@ -79,8 +83,14 @@ fn read(path: &Path) -> Result<(String, bool)> {
 }
 
 fn yaml_documents(text: &str) -> Result<Vec<Value>> {
-    let documents = yaml_serde::Deserializer::from_str(text).map(Value::deserialize).collect::<Result<Vec<_>, _>>()?;
-    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+    let mut documents = vec![];
+    for document in yaml_serde::Deserializer::from_str(text) {
+        let Unrepeated(document) = Unrepeated::deserialize(document)?;
+        if !document.is_null() {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
 }
 
 fn manifest_files(path: &Path) -> Result<Vec<PathBuf>> {

@@ -32,6 +32,7 @@ mod settings_file;
 pub mod stored;
 mod story;
 mod traps;
+mod unrepeated;
 #[cfg(feature = "wasm")]
 mod wasm;
 mod workspace;

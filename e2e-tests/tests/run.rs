@@ -72,6 +72,30 @@ fn what_is_missing_is_told_by_the_name_of_its_variable(#[case] arguments: &[&str
 }
 
 #[rstest]
+#[case::in_yaml("repeated.yml", "placement:\n  onNodes: Reject\n  onNodes: Ignore\n", "placement: ", "")]
+#[case::in_json(
+    "repeated.json",
+    "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
+    "",
+    " at line 2"
+)]
+fn a_repeated_key_is_a_mistake(
+    #[case] name: &str,
+    #[case] written: &str,
+    #[case] path: &str,
+    #[case] line: &str,
+) -> Result<()> {
+    let repeated = file(name, written)?.to_string_lossy().into_owned();
+    for (variable, argument) in [("SETTINGS", "--settings"), ("REQUEST", "--request")] {
+        let output = run(&[argument, &repeated])?;
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let told = format!("{variable}: cannot read {repeated}: {path}repeated key \"onNodes\"{line}");
+        assert!(text(&output.stderr).starts_with(&told), "{output:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
 #[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found 2 documents: Role, RoleBinding")]
 #[case::another_object("{apiVersion: v1, kind: ConfigMap, data: {}}", "found a ConfigMap")]
 #[case::a_part_of_a_policy(

@@ -26,7 +26,8 @@ pub enum Asked {
 impl Arguments {
     /// The requests: as they are, or made of manifests.
     pub fn asked(&self, path: &Path) -> Result<Vec<Asked>> {
-        let documents: Vec<Value> = read_documents(there("REQUEST", path)?)?.into_iter().flat_map(items).collect();
+        let documents = read_documents(there("REQUEST", path)?).context("REQUEST")?;
+        let documents: Vec<Value> = documents.into_iter().flat_map(items).collect();
         let old = self.old_object(documents.len())?;
         let mut asked = vec![];
         for document in documents {
@@ -62,7 +63,7 @@ impl Arguments {
             (Some(Operation::Update), Some(_)) if manifests > 1 => {
                 bail!("OLD: expected one manifest in REQUEST, found {manifests}")
             }
-            (Some(Operation::Update), Some(old)) => Ok(Some(read_document(there("OLD", old)?)?)),
+            (Some(Operation::Update), Some(old)) => Ok(Some(read_document(there("OLD", old)?).context("OLD")?)),
             (Some(Operation::Update), None) => bail!("OLD: say what the object was before: OPERATION is UPDATE"),
             (_, Some(_)) => bail!("OLD: this goes with OPERATION=UPDATE"),
             (_, None) => Ok(None),
