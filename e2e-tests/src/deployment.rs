@@ -99,7 +99,8 @@ impl Deployment {
         // Nodes have none.
         let Some(name) = request["namespace"].as_str().filter(|name| !name.is_empty()) else { return true };
         let namespace = if requested(request).1 == NAMESPACE.name { Some(&request["object"]) } else { namespace };
-        let mut labels = namespace.map_or_else(|| json!({}), |namespace| namespace["metadata"]["labels"].clone());
+        let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
+        let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
         labels[NAMESPACE_NAME] = name.into();
         match namespace {
             Some(_) => self.namespace_selector.matches(&labels),

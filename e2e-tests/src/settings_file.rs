@@ -80,6 +80,13 @@ impl ManagedKeys {
         managed
     }
 
+    /// In words: `label example.com/rack`.
+    pub fn named(&self) -> Vec<String> {
+        let labels = self.labels.iter().map(|key| format!("label {key}"));
+        let annotations = self.annotations.iter().map(|key| format!("annotation {key}"));
+        labels.chain(annotations).collect()
+    }
+
     pub fn has_label(&self, key: &str) -> bool {
         covers(&self.labels, key)
     }

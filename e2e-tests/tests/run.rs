@@ -478,6 +478,68 @@ fn a_node_is_judged_as_if_its_kubelet_sent_it(
     Ok(())
 }
 
+const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {
+    metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+
+#[rstest]
+#[case::placement("{placement: {clusterDefaultNodeSelector: a=b}}", DEPLOYMENT, "its Pods would get a=b as it will")]
+#[case::metadata(
+    "{nodeMetadata: {propagate: [{nodeLabel: zone, env: ZONE}, {nodeField: spec.a, podLabel: x/a}]}}",
+    DEPLOYMENT,
+    "its Pods would get environment variables; when they are bound, label x/a, annotation zone as it will"
+)]
+#[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would get nothing as it will")]
+#[case::a_rejection(
+    "{placement: {onWorkloads: Ignore, namespaces: [{name: default, requiredNodeSelector: app=db}]}}",
+    "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web}, spec: {jobTemplate: {spec: {template: {spec: {
+    nodeSelector: {app: web}, containers: []}}}}}}",
+    "its Pods would be rejected: 403: pod node label selector conflicts"
+)]
+fn what_the_pods_of_a_workload_would_get_is_told(
+    #[case] settings: &str,
+    #[case] workload: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let files = [file("settings.yml", settings)?, file("workload.yml", workload)?, file("default.yml", NAMESPACE)?];
+    let [settings, workload, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["--request", &workload, "--settings", &settings, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).replace("\n            ", " ").contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_template("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: text}}")]
+#[case::its_metadata(
+    "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {metadata: text}}}"
+)]
+#[case::labels_of_a_namespace("{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: text}}")]
+fn what_is_no_object_does_no_harm(#[case] manifest: &str) -> Result<()> {
+    let look_ups = "contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}], ";
+    let policy = file("policy.yml", &policy("{placement: {onWorkloads: Ignore}}", "\"*\"", look_ups))?;
+    let manifest = file("manifest.yml", manifest)?;
+    let [policy, manifest] = [policy, manifest].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["--request", &manifest, "--settings", &policy])?;
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::rules_without_pods(
+    "deployments",
+    "its Pods are not sent to the policy: no rule of the policy has pods CREATE\n"
+)]
+#[case::rules_without_bindings("deployments, pods", "its Pods would get nothing\n")]
+fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told: &str) -> Result<()> {
+    let node = "contextAwareResources: [{apiVersion: v1, kind: Node}], ";
+    let policy = file("policy.yml", &policy("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", resources, node))?;
+    let workload = file("workload.yml", DEPLOYMENT)?;
+    let [policy, workload] = [policy, workload].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["--request", &workload, "--settings", &policy])?;
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
 #[rstest]
 #[case::a_cluster(true, "CLUSTER has no Namespace acme-2\n")]
 #[case::none(false, "without CLUSTER, there is no Namespace acme-2\n")]

@@ -1,7 +1,7 @@
 //! What the policy would do to a cluster: it is asked about everything in it, as if that were created now.
 //!
 //! - [`creation`]: the requests that an API server would send; [`pod`] and [`owner`] for Pods, which must be taken back
-//!   to what their controller would make.
+//!   to what their controller would make; [`made`] for Pods that are not there yet.
 //! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
 //!   run; [`trial`]: whether a namespace has a rule.
 //! - [`tally`]: everything, grouped and counted; [`report`] for people, in [`phrases`]; [`lines`] for scripts.
@@ -14,6 +14,7 @@ mod creation;
 mod finding;
 mod fit;
 mod lines;
+mod made;
 mod owner;
 mod phrases;
 mod pod;
@@ -33,8 +34,9 @@ use serde_json::Value;
 use self::owner::Owner;
 pub use self::{
     creation::of_manifest,
-    finding::{Finding, Verdict},
+    finding::{Finding, Verdict, gets},
     lines::lines,
+    made::creation_from,
     report::report,
     tally::{Group, Kind, Members, Tally},
 };

@@ -5,6 +5,7 @@
 
 mod input;
 mod paper;
+mod pods;
 mod preview;
 
 use std::{
@@ -157,7 +158,9 @@ impl Arguments {
         if !evaluation.answer.accepted {
             return Ok(REJECTED);
         }
-        paper.stored(evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]));
+        let object = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]);
+        self.tell_of_pods(object, policy, file, known, paper)?;
+        paper.stored(object);
         Ok(ACCEPTED)
     }
 

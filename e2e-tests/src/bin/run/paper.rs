@@ -160,7 +160,7 @@ impl Paper {
         value.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
-    fn below(&mut self, text: &str) {
+    pub fn below(&mut self, text: &str) {
         wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(line));
     }
 
