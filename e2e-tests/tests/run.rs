@@ -424,6 +424,31 @@ fn a_policy_says_which_requests_it_is_sent(
     Ok(())
 }
 
+/// The audit scanner puts the kind where the resource belongs.
+#[rstest]
+#[case::that_rules_send("pods", false)]
+#[case::that_no_rule_sends("namespaces", true)]
+fn the_kind_says_what_is_asked_where_the_resource_does_not(
+    #[case] resources: &str,
+    #[case] unsent: bool,
+) -> Result<()> {
+    let gvk = json!({ "group": "", "version": "v1", "kind": "Pod" });
+    let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": { "containers": [] } });
+    let request = json!({
+        "uid": "1", "kind": gvk, "resource": { "group": "", "version": "v1", "resource": "Pod" },
+        "namespace": "default", "operation": "CREATE", "object": pod, "userInfo": {},
+    });
+    let request = file("request.json", &request.to_string())?;
+    let policy = policy("{placement: {namespaceAnnotations: [], onNodeName: Ignore}}", resources, "");
+    let policy = file("policy.yml", &policy)?;
+    let [request, policy] = [request, policy].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["--request", &request, "--settings", &policy])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert_eq!(told.contains("not sent to the policy: no rule of the policy has pods CREATE\n"), unsent, "{told}");
+    Ok(())
+}
+
 #[test]
 fn every_manifest_is_judged_and_the_worst_decides() -> Result<()> {
     let rejected = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ").replace("web", "bad");
@@ -444,6 +469,9 @@ fn every_manifest_is_judged_and_the_worst_decides() -> Result<()> {
     ] {
         assert!(told.contains(headline), "{headline:?} is missing in\n{told}");
     }
+    let secrets = file("secrets.yml", &[secret, secret].join("\n---\n"))?;
+    let output = run(&["--request", &secrets.to_string_lossy(), "--settings", settings])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
     let output = run(&["--request", &list, "--settings", settings])?;
     assert_eq!(
         (output.status.code(), text(&output.stdout).matches("  accepted  ").count()),

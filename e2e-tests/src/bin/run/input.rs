@@ -34,9 +34,10 @@ impl Arguments {
             let read = self.read(document, old.clone());
             asked.push(read.with_context(|| format!("REQUEST: {}", path.display()))?);
         }
+        let is_request = |asked: &Asked| matches!(asked, Asked::Request(_));
         match asked.first() {
             None => bail!("REQUEST: {}: expected a request or a manifest, the file is empty", path.display()),
-            Some(Asked::Other(object)) if asked.len() == 1 => {
+            Some(Asked::Other(object)) if !asked.iter().any(is_request) => {
                 bail!("REQUEST: {}: {}", path.display(), no_business(object))
             }
             _ => Ok(asked),
