@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cel::{Context as Variables, Env};
 use e2e_tests::{
-    Answer, Manifests, Policy, admission_request, policy_metadata, policy_module, policy_under_test, read_document,
-    read_documents,
+    Answer, Deployment, Manifests, Policy, admission_request, policy_metadata, policy_module, policy_under_test,
+    read_document, read_documents, traps,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -635,6 +635,51 @@ fn every_example_has_what_its_features_need() -> Result<()> {
         ensure!(held > 0 || need.settings == "`placement.onNodes: Reject`", "no example has {}", need.settings);
     }
     Ok(())
+}
+
+/// `make run` knows the same of conditions and of `failurePolicy` as the table.
+#[test]
+fn make_run_holds_policies_to_the_table() -> Result<()> {
+    let rules = json!([{ "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["UPDATE"] }]);
+    let policy = json!({ "module": "m", "mutating": true, "backgroundAudit": false, "rules": rules });
+    for need in needs()? {
+        for setting in need.settings.split(", ").map(|setting| setting.trim_matches('`')) {
+            let settings = only(setting);
+            for failure_policy in ["Fail", "Ignore"] {
+                let mut spec = policy.clone();
+                spec["failurePolicy"] = failure_policy.into();
+                let mistakes = traps(&settings, &Deployment::read(&spec)?).mistakes;
+                let allowed = need.failure_policies.iter().any(|allowed| allowed == failure_policy);
+                assert_eq!(mistakes.is_empty(), allowed, "{setting}, {failure_policy}: {mistakes:?}");
+            }
+            for condition in CONDITIONS {
+                let mut spec = policy.clone();
+                spec["matchConditions"] = json!([{ "name": condition, "expression": "true" }]);
+                let mistakes = traps(&settings, &Deployment::read(&spec)?).mistakes;
+                let breaks = need.breaking_conditions.iter().any(|breaking| breaking == condition);
+                assert_eq!(!mistakes.is_empty(), breaks, "{setting}, {condition}: {mistakes:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Those of the table.
+const CONDITIONS: [&str; 3] =
+    ["placement-can-still-change", "placement-or-tolerations-can-still-change", "not-being-deleted"];
+
+/// Settings with nothing but this: `placement.namespaces[].allowedTolerations`, `placement.onBindings: Verify`.
+fn only(setting: &str) -> Value {
+    let (path, value) = setting.split_once(": ").unwrap_or((setting, "{}"));
+    let value = match value {
+        "{}" => json!({}),
+        "true" => json!(true),
+        text => json!(text),
+    };
+    path.rsplit('.').fold(value, |value, step| match step.strip_suffix("[]") {
+        Some(list) => json!({ list: [value] }),
+        None => json!({ step: value }),
+    })
 }
 
 /// A field of every object in a list, where it is text.
