@@ -105,7 +105,7 @@ impl Needs {
             || entries().any(|entry| entry.get("namespaceSelector").is_some())
             || chosen("onTolerationAnnotations", "Ignore") == "Honor";
         let (namespace, both) = if reads_namespaces { (NAMESPACE, NAMESPACE_AND_NODE) } else { (NOTHING, NODE) };
-        let created = if chosen("onNodeName", "Verify") == "Verify" { both } else { namespace };
+        let created = if chosen("onNodeName", "Verify") != "Ignore" { both } else { namespace };
         self.send("", "pods", CREATE, "Pods are not placed", created);
         self.send("", "pods", UPDATE, "what changes in a Pod that waits is not checked", namespace);
         if chosen("onWorkloads", "Reject") != "Ignore" {
