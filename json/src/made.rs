@@ -7,6 +7,11 @@ use crate::string::encode;
 use crate::value::Value;
 
 impl Value {
+    /// The same value as if it had come as text, which all clones of it share.
+    pub fn as_if_read(&self) -> Self {
+        Self::from_text(self.to_string().into())
+    }
+
     /// `null`
     pub fn null() -> Self {
         Self::from_text("null".into())

@@ -1,5 +1,7 @@
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use crate::kind::Kind;
 use crate::mismatch::{Mismatch, Within};
 use crate::object::Object;
 use crate::string::encode;
@@ -135,6 +137,26 @@ impl PartialEq for StringMap {
 }
 
 impl Eq for StringMap {}
+
+impl Value {
+    /// Whether this is a string, or `null`, which in Go is the empty string where one is wanted. Without escapes, there are
+    /// no half surrogate pairs to look for.
+    pub(crate) fn is_string_or_null(&self, may_have_escapes: bool) -> bool {
+        match self.kind() {
+            Kind::String => !may_have_escapes || self.string().is_ok(),
+            kind => kind == Kind::Null,
+        }
+    }
+
+    /// The characters of a string, if none is escaped; and none of `null`.
+    fn string_as_it_stands(&self) -> Option<&str> {
+        match self.string() {
+            Ok(Cow::Borrowed(text)) => Some(text),
+            Ok(Cow::Owned(_)) => None,
+            Err(_) => Some(""),
+        }
+    }
+}
 
 /// The members of `object`, sorted, if they are all strings. As in Go, `null` is the empty string.
 fn sorted_pairs(object: &Object) -> Result<Vec<(Text, Text)>, Mismatch> {

@@ -43,11 +43,6 @@ impl Value {
         parse::parse(&text.into(), outline)
     }
 
-    /// The same value as if it had come as text, which all clones of it share.
-    pub fn as_if_read(&self) -> Self {
-        Self::from_text(self.to_string().into())
-    }
-
     /// What this is.
     pub fn kind(&self) -> Kind {
         match &self.0 {
@@ -193,24 +188,6 @@ impl Value {
     /// Whether a string in this can have an escape sequence.
     pub(crate) fn may_have_escapes(&self) -> bool {
         !matches!(self.written(), Written::Text(text) if !text.as_bytes().contains(&b'\\'))
-    }
-
-    /// Whether this is a string, or `null`, which in Go is the empty string where one is wanted. Without escapes, there are
-    /// no half surrogate pairs to look for.
-    pub(crate) fn is_string_or_null(&self, may_have_escapes: bool) -> bool {
-        match self.kind() {
-            Kind::String => !may_have_escapes || self.string().is_ok(),
-            kind => kind == Kind::Null,
-        }
-    }
-
-    /// The characters of a string, if none is escaped; and none of `null`.
-    pub(crate) fn string_as_it_stands(&self) -> Option<&str> {
-        match self.string() {
-            Ok(Cow::Borrowed(text)) => Some(text),
-            Ok(Cow::Owned(_)) => None,
-            Err(_) => Some(""),
-        }
     }
 
     /// The text, if this is of such a kind, which has no parts.
