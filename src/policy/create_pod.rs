@@ -50,12 +50,9 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     }
 
     let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
-    let mut masks = FieldMasks::default();
+    let mut masks = node_metadata.as_ref().map(source::field_masks).unwrap_or_default();
     if named_node.is_some() {
         masks.extend(&NamedNode::field_masks());
-    }
-    if let Some(settings) = &node_metadata {
-        masks.extend(&source::field_masks(settings));
     }
     let node = look_up::node(node, &masks, cluster, &mut decision);
     if let (Some(named_node), Some(node)) = (named_node, &node) {
