@@ -125,3 +125,14 @@ fn a_list_is_made() {
     assert_eq!(list, Value::parse("[1,2,[true]]", &Outline::Whole).unwrap().list().unwrap().clone());
     assert_ne!(list, List::default());
 }
+
+#[rstest::rstest]
+#[case("[1,2]", "[1,2]", true)]
+#[case("[1,2]", "[1, 2]", false)]
+#[case("[1,2]", "[2,1]", false)]
+fn lists_are_equal_that_are_written_the_same(#[case] one: &str, #[case] other: &str, #[case] are_equal: bool) {
+    let [one, other] = [one, other].map(|text| Value::parse(text, &Outline::Whole).unwrap());
+    assert_eq!(one.list().unwrap() == other.list().unwrap(), are_equal);
+    assert!(one.list().unwrap().into_iter().eq(one.list().unwrap().iter()));
+    assert_eq!(one.list().unwrap().into_iter().count(), 2);
+}

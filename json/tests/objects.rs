@@ -241,3 +241,14 @@ fn what_was_made_is_edited_further() {
     assert_eq!(whole.text_len(), whole.to_string().len());
     assert_eq!(Object::default(), Object::new());
 }
+
+#[rstest::rstest]
+#[case::nothing("{}", true)]
+#[case::null(r#"{"a":null}"#, true)]
+#[case::strings(r#"{"a":{"b":"c","d":null}}"#, true)]
+#[case::half_of_a_pair(r#"{"a":{"b":"\ud800"}}"#, true)]
+#[case::a_number(r#"{"a":{"b":"c","d":1}}"#, false)]
+#[case::a_list(r#"{"a":["b"]}"#, false)]
+fn strings_may_stand_under_a_key(#[case] text: &str, #[case] are_strings: bool) {
+    assert_eq!(object(text).holds_strings("a"), are_strings);
+}
