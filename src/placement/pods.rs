@@ -43,6 +43,11 @@ impl<'j> Judged<'j> {
         let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
         Ok(Self { named, path: SPEC, added_to, is_pinned })
     }
+
+    /// Whether it is a template.
+    pub const fn is_template(&self) -> bool {
+        matches!(self.named, Named::TemplateOf(..))
+    }
 }
 
 /// What became of a Pod that is let in.
@@ -80,13 +85,13 @@ pub fn admit<'d>(
     judged: &Judged<'_>,
     demands: &'d NamespaceDemands<'_>,
 ) -> Result<Admitted<'d>, Rejection> {
-    let Judged { named, path, added_to, is_pinned } = *judged;
+    let Judged { named, path, is_pinned, .. } = *judged;
     let own = NodeSelection::read(spec).within(path)?;
     conflict::reject(&own, demands, named)?;
     let injected = injection::inject(spec, path, &own, demands, named)?;
     let selection = if injected.first().is_some() { NodeSelection::read(spec).within(path)? } else { own };
     whitelist::check(&selection, &injected, is_pinned, demands, named)?;
-    let tolerations = tolerations::admit(spec, path, &demands.tolerations()?, added_to, named)?;
+    let tolerations = tolerations::admit(spec, judged, &demands.tolerations()?)?;
     Ok(Admitted { selection, injected, tolerations })
 }
 
@@ -135,5 +140,5 @@ fn judge_new_tolerations(
     if new.is_empty() {
         return Ok(());
     }
-    tolerations::judge_update(spec, new, &demands.tolerations()?, judged.added_to, judged.named)
+    tolerations::judge_update(spec, new, judged, &demands.tolerations()?)
 }

@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use json::{Mismatch, Object, Within};
 
+use super::pods::Judged;
 use super::toleration_demands::TolerationDemands;
 use crate::decision::{Decision, Rejection};
 use crate::message::quote;
-use crate::object_meta::Named;
 use crate::pod_spec;
 use crate::settings::{Origin, TolerationList};
-use crate::toleration::{self, AddedTo, CONFLICT, Effect, Operator, Toleration, requested, tolerations_of_extended};
+use crate::toleration::{
+    self, CONFLICT, Effect, Operator, Toleration, requested, requested_by_template, tolerations_of_extended,
+};
 
 /// The member of a PodSpec that holds them.
 const TOLERATIONS: &str = "tolerations";
@@ -50,22 +52,21 @@ pub fn read(spec: &Object) -> Result<Vec<Toleration>, Mismatch> {
     }
 }
 
-/// Adds to `spec`, which stands at `path`, the tolerations that `demands` has for it, and judges all it has then.
+/// Adds to `spec` the tolerations that `demands` has for it, and judges all it has then.
 ///
 /// # Errors
 /// The first toleration that is forbidden or not allowed.
 pub fn admit(
     spec: &mut Object,
-    path: &str,
+    judged: &Judged<'_>,
     demands: &TolerationDemands,
-    added_to: AddedTo,
-    named: &Named,
 ) -> Result<AddedTolerations, Rejection> {
+    let path = judged.path;
     if demands.are_empty() {
         return Ok(AddedTolerations::default());
     }
     let own = read(spec).within(path)?;
-    let of_extended = for_extended_resources(spec, demands).within(path)?;
+    let of_extended = for_extended_resources(spec, judged, demands).within(path)?;
     let wanted = demands.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
     let defaults = toleration::missing(&own, wanted);
     let lacking = lacking_of_extended(&own, &defaults, &of_extended);
@@ -73,7 +74,7 @@ pub fn admit(
     for toleration in added.defaults.iter().chain(&added.of_extended) {
         spec.list_mut(TOLERATIONS).within(path)?.push(Object::from(toleration));
     }
-    let judge = Judge { demands, of_extended: &of_extended, added_to, named };
+    let judge = Judge { demands, of_extended: &of_extended, judged };
     judge.reject(&own, None)?;
     judge.reject(&added.defaults, demands.defaults.as_ref().map(|list| &list.origin))?;
     Ok(added)
@@ -86,12 +87,11 @@ pub fn admit(
 pub fn judge_update(
     spec: &Object,
     new: &[Toleration],
+    judged: &Judged<'_>,
     demands: &TolerationDemands,
-    added_to: AddedTo,
-    named: &Named,
 ) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(spec, demands).within("object.spec")?;
-    Judge { demands, of_extended: &of_extended, added_to, named }.reject(new, None)
+    let of_extended = for_extended_resources(spec, judged, demands).within(judged.path)?;
+    Judge { demands, of_extended: &of_extended, judged }.reject(new, None)
 }
 
 /// Those of `tolerations` that are not among `old`.
@@ -103,11 +103,16 @@ pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Tolera
 
 /// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without those
 /// that something forbidden overlaps.
-fn for_extended_resources(spec: &Object, demands: &TolerationDemands) -> Result<Vec<Toleration>, Mismatch> {
+fn for_extended_resources(
+    spec: &Object,
+    judged: &Judged<'_>,
+    demands: &TolerationDemands,
+) -> Result<Vec<Toleration>, Mismatch> {
     if !demands.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let requested = pod_spec::resources_of_containers(spec, requested)?;
+    let names = if judged.is_template() { requested_by_template } else { requested };
+    let requested = pod_spec::resources_of_containers(spec, names)?;
     let mut tolerations = tolerations_of_extended(requested.into_iter().flatten());
     if let Some(forbidden) = &demands.forbidden {
         tolerations.retain(|toleration| !forbidden.tolerations.iter().any(|own| own.overlaps(toleration)));
@@ -134,8 +139,7 @@ struct Judge<'j> {
     demands: &'j TolerationDemands,
     /// What the Pod gets for its extended resources, which is not judged.
     of_extended: &'j [Toleration],
-    added_to: AddedTo,
-    named: &'j Named,
+    judged: &'j Judged<'j>,
 }
 
 impl Judge<'_> {
@@ -170,12 +174,12 @@ impl Judge<'_> {
         let is_default = defaults.into_iter().any(|default| default.same_as(toleration));
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        is_default || is_of_extended || self.added_to.has(toleration)
+        is_default || is_of_extended || self.judged.added_to.has(toleration)
     }
 
     fn rejection(&self, toleration: &Toleration, what: &str, remedy: &str, origin: Option<&Origin>) -> Rejection {
         let shown = quote(&toleration.to_string());
-        let named = self.named;
+        let named = self.judged.named;
         let problem = match origin {
             Some(origin) => format!(
                 "{origin} adds {shown} to {named}, which {what}; change one of the two, or no such Pod can be created"

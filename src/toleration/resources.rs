@@ -10,13 +10,31 @@ const LIMITS: &str = "limits";
 /// The resources that decide about a Pod's quality of service (`isSupportedQoSComputeResource`).
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
-/// The names of the resources that are requested, however much of them.
+/// The names of the resources that a Pod's container requests, however much of them.
 ///
 /// # Errors
 /// `requests` is no object.
 pub fn requested(resources: &Object) -> Result<Vec<Cow<'_, str>>, Mismatch> {
-    let Some(requests) = resources.object(REQUESTS)? else { return Ok(Vec::new()) };
-    Ok(requests.members().map(|(name, _)| name).collect())
+    names(resources, &[REQUESTS])
+}
+
+/// The same in a template of Pods. There a limit is a request too: the API server writes it among the requests of Pods,
+/// and not of templates (`SetDefaults_Pod`).
+///
+/// # Errors
+/// `requests` or `limits` is no object.
+pub fn requested_by_template(resources: &Object) -> Result<Vec<Cow<'_, str>>, Mismatch> {
+    names(resources, &[REQUESTS, LIMITS])
+}
+
+fn names<'r>(resources: &'r Object, lists: &[&str]) -> Result<Vec<Cow<'r, str>>, Mismatch> {
+    let mut names = Vec::new();
+    for list in lists {
+        if let Some(quantities) = resources.object(list)? {
+            names.extend(quantities.members().map(|(name, _)| name));
+        }
+    }
+    Ok(names)
 }
 
 /// Whether cpu or memory above zero is requested, or a limit of such. A Pod none of whose resources have that is
