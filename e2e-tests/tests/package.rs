@@ -829,15 +829,10 @@ fn yaml_blocks(text: &str) -> Vec<String> {
     blocks
 }
 
-/// The alerts ask for metrics and labels that the documentation names, and for policies that the examples deploy.
+/// The alerts ask for metrics and labels that the documentation names, of every ClusterAdmissionPolicy.
 #[test]
 fn the_alerts_ask_for_what_is_counted() -> Result<()> {
     let documentation = fs::read_to_string(file("docs/operating.md"))?;
-    let policies: BTreeSet<String> = examples()?
-        .iter()
-        .filter(|(_, example)| example["kind"] == "ClusterAdmissionPolicy")
-        .filter_map(|(_, example)| example["metadata"]["name"].as_str().map(str::to_owned))
-        .collect();
     let alerts = read_document(&file("examples/alerts.yml"))?;
     let rules = alerts["spec"]["groups"][0]["rules"].as_array().context("a list of rules")?;
     assert_eq!(rules.len(), 3);
@@ -854,9 +849,8 @@ fn the_alerts_ask_for_what_is_counted() -> Result<()> {
         {
             assert!(documentation.contains(&format!("`{}`", label.trim())), "{label}");
         }
-        let (_, names) = expression.split_once("clusterwide-(").context("policies")?;
-        let (names, _) = names.split_once(')').context("policies")?;
-        assert!(names.split('|').all(|name| policies.contains(name)), "{names}");
+        // Whatever they are called: one that a list forgets would be watched by nobody.
+        assert!(expression.contains(r#"name=~"clusterwide-.*"#), "{expression}");
     }
     Ok(())
 }
