@@ -63,9 +63,14 @@ impl Deployment {
         Ok(Self { spec: spec.clone(), ..deployment })
     }
 
-    /// Whether it decides nothing: everything passes, unchanged.
+    /// Whether it decides nothing yet: everything passes, unchanged.
     pub fn only_monitors(&self) -> bool {
         self.spec["mode"] == "monitor"
+    }
+
+    /// Whether it never will: it is there for the audit scanner's reports.
+    pub fn only_reports(&self) -> bool {
+        self.only_monitors() && self.spec["mutating"] == false && self.spec["backgroundAudit"] != false
     }
 
     /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.

@@ -134,6 +134,11 @@ impl<'de> Visitor<'de> for YamlDocument {
         Ok(YamlItems(vec![]))
     }
 
+    /// An empty file.
+    fn visit_none<E: Error>(self) -> Result<YamlItems, E> {
+        Ok(YamlItems(vec![]))
+    }
+
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlItems, A::Error> {
         let mut fields = Map::new();
         while let Some(key) = map.next_key::<String>()? {
@@ -142,7 +147,11 @@ impl<'de> Visitor<'de> for YamlDocument {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 return Ok(YamlItems(items.into_iter().map(|YamlItem(text)| text).collect()));
             }
-            fields.insert(key, map.next_value()?);
+            if fields.contains_key(&key) {
+                return Err(A::Error::custom(format!("repeated key {key:?}")));
+            }
+            let Unrepeated(value) = map.next_value()?;
+            fields.insert(key, value);
         }
         Ok(YamlItems(vec![to_raw_value(&fields).map_err(A::Error::custom)?]))
     }
@@ -152,7 +161,7 @@ struct YamlItem(Box<RawValue>);
 
 impl<'de> Deserialize<'de> for YamlItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let item = Value::deserialize(deserializer)?;
+        let Unrepeated(item) = Unrepeated::deserialize(deserializer)?;
         Ok(Self(to_raw_value(&item).map_err(D::Error::custom)?))
     }
 }

@@ -49,10 +49,15 @@ pub fn traps(settings: &Value, deployment: &Deployment) -> Traps {
     traps.find_unknown_fields(spec);
     traps.find_wrong_values(spec);
     let features = Features::of(settings);
-    if spec["failurePolicy"] == "Ignore" && !deployment.only_monitors() {
+    if spec["failurePolicy"] == "Ignore" && !deployment.only_reports() {
         for feature in features.need_fail {
             let hole = "with Ignore, who means to gets past it at will";
-            traps.mistakes.push(format!("spec.failurePolicy: Ignore, but {feature} needs Fail: {hole}"));
+            let problem = format!("spec.failurePolicy: Ignore, but {feature} needs Fail: {hole}");
+            if deployment.only_monitors() {
+                traps.remarks.push(format!("{problem}, as soon as the policy protects"));
+            } else {
+                traps.mistakes.push(problem);
+            }
         }
     }
     // Conditions of these names are about updates of Pods.
@@ -65,7 +70,7 @@ pub fn traps(settings: &Value, deployment: &Deployment) -> Traps {
             }
         }
     }
-    if spec["mutating"] == false && !deployment.only_monitors() && writes(settings, deployment) {
+    if spec["mutating"] == false && !deployment.only_reports() && writes(settings, deployment) {
         traps.remarks.push(
             "spec.mutating: false, and so what the settings would write is rejected; examples/verify.yml does that to \
              prove that nothing is missing"

@@ -286,6 +286,11 @@ fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[cas
     "mutating: false",
     "spec.mutating: false, and so what the settings would write is rejected"
 )]
+#[case::a_fence_with_ignore_that_does_not_protect_yet(
+    "mode: protect\n  failurePolicy: Fail",
+    "mode: monitor\n  failurePolicy: Ignore",
+    "needs Fail: with Ignore, who means to gets past it at will, as soon as the policy protects"
+)]
 #[case::an_audit_of_bindings("Audit: false", "Audit: true", "spec.backgroundAudit: true, but the audit scanner counts")]
 #[case::an_audit_by_default(
     "backgroundAudit: false",
@@ -301,13 +306,22 @@ fn what_may_be_meant_is_a_remark(#[case] from: &str, #[case] to: &str, #[case] t
 
 #[rstest]
 #[case::as_it_is("mode: protect", "mode: protect")]
-#[case::a_policy_that_only_reports("mode: protect\n  failurePolicy: Fail", "mode: monitor\n  failurePolicy: Ignore")]
 #[case::nothing_to_protect("{name: some,", "{name: not-being-deleted,")]
 fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to: &str) -> Result<()> {
     let output = check_changed(from, to)?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let told = text(&output.stdout);
     assert!(told.lines().skip(1).all(|line| line.contains(" spec.rules: no ")), "{told}");
+    Ok(())
+}
+
+/// It decides nothing, and is there for the audit scanner.
+#[test]
+fn a_policy_that_only_reports_needs_no_fail() -> Result<()> {
+    let output = run(&["--settings", "examples/audit.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(!told.contains("needs Fail") && !told.contains("spec.mutating"), "{told}");
     Ok(())
 }
 
@@ -565,6 +579,28 @@ fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told:
     let [policy, workload] = [policy, workload].map(|path| path.to_string_lossy().into_owned());
     let output = run(&["--request", &workload, "--settings", &policy])?;
     assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::an_empty_file("cluster.json", "", "expected objects of a cluster")]
+#[case::an_empty_yaml_file("cluster.yml", "", "expected objects of a cluster")]
+#[case::an_empty_list(
+    "cluster.json",
+    r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
+    "expected objects of a cluster"
+)]
+#[case::a_policy("cluster.yml", AROUND, "expected objects of a cluster")]
+#[case::a_repeated_key(
+    "cluster.yml",
+    "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c, b: d}}}",
+    "repeated key"
+)]
+fn a_cluster_of_which_nothing_can_be_told(#[case] name: &str, #[case] text: &str, #[case] told: &str) -> Result<()> {
+    let output = run(&["--settings", FENCES, "--cluster", &file(name, text)?.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told_is = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told_is.contains("CLUSTER") && told_is.contains(told), "{output:?}");
     Ok(())
 }
 

@@ -45,3 +45,16 @@ fn keys_and_values_are_unescaped_and_null_is_empty() {
     let map = object.string_map("m").unwrap();
     assert!(map.iter().eq([("a", "\n"), ("b", "")]));
 }
+
+#[rstest]
+#[case::the_same(r#"{"a":"1","b":"2"}"#, true)]
+#[case::in_another_order(r#"{"b":"2","a":"1"}"#, true)]
+#[case::spelled_otherwise(r#"{"\u0061":"1","b":"2"}"#, true)]
+#[case::another_value(r#"{"a":"1","b":"3"}"#, false)]
+#[case::another_key(r#"{"a":"1","c":"2"}"#, false)]
+#[case::one_less(r#"{"a":"1"}"#, false)]
+fn maps_are_equal_that_say_the_same(#[case] other: &str, #[case] are_equal: bool) {
+    let [one, other] = [r#"{"a":"1","b":"2"}"#, other]
+        .map(|text| Object::parse(text, &Outline::FLAT).unwrap().to_string_map().unwrap());
+    assert_eq!(one == other, are_equal);
+}

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use e2e_tests::{
@@ -117,8 +117,16 @@ impl Arguments {
     }
 
     pub fn manifests(&self) -> Result<Option<Manifests>> {
-        let load = |path: &PathBuf| Manifests::load(there("CLUSTER", path)?).context("CLUSTER");
-        self.cluster.as_ref().map(load).transpose()
+        let Some(path) = &self.cluster else { return Ok(None) };
+        let manifests = Manifests::load(there("CLUSTER", path)?).context("CLUSTER")?;
+        // What a command leaves that failed; of an empty cluster nothing could be told.
+        let mut objects = manifests.objects().iter();
+        ensure!(
+            objects.any(|object| object.identity.api_version != "policies.kubewarden.io/v1"),
+            "CLUSTER: {}: expected objects of a cluster, as kubectl get -o json prints them, found none",
+            path.display()
+        );
+        Ok(Some(manifests))
     }
 }
 
