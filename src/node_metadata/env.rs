@@ -1,9 +1,6 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-
-use json::{List, Mismatch, Object, Value, Within};
+use json::{Mismatch, Object, Value, Within};
 
 use super::NodeMetadata;
 use crate::pod_spec;
@@ -37,24 +34,21 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
 
 /// Adds those of `variables` that `container` does not define. Returns how many.
 fn add_to(container: &mut Object, variables: &[(&str, Value)]) -> Result<usize, Mismatch> {
-    let own = match container.list("env")? {
-        Some(own) => names(own).within("env")?,
-        None => BTreeSet::new(),
-    };
-    let missing: Vec<&Value> =
-        variables.iter().filter(|(name, _)| !own.contains(*name)).map(|(_, variable)| variable).collect();
-    for (position, variable) in missing.iter().enumerate() {
-        container.list_mut("env")?.insert(position, (*variable).clone());
+    let mut missing: Vec<&(&str, Value)> = variables.iter().collect();
+    if let Some(own) = container.list("env")? {
+        for (position, variable) in own.objects().enumerate() {
+            let name = variable.and_then(|variable| variable.string("name").at(position)).within("env")?;
+            missing.retain(|(other, _)| *other != name);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(0);
+    }
+    let env = container.list_mut("env")?;
+    for (position, (_, variable)) in missing.iter().enumerate() {
+        env.insert(position, variable.clone());
     }
     Ok(missing.len())
-}
-
-fn names(env: &List) -> Result<BTreeSet<String>, Mismatch> {
-    let mut names = BTreeSet::new();
-    for (position, variable) in env.objects().enumerate() {
-        names.insert(variable.and_then(|variable| variable.string("name").at(position).map(Cow::into_owned))?);
-    }
-    Ok(names)
 }
 
 /// The variable of an entry, which refers to its target (`EnvVar`).
