@@ -13,7 +13,7 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use crate::unrepeated::Unrepeated;
+use crate::unrepeated::{Unrepeated, add_next};
 
 /// Reads a file that holds exactly one JSON or YAML document.
 pub fn read_document(path: &Path) -> Result<Value> {
@@ -147,11 +147,7 @@ impl<'de> Visitor<'de> for YamlDocument {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 return Ok(YamlItems(items.into_iter().map(|YamlItem(text)| text).collect()));
             }
-            if fields.contains_key(&key) {
-                return Err(A::Error::custom(format!("repeated key {key:?}")));
-            }
-            let Unrepeated(value) = map.next_value()?;
-            fields.insert(key, value);
+            add_next(&mut fields, key, &mut map)?;
         }
         Ok(YamlItems(vec![to_raw_value(&fields).map_err(A::Error::custom)?]))
     }

@@ -64,12 +64,22 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            if fields.contains_key(&key) {
-                return Err(A::Error::custom(format!("repeated key {key:?}")));
-            }
-            let Unrepeated(value) = map.next_value()?;
-            fields.insert(key, value);
+            add_next(&mut fields, key, &mut map)?;
         }
         Ok(fields.into())
     }
+}
+
+/// Adds the next value of `map` under `key`, which must be new to `fields`.
+pub(crate) fn add_next<'de, A: MapAccess<'de>>(
+    fields: &mut Map<String, Value>,
+    key: String,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if fields.contains_key(&key) {
+        return Err(A::Error::custom(format!("repeated key {key:?}")));
+    }
+    let Unrepeated(value) = map.next_value()?;
+    fields.insert(key, value);
+    Ok(())
 }

@@ -126,12 +126,18 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
     let covering = own.iter().chain(defaults).filter(|toleration| {
         toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
     });
-    let mut keys = BTreeSet::new();
-    keys.extend(covering.map(|toleration| toleration.key.as_str()));
+    let keys = keys_of(covering);
     if keys.contains("") {
         return Vec::new();
     }
     of_extended.iter().filter(|toleration| !keys.contains(toleration.key.as_str())).cloned().collect()
+}
+
+fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSet<&'t str> {
+    let mut keys = BTreeSet::new();
+    // To collect a set is to sort first, and code that sorts is long, for each type anew.
+    keys.extend(tolerations.into_iter().map(|toleration| toleration.key.as_str()));
+    keys
 }
 
 /// What tolerations of a Pod are judged by.
@@ -148,8 +154,7 @@ impl Judge<'_> {
         if !self.demands.judge_anything() {
             return Ok(());
         }
-        let mut extended = BTreeSet::new();
-        extended.extend(self.of_extended.iter().map(|toleration| toleration.key.as_str()));
+        let extended = keys_of(self.of_extended);
         for toleration in tolerations {
             if self.is_exempt(toleration, &extended) {
                 continue;

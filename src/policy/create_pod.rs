@@ -50,7 +50,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     }
 
     let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
-    let mut masks = node_metadata.as_ref().map(source::field_masks).unwrap_or_default();
+    let mut masks = node.as_ref().and(node_metadata.as_ref()).map(source::field_masks).unwrap_or_default();
     if named_node.is_some() {
         masks.extend(&NamedNode::field_masks());
     }
