@@ -12,9 +12,11 @@ MEMORY := -Clink-arg=--initial-memory=2097152
 # With the usual limit of inlining the module would be a tenth larger, for a fiftieth of the instructions; with half of
 # this, slower by a twentieth and hardly smaller.
 INLINING := -Cllvm-args=-inline-threshold=100
+# The linker leaves five bytes for every address that it fills in, most of which need two. This is a fifteenth of the module.
+ADDRESSES := -Clink-arg=--compress-relocations
 # Panic messages name source files. With this, those of dependencies are named the same on every machine.
 NAMES := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry
-export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(NAMES)
+export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(ADDRESSES) $(NAMES)
 
 # For make run: see the README.
 REQUEST ?=

@@ -1,6 +1,6 @@
 //! PodSpecs: the parts of them that both placement and node metadata look at.
 
-use json::{Mismatch, Object, Within};
+use json::{Mismatch, Object, Outline, Within};
 
 /// The members that list containers which are there from the start.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
@@ -35,19 +35,21 @@ pub fn resources_of_containers<'s, T>(
     Ok(results)
 }
 
-/// Edits each container of `spec`.
+/// Edits each container of `spec`, of which `edit` looks at what `outline` names.
 ///
 /// # Errors
 /// The containers can't be read, or `edit` fails.
 pub fn edit_containers(
     spec: &mut Object,
+    outline: &Outline,
     mut edit: impl FnMut(&mut Object) -> Result<(), Mismatch>,
 ) -> Result<(), Mismatch> {
     for list in CONTAINERS {
         // To edit a list that is absent would make one.
-        if spec.list(list)?.is_none() {
+        if spec.get(list).is_none() {
             continue;
         }
+        spec.take_apart(list, outline);
         for (position, container) in spec.list_mut(list)?.objects_mut().enumerate() {
             edit(container.within(list)?).at(position).within(list)?;
         }

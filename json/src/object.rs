@@ -34,6 +34,13 @@ impl Object {
         Ok(Value::parse(text, outline)?.into_object()?)
     }
 
+    /// Takes the value under `key` apart, and what `outline` names in it, before somebody looks into it part by part.
+    pub fn take_apart(&self, key: &str, outline: &Outline) {
+        if let Some(value) = self.last(key) {
+            value.take_apart(outline);
+        }
+    }
+
     /// The value under `key`; none, if it is absent or `null`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         let value = self.last(key)?;

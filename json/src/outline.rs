@@ -1,4 +1,4 @@
-/// What of a value is taken apart while its text is first read, since it will surely be looked at.
+/// What of a value is taken apart while its text is read, since it will surely be looked at.
 ///
 /// An outline is no demand: where the text has something of another kind, that is not taken apart.
 #[derive(Debug)]

@@ -34,14 +34,10 @@ pub fn parse(text: &Rc<str>, outline: &Outline) -> Result<Value, SyntaxError> {
     Ok(Value::from_text(text.trim().into()))
 }
 
-/// The members or elements of `text`, which is JSON; none, if it is neither an object nor a list.
-pub fn take_apart(text: &Text) -> Option<Parts> {
-    let mut reader = Reader::new(text.whole(), text.start());
-    match reader.byte() {
-        Some(b'{') => reader.object(&[]).map(Parts::Object),
-        Some(b'[') => reader.list(&Outline::FLAT).map(Parts::List),
-        _ => None,
-    }
+/// The members or elements of `text`, which is JSON, with what `outline` names in them taken apart too; none, if that
+/// names something of another kind.
+pub fn take_apart(text: &Text, outline: &Outline) -> Option<Rc<Parts>> {
+    Reader::new(text.whole(), text.start()).value(outline)?.into_parts()
 }
 
 /// A text, and how far it was read. What returns nothing has come upon something that is not JSON.

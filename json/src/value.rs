@@ -141,17 +141,31 @@ impl Value {
         }
     }
 
+    /// Takes this apart, and what `outline` names in it, unless somebody did.
+    pub(crate) fn take_apart(&self, outline: &Outline) {
+        if let Form::Read(text, parts) = &self.0
+            && parts.get().is_none()
+            && let Some(read) = parse::take_apart(text, outline)
+        {
+            parts.get_or_init(|| read);
+        }
+    }
+
     /// The members, if this is an object.
     pub(crate) fn into_object(self) -> Result<Object, Mismatch> {
         let kind = self.kind();
         self.parts();
-        let parts = match self.0 {
-            Form::Made(parts) => Some(parts),
-            Form::Read(_, parts) => parts.into_inner(),
-        };
-        match parts.map(Rc::unwrap_or_clone) {
+        match self.into_parts().map(Rc::unwrap_or_clone) {
             Some(Parts::Object(object)) => Ok(object),
             _ => Err(mismatch(Kind::Object, kind)),
+        }
+    }
+
+    /// What this was taken apart into, if it was.
+    pub(crate) fn into_parts(self) -> Option<Rc<Parts>> {
+        match self.0 {
+            Form::Made(parts) => Some(parts),
+            Form::Read(_, parts) => parts.into_inner(),
         }
     }
 
@@ -199,14 +213,14 @@ impl Value {
     }
 
     fn parts(&self) -> Option<&Parts> {
+        match self.kind() {
+            Kind::Object => self.take_apart(&Outline::FLAT),
+            Kind::List => self.take_apart(&Outline::OBJECTS),
+            _ => return None,
+        }
         match &self.0 {
             Form::Made(parts) => Some(parts),
-            Form::Read(text, parts) => {
-                if parts.get().is_none() {
-                    parts.set(Rc::new(parse::take_apart(text)?)).ok()?;
-                }
-                parts.get().map(Rc::as_ref)
-            }
+            Form::Read(_, parts) => parts.get().map(Rc::as_ref),
         }
     }
 

@@ -1,11 +1,16 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
-use json::{Mismatch, Object, Value, Within};
+use std::borrow::Cow;
+
+use json::{Mismatch, Object, Outline, Value, Within};
 
 use super::NodeMetadata;
 use crate::pod_spec;
 use crate::settings::{KeyPattern, Propagate, TargetKind};
 use crate::size;
+
+/// What of the containers is looked at.
+const CONTAINERS: Outline = Outline::List(&Outline::Object(&[("env", Outline::ListBy("name"))]));
 
 /// Gives each container and init container of `pod` the variables that it does not define itself. The kubelet resolves
 /// them when the container starts: by then the Binding has brought the values.
@@ -23,7 +28,7 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
     }
     let mut added = 0;
     let spec = pod.object_mut("spec")?;
-    let edited = pod_spec::edit_containers(spec, |container| {
+    let edited = pod_spec::edit_containers(spec, &CONTAINERS, |container| {
         if added * shortest <= size::LARGEST {
             added += add_to(container, &variables)?;
         }
@@ -36,8 +41,11 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
 fn add_to(container: &mut Object, variables: &[(&str, Value)]) -> Result<usize, Mismatch> {
     let mut missing: Vec<&(&str, Value)> = variables.iter().collect();
     if let Some(own) = container.list("env")? {
-        for (position, variable) in own.objects().enumerate() {
-            let name = variable.and_then(|variable| variable.string("name").at(position)).within("env")?;
+        for (position, (name, variable)) in own.by("name").enumerate() {
+            let name = match name {
+                Some(name) => name,
+                None => name_of(variable).at(position).within("env")?,
+            };
             missing.retain(|(other, _)| *other != name);
         }
     }
@@ -49,6 +57,11 @@ fn add_to(container: &mut Object, variables: &[(&str, Value)]) -> Result<usize, 
         env.insert(position, variable.clone());
     }
     Ok(missing.len())
+}
+
+/// The name of a variable that has none, or another thing in its place.
+fn name_of(variable: &Value) -> Result<Cow<'_, str>, Mismatch> {
+    variable.object()?.string("name")
 }
 
 /// The variable of an entry, which refers to its target (`EnvVar`).
