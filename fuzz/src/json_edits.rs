@@ -85,9 +85,14 @@ impl Node {
         }
     }
 
-    /// This as a value, with some of it taken apart.
+    /// This as a value, with some of it taken apart, at once or afterwards.
     fn read(&self, input: &mut Unstructured<'_>) -> Value {
-        Value::parse(self.written(), pick(input, &OUTLINES)).unwrap()
+        let value = Value::parse(self.written(), pick(input, &OUTLINES)).unwrap();
+        if let Ok(object) = value.object() {
+            let (_, name) = pick(input, &KEYS);
+            object.take_apart(name, pick(input, &OUTLINES));
+        }
+        value
     }
 
     fn is_null(&self) -> bool {

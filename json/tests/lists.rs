@@ -105,8 +105,13 @@ fn elements_are_found_by_a_key_whether_that_was_known_before_or_not() {
     let list = r#"[{"name":"a"}, 1, {"name":"\u0062","x":[{"name":"y"}]},{"n\u0061me":"c"},{"name":"x","name":"d"},
         {"name":"x","name":3},{"name":null},{"Name":"x"},{},"name",null,["name"],{"name":"\ud800"},{ "name" : "e" }]"#;
     let text = format!(r#"{{"l":{list}}}"#);
-    for outline in [&Outline::FLAT, &Outline::Object(&[("l", Outline::ListBy("name"))]), &OUTLINES[3]] {
+    let outlines = [&Outline::FLAT, &Outline::Object(&[("l", Outline::ListBy("name"))]), &OUTLINES[3]];
+    let afterwards = [Outline::Whole, Outline::OBJECTS, Outline::ListBy("name"), Outline::FLAT];
+    for (outline, afterwards) in outlines.iter().flat_map(|outline| afterwards.each_ref().map(|other| (outline, other)))
+    {
         let whole = Object::parse(text.as_str(), outline).unwrap();
+        whole.take_apart("l", afterwards);
+        whole.take_apart("none", afterwards);
         let list = whole.list("l").unwrap().unwrap();
         let names: Vec<_> = list.by("name").map(|(name, _)| name.unwrap_or_default()).collect();
         assert_eq!(names, ["a", "", "b", "c", "d", "", "", "", "", "", "", "", "", "e"]);
