@@ -10,6 +10,7 @@
 //! Without the feature `wasm` there is no module and no Wasm runtime: the policy is the crate that the module is made of.
 //! It answers the same, and mutation testing, which changes it a thousand times, can't wait for as many modules.
 
+mod changes;
 mod cluster;
 #[cfg(feature = "wasm")]
 pub mod cost;
@@ -38,6 +39,7 @@ mod wasm;
 mod workspace;
 mod wrap;
 
+pub use changes::changes;
 pub use cluster::{Cluster, Lookup, NoCluster};
 pub use deployment::Deployment;
 pub use document::{read_document, read_documents};

@@ -1,5 +1,5 @@
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     fmt,
     path::Path,
     sync::{Arc, OnceLock},
@@ -17,11 +17,12 @@ use crate::{
     document::read_objects,
 };
 
-/// A cluster written down: the objects of some manifests.
+/// A cluster written down: the objects of some manifests. Of several with the same identity, the first is there.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
     places: Arc<HashMap<Identity, usize>>,
+    repeated: Arc<Vec<Identity>>,
 }
 
 /// What tells an object from all others.
@@ -54,7 +55,7 @@ impl Manifests {
         Ok(Self::of(objects))
     }
 
-    /// With more objects; of several with the same identity, the first is found.
+    /// With more objects.
     ///
     /// # Errors
     /// One is no Kubernetes object.
@@ -71,7 +72,11 @@ impl Manifests {
         &self.objects
     }
 
-    /// Of several with the same identity, the first.
+    /// Of which objects there were more than one, as often as that.
+    pub fn repeated(&self) -> &[Identity] {
+        &self.repeated
+    }
+
     pub fn find(&self, identity: &Identity) -> Option<&Value> {
         self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
     }
@@ -94,12 +99,20 @@ impl Manifests {
         self.places.contains_key(&Identity::from(lookup))
     }
 
-    fn of(objects: Vec<Manifest>) -> Self {
-        let mut places = HashMap::with_capacity(objects.len());
-        for (place, object) in objects.iter().enumerate() {
-            places.entry(object.identity.clone()).or_insert(place);
+    fn of(manifests: Vec<Manifest>) -> Self {
+        let mut objects = Vec::with_capacity(manifests.len());
+        let mut places = HashMap::with_capacity(manifests.len());
+        let mut repeated = vec![];
+        for manifest in manifests {
+            match places.entry(manifest.identity.clone()) {
+                Entry::Occupied(_) => repeated.push(manifest.identity),
+                Entry::Vacant(place) => {
+                    place.insert(objects.len());
+                    objects.push(manifest);
+                }
+            }
         }
-        Self { objects: Arc::new(objects), places: Arc::new(places) }
+        Self { objects: Arc::new(objects), places: Arc::new(places), repeated: Arc::new(repeated) }
     }
 }
 

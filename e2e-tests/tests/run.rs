@@ -604,6 +604,19 @@ fn a_cluster_of_which_nothing_can_be_told(#[case] name: &str, #[case] text: &str
     Ok(())
 }
 
+#[test]
+fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
+    let pod = POD.replace("name: web", "name: web, namespace: default");
+    let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
+    let output = run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--format", "json"])?;
+    assert!(text(&output.stderr).contains("Pod default/web stands there again, and 1 more"), "{output:?}");
+    let sums = ["Namespace", "Pod"]
+        .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
+    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    assert_eq!(lines.iter().filter(|line| sums.contains(line)).count(), 2, "{lines:#?}");
+    Ok(())
+}
+
 #[rstest]
 #[case::a_cluster(true, "CLUSTER has no Namespace acme-2\n")]
 #[case::none(false, "without CLUSTER, there is no Namespace acme-2\n")]
@@ -743,7 +756,10 @@ fn what_cannot_be_told_is_counted_and_what_nobody_asks_about_is_skipped() -> Res
     let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}";
     let bound =
         POD.replace("spec: {", "spec: {nodeName: gone, ").replace("name: web", "name: bound, namespace: default");
-    let cluster = file("ghosts.yml", &[NAMESPACE, &ghosts, &ghosts, secret, &bound].join("\n---\n"))?;
+    let cluster = file(
+        "ghosts.yml",
+        &[NAMESPACE, &ghosts, &ghosts.replace("name: web", "name: api"), secret, &bound].join("\n---\n"),
+    )?;
     let output = run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = text(&output.stdout);

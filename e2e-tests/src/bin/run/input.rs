@@ -126,6 +126,10 @@ impl Arguments {
             "CLUSTER: {}: expected objects of a cluster, as kubectl get -o json prints them, found none",
             path.display()
         );
+        if let [object, others @ ..] = manifests.repeated() {
+            let others = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
+            eprintln!("CLUSTER: {}: {object} stands there again{others}; the first counts", path.display());
+        }
         Ok(Some(manifests))
     }
 }

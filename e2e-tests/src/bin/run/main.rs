@@ -101,7 +101,7 @@ impl Arguments {
             paper.chapter(&chapter.title, &chapter.prose, &chapter.settings_as_written);
             let cluster = chapter.cluster()?;
             for (step, evaluation) in chapter.evaluate(&policy)? {
-                paper.evaluation(&step.title, &evaluation, &cluster);
+                paper.evaluation(&step.title, &chapter.request(step)?, &evaluation, &cluster);
                 if let Some(pod) = step.bound_pod(&evaluation) {
                     paper.bound_pod(&pod);
                 }
@@ -150,7 +150,7 @@ impl Arguments {
             return Ok(ACCEPTED);
         }
         let evaluation = policy.validate(request, &file.settings, self.cluster(known)?)?;
-        paper.evaluation(&name(request), &evaluation, known);
+        paper.evaluation(&name(request), request, &evaluation, known);
         if self.session.is_none() {
             paper.missing(&evaluation, known, self.cluster.is_some());
         }

@@ -4,7 +4,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use e2e_tests::{Evaluation, Lookup, Manifests, stored::environment, wrap};
+use e2e_tests::{Evaluation, Lookup, Manifests, changes, stored::environment, wrap};
 use serde_json::Value;
 
 /// No line is longer, unless a single word is.
@@ -50,7 +50,7 @@ impl Paper {
     }
 
     /// The verdict and what was asked in one line, all that is to be said about it below.
-    pub fn evaluation(&mut self, asked: &str, evaluation: &Evaluation, cluster: &Manifests) {
+    pub fn evaluation(&mut self, asked: &str, request: &Value, evaluation: &Evaluation, cluster: &Manifests) {
         let answer = &evaluation.answer;
         let verdict = match answer.accepted {
             true => self.ink(GREEN, "  accepted  "),
@@ -61,10 +61,9 @@ impl Paper {
             let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
             self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
         }
-        evaluation.patch.iter().flat_map(|patch| patch.iter()).for_each(|change| {
-            let change = serde_json::to_value(change).unwrap_or_default();
-            self.change(&change);
-        });
+        if let Some(mutated) = &answer.mutated_object {
+            changes(&request["object"], mutated).iter().for_each(|change| self.change(change));
+        }
         for warning in answer.warnings.iter().flatten() {
             self.below(&format!("warning: {warning}"));
         }
