@@ -27,6 +27,7 @@ mod metadata;
 mod native;
 mod needs;
 pub mod preview;
+mod refusals;
 mod resource;
 mod session;
 mod settings_file;

@@ -137,7 +137,11 @@ impl Needs {
         let entries = || metadata["propagate"].as_array().into_iter().flatten();
         let fills_in = entries().any(|entry| entry.get("default").is_some() || entry["required"] == true);
         self.send_bindings("Pods that are bound so learn nothing of their node", NODE);
-        self.send("", "pods", CREATE, "Pods that name their node learn nothing of it", NODE);
+        let unsent = match entries().any(|entry| !entry["env"].is_null()) {
+            true => "no container gets a variable, and Pods that name their node learn nothing of it",
+            false => "Pods that name their node learn nothing of it",
+        };
+        self.send("", "pods", CREATE, unsent, NODE);
         if protects || fills_in {
             self.send("", "pods", UPDATE, "what is missing or changed is not mended", NODE);
         }

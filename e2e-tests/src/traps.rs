@@ -2,31 +2,9 @@ use serde_json::Value;
 
 use crate::{
     Deployment,
+    refusals::refusals,
     settings_file::{NODE_METADATA, PLACEMENT, PLUGIN_CONFIGS},
 };
-
-const FIELDS: [&str; 18] = [
-    "allowInsideAdmissionControllerNamespace",
-    "backgroundAudit",
-    "contextAwareResources",
-    "failurePolicy",
-    "matchConditions",
-    "matchPolicy",
-    "message",
-    "mode",
-    "module",
-    "mutating",
-    "namespaceSelector",
-    "objectSelector",
-    "policyServer",
-    "rules",
-    "settings",
-    "sideEffects",
-    "timeoutEvalSeconds",
-    "timeoutSeconds",
-];
-const RULE_FIELDS: [&str; 5] = ["apiGroups", "apiVersions", "operations", "resources", "scope"];
-const SELECTOR_FIELDS: [&str; 2] = ["matchExpressions", "matchLabels"];
 
 /// Conditions of the examples, by their names, and what they keep away.
 const BOUND_PODS: &str = "placement-can-still-change";
@@ -44,10 +22,8 @@ pub struct Traps {
 
 /// Looks at all of a deployment but what it lacks.
 pub fn traps(settings: &Value, deployment: &Deployment) -> Traps {
-    let mut traps = Traps::default();
     let spec = &deployment.spec;
-    traps.find_unknown_fields(spec);
-    traps.find_wrong_values(spec);
+    let mut traps = Traps { mistakes: refusals(spec), remarks: vec![] };
     let features = Features::of(settings);
     if spec["failurePolicy"] == "Ignore" && !deployment.only_reports() {
         for feature in features.need_fail {
@@ -89,54 +65,6 @@ pub fn traps(settings: &Value, deployment: &Deployment) -> Traps {
         );
     }
     traps
-}
-
-impl Traps {
-    fn find_unknown_fields(&mut self, spec: &Value) {
-        self.find_unknown("spec", spec, &FIELDS);
-        for (place, rule) in spec["rules"].as_array().into_iter().flatten().enumerate() {
-            self.find_unknown(&format!("spec.rules[{place}]"), rule, &RULE_FIELDS);
-        }
-        for selector in ["namespaceSelector", "objectSelector"] {
-            self.find_unknown(&format!("spec.{selector}"), &spec[selector], &SELECTOR_FIELDS);
-        }
-    }
-
-    fn find_unknown(&mut self, path: &str, object: &Value, known: &[&str]) {
-        let fields = object.as_object().into_iter().flat_map(|object| object.keys());
-        for field in fields.filter(|field| !known.contains(&field.as_str())) {
-            self.mistakes.push(format!("{path}.{field}: unknown field; expected one of {}", known.join(", ")));
-        }
-    }
-
-    fn find_wrong_values(&mut self, spec: &Value) {
-        if spec["module"].is_null() {
-            self.mistakes.push("spec.module: missing; expected where the module is, such as registry://…".to_owned());
-        }
-        match &spec["mutating"] {
-            Value::Bool(_) => {}
-            Value::Null => self.mistakes.push("spec.mutating: missing; expected true or false".to_owned()),
-            other => self.mistakes.push(format!("spec.mutating: expected true or false; found {other}")),
-        }
-        for (field, choices) in [("mode", ["protect", "monitor"]), ("failurePolicy", ["Fail", "Ignore"])] {
-            let found = &spec[field];
-            if !found.is_null() && !choices.iter().any(|choice| found == choice) {
-                let choices = choices.join(", ");
-                self.mistakes.push(format!("spec.{field}: expected one of {choices}; found {found}"));
-            }
-        }
-        let rules = spec["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
-        if rules.is_empty() {
-            self.mistakes.push("spec.rules: expected at least one: the policy is never asked".to_owned());
-        }
-        for (place, rule) in rules.iter().enumerate() {
-            for field in ["apiGroups", "apiVersions", "operations", "resources"] {
-                if rule[field].as_array().is_none_or(Vec::is_empty) {
-                    self.mistakes.push(format!("spec.rules[{place}].{field}: expected at least one"));
-                }
-            }
-        }
-    }
 }
 
 /// Settings that are in effect.

@@ -239,6 +239,45 @@ spec:
     "Policy: fail",
     "spec.failurePolicy: expected one of Fail, Ignore; found \"fail\""
 )]
+#[case::side_effects(
+    "mode: protect",
+    "sideEffects: Some",
+    "spec.sideEffects: expected one of None, NoneOnDryRun; found \"Some\""
+)]
+#[case::a_match_policy("mode: protect", "matchPolicy: Near", "spec.matchPolicy: expected one of Equivalent, Exact")]
+#[case::a_timeout_that_is_none(
+    "mode: protect",
+    "timeoutSeconds: 5s",
+    "spec.timeoutSeconds: expected a number of seconds from 2 to 30; found \"5s\""
+)]
+#[case::a_timeout_that_is_too_long("mode: protect", "timeoutSeconds: 31", "spec.timeoutSeconds: expected a number")]
+#[case::an_evaluation_that_is_too_short(
+    "mode: protect",
+    "timeoutEvalSeconds: 1",
+    "spec.timeoutEvalSeconds: expected a"
+)]
+#[case::an_evaluation_that_outlives_its_request(
+    "mode: protect",
+    "timeoutSeconds: 5\n  timeoutEvalSeconds: 6",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 5; found 6"
+)]
+#[case::an_evaluation_that_outlives_the_usual_request(
+    "mode: protect",
+    "timeoutEvalSeconds: 11",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 10; found 11"
+)]
+#[case::a_misspelt_field_of_a_condition(
+    "expression",
+    "expresion",
+    "spec.matchConditions[0].expresion: unknown field; expected one of expression, name"
+)]
+#[case::a_condition_that_says_nothing("\"true\"", "\" \"", "spec.matchConditions[0].expression: missing")]
+#[case::a_condition_without_a_name("name: some, ", "", "spec.matchConditions[0].name: missing")]
+#[case::two_conditions_of_a_name(
+    "{name: some,",
+    "{name: some, expression: \"true\"}, {name: some,",
+    "spec.matchConditions[1].name: \"some\" stands there already"
+)]
 #[case::no_module("module: m", "timeoutSeconds: 5", "spec.module: missing")]
 #[case::no_boolean(
     "mutating: true",
@@ -290,6 +329,11 @@ fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[cas
     "mode: protect\n  failurePolicy: Fail",
     "mode: monitor\n  failurePolicy: Ignore",
     "needs Fail: with Ignore, who means to gets past it at will, as soon as the policy protects"
+)]
+#[case::variables_that_no_container_gets(
+    "[pods, pods/binding]",
+    "[pods/binding]\n settings: {nodeMetadata: {propagate: [{nodeLabel: a, env: A}]}}",
+    "spec.rules: no CREATE of pods (apiGroup \"\"): no container gets a variable, and"
 )]
 #[case::an_audit_of_bindings("Audit: false", "Audit: true", "spec.backgroundAudit: true, but the audit scanner counts")]
 #[case::an_audit_by_default(
@@ -528,9 +572,9 @@ const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {nam
 #[case::metadata(
     "{nodeMetadata: {propagate: [{nodeLabel: zone, env: ZONE}, {nodeField: spec.a, podLabel: x/a}]}}",
     DEPLOYMENT,
-    "its Pods would get environment variables; when they are bound, label x/a, annotation zone as it will"
+    "its Pods would get environment variables; label x/a, annotation zone when they are bound as it will"
 )]
-#[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would get nothing as it will")]
+#[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would stay as they are as it will")]
 #[case::a_rejection(
     "{placement: {onWorkloads: Ignore, namespaces: [{name: default, requiredNodeSelector: app=db}]}}",
     "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web}, spec: {jobTemplate: {spec: {template: {spec: {
@@ -571,7 +615,8 @@ fn what_is_no_object_does_no_harm(#[case] manifest: &str) -> Result<()> {
     "deployments",
     "its Pods are not sent to the policy: no rule of the policy has pods CREATE\n"
 )]
-#[case::rules_without_bindings("deployments, pods", "its Pods would get nothing\n")]
+#[case::rules_without_bindings("deployments, pods", "its Pods would stay as they are\n")]
+#[case::rules_without_workloads("pods, pods/binding", "its Pods would get annotation a when they are bound\n")]
 fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told: &str) -> Result<()> {
     let node = "contextAwareResources: [{apiVersion: v1, kind: Node}], ";
     let policy = file("policy.yml", &policy("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", resources, node))?;

@@ -38,10 +38,12 @@ impl Arguments {
         let mut gets = gets(&evaluation);
         let bound = when_bound(file);
         if !bound.is_empty() {
-            gets.push(format!("when they are bound, {}", bound.join(", ")));
+            gets.push(format!("{} when they are bound", bound.join(", ")));
         }
-        let gets = if gets.is_empty() { "nothing".to_owned() } else { gets.join("; ") };
-        paper.below(&format!("its Pods would get {gets}"));
+        paper.below(&match gets.is_empty() {
+            true => "its Pods would stay as they are".to_owned(),
+            false => format!("its Pods would get {}", gets.join("; ")),
+        });
         Ok(())
     }
 }
