@@ -30,6 +30,8 @@ VERBOSE ?=
 RUN_VARIABLES := REQUEST OPERATION OLD SETTINGS CLUSTER FORMAT VERBOSE CARGO_HOME CARGO_TARGET_DIR
 UNKNOWN := $(filter-out $(RUN_VARIABLES),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
 $(if $(and $(filter run,$(MAKECMDGOALS)),$(UNKNOWN)),$(error $(UNKNOWN): expected one of $(RUN_VARIABLES)))
+FILES := $(filter %.yml %.yaml %.json,$(MAKECMDGOALS))
+$(if $(FILES),$(error $(FILES): say what it is: make run REQUEST=, SETTINGS= or CLUSTER=$(firstword $(FILES))))
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := selector settings payload placement adversary tolerations json

@@ -152,6 +152,7 @@ fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
 #[rstest]
 #[case::a_misspelt_one("SETTING=x.yml", "*** SETTING: expected one of REQUEST ", Some(2))]
 #[case::a_known_one("SETTINGS=x.yml", "", Some(0))]
+#[case::a_file_alone("x.yml", "*** x.yml: say what it is: make run REQUEST=, SETTINGS= or CLUSTER=x.yml", Some(2))]
 fn make_run_knows_its_variables(#[case] variable: &str, #[case] told: &str, #[case] status: Option<i32>) -> Result<()> {
     let mut make = Command::new("make");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
