@@ -30,7 +30,7 @@ VERBOSE ?=
 RUN_VARIABLES := REQUEST OPERATION OLD SETTINGS CLUSTER FORMAT VERBOSE CARGO_HOME CARGO_TARGET_DIR
 UNKNOWN := $(filter-out $(RUN_VARIABLES),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
 $(if $(and $(filter run,$(MAKECMDGOALS)),$(UNKNOWN)),$(error $(UNKNOWN): expected one of $(RUN_VARIABLES)))
-FILES := $(filter %.yml %.yaml %.json,$(MAKECMDGOALS))
+FILES := $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal))$(filter %.yml %.yaml %.json,$(goal)),$(goal))))
 $(if $(FILES),$(error $(FILES): say what it is: make run REQUEST=, SETTINGS= or CLUSTER=$(firstword $(FILES))))
 
 FUZZ_SECONDS ?= 60

@@ -35,7 +35,7 @@ pub fn resources_of_containers<'s, T>(
     Ok(results)
 }
 
-/// Edits each container of `spec`, of which `edit` looks at what `outline` names.
+/// Edits each container of `spec`. What `edit` will look at is named by `outline`, of a list of containers.
 ///
 /// # Errors
 /// The containers can't be read, or `edit` fails.

@@ -59,8 +59,13 @@ enum Operator {
 impl Deployment {
     /// Reads the `spec` of a ClusterAdmissionPolicy.
     pub fn read(spec: &Value) -> Result<Self> {
-        let deployment = Self::deserialize(spec).context("spec of the ClusterAdmissionPolicy")?;
-        Ok(Self { spec: spec.clone(), ..deployment })
+        let mut spec = spec.clone();
+        if let Some(fields) = spec.as_object_mut() {
+            // As the API server does.
+            fields.retain(|_, value| !value.is_null());
+        }
+        let deployment = Self::deserialize(&spec).context("spec of the ClusterAdmissionPolicy")?;
+        Ok(Self { spec, ..deployment })
     }
 
     /// Whether it decides nothing yet: everything passes, unchanged.

@@ -72,7 +72,7 @@ impl Manifests {
         &self.objects
     }
 
-    /// Of which objects there were more than one, as often as that.
+    /// The objects that were left out, since one with the same identity came before.
     pub fn repeated(&self) -> &[Identity] {
         &self.repeated
     }

@@ -11,7 +11,7 @@ const BOUND_PODS: &str = "placement-can-still-change";
 const BOUND_PODS_BUT_TOLERATIONS: &str = "placement-or-tolerations-can-still-change";
 const TERMINATING_PODS: &str = "not-being-deleted";
 
-/// What is wrong around the settings of a policy: a line for each. `docs/operating.md` has a table of it.
+/// What is wrong around the settings of a policy: a line for each. `docs/operating.md` tells which settings need which conditions.
 #[derive(Debug, Default)]
 pub struct Traps {
     /// What the API server refuses, and what breaks the policy or makes a hole in it.

@@ -152,6 +152,7 @@ fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
 #[rstest]
 #[case::a_misspelt_one("SETTING=x.yml", "*** SETTING: expected one of REQUEST ", Some(2))]
 #[case::a_known_one("SETTINGS=x.yml", "", Some(0))]
+#[case::a_folder_alone("examples/metadata", "*** examples/metadata: say what it is", Some(2))]
 #[case::a_file_alone("x.yml", "*** x.yml: say what it is: make run REQUEST=, SETTINGS= or CLUSTER=x.yml", Some(2))]
 fn make_run_knows_its_variables(#[case] variable: &str, #[case] told: &str, #[case] status: Option<i32>) -> Result<()> {
     let mut make = Command::new("make");
@@ -272,8 +273,33 @@ spec:
     "expresion",
     "spec.matchConditions[0].expresion: unknown field; expected one of expression, name"
 )]
-#[case::a_condition_that_says_nothing("\"true\"", "\" \"", "spec.matchConditions[0].expression: missing")]
-#[case::a_condition_without_a_name("name: some, ", "", "spec.matchConditions[0].name: missing")]
+#[case::a_condition_that_says_nothing(
+    "\"true\"",
+    "\" \"",
+    "spec.matchConditions[0].expression: expected an expression; found \" \""
+)]
+#[case::a_condition_without_a_name("name: some, ", "", "spec.matchConditions[0].name: expected at most 63 letters")]
+#[case::a_misspelt_operation(
+    "[CREATE, UPDATE]",
+    "[Create]",
+    "spec.rules[0].operations: expected one of CREATE, UPDATE"
+)]
+#[case::an_empty_resource("[pods, pods/binding]", "[pods, \"\"]", "spec.rules[0].resources: expected no empty text")]
+#[case::a_scope(
+    "UPDATE]}",
+    "UPDATE], scope: namespaced}",
+    "spec.rules[0].scope: expected one of *, Namespaced, Cluster"
+)]
+#[case::a_misspelt_field_of_an_expression(
+    "mode: protect",
+    "namespaceSelector: {matchExpressions: [{key: a, operator: Exists, vaules: []}]}",
+    "spec.namespaceSelector.matchExpressions[0].vaules: unknown field; expected one of key, operator, values"
+)]
+#[case::a_misspelt_field_of_a_look_up(
+    "{apiVersion: v1, kind: Node}",
+    "{apiVersion: v1, kind: Node, group: a}",
+    "spec.contextAwareResources[1].group: unknown field; expected one of apiVersion, kind"
+)]
 #[case::two_conditions_of_a_name(
     "{name: some,",
     "{name: some, expression: \"true\"}, {name: some,",
@@ -351,6 +377,9 @@ fn what_may_be_meant_is_a_remark(#[case] from: &str, #[case] to: &str, #[case] t
 
 #[rstest]
 #[case::as_it_is("mode: protect", "mode: protect")]
+#[case::nothing_said("mode: protect", "matchPolicy: null\n  namespaceSelector: null")]
+#[case::the_longest_evaluation("mode: protect", "timeoutSeconds: 30\n  timeoutEvalSeconds: 30")]
+#[case::no_side_effects("mode: protect", "sideEffects: None\n  matchPolicy: Exact")]
 #[case::nothing_to_protect("{name: some,", "{name: not-being-deleted,")]
 fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to: &str) -> Result<()> {
     let output = check_changed(from, to)?;
@@ -573,7 +602,7 @@ const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {nam
 #[case::metadata(
     "{nodeMetadata: {propagate: [{nodeLabel: zone, env: ZONE}, {nodeField: spec.a, podLabel: x/a}]}}",
     DEPLOYMENT,
-    "its Pods would get environment variables; label x/a, annotation zone when they are bound as it will"
+    "its Pods would get environment variables; and when they are bound, label x/a, annotation zone as it will"
 )]
 #[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would stay as they are as it will")]
 #[case::a_rejection(
@@ -655,7 +684,10 @@ fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
     let pod = POD.replace("name: web", "name: web, namespace: default");
     let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
     let output = run(&["--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--format", "json"])?;
-    assert!(text(&output.stderr).contains("Pod default/web stands there again, and 1 more"), "{output:?}");
+    assert!(
+        text(&output.stderr).contains("left out, since they stand there already: Pod default/web and 1 more\n"),
+        "{output:?}"
+    );
     let sums = ["Namespace", "Pod"]
         .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
     let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;

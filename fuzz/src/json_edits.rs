@@ -88,7 +88,9 @@ impl Node {
     /// This as a value, with some of it taken apart, at once or afterwards.
     fn read(&self, input: &mut Unstructured<'_>) -> Value {
         let value = Value::parse(self.written(), pick(input, &OUTLINES)).unwrap();
-        if let Ok(object) = value.object() {
+        if input.ratio(1, 2) == Ok(true)
+            && let Ok(object) = value.object()
+        {
             let (_, name) = pick(input, &KEYS);
             object.take_apart(name, pick(input, &OUTLINES));
         }

@@ -2,9 +2,9 @@
 //!
 //! Most of a JSON text is often nobody's business. A round trip through typed structs would drop the fields that they
 //! have never heard of, add empty ones, and spell numbers anew. Here a [`Value`] is a well-formed text to begin with.
-//! It is taken apart when somebody looks into it: an [`Object`] into its members, a [`List`] into its elements and, where
-//! these are objects or lists, since nobody looks into one alone, into theirs. All of these are values again. Whoever edits a member changes the objects around it and nothing else; what
-//! nobody changed is written as the text that it came as.
+//! It is taken apart when somebody looks into it: an [`Object`] into its members, a [`List`] into its elements and, since
+//! nobody looks into one alone, those of them that are objects into theirs. All of these are values again. Whoever edits a
+//! member changes the objects around it and nothing else; what nobody changed is written as the text that it came as.
 //!
 //! ```
 //! use json::{Object, Outline};

@@ -34,7 +34,7 @@ impl Object {
         Ok(Value::parse(text, outline)?.into_object()?)
     }
 
-    /// Takes the value under `key` apart, and what `outline` names in it, before somebody looks into it part by part.
+    /// Takes apart what `outline` names of the value under `key`, in one reading, where nobody has looked into that yet.
     pub fn take_apart(&self, key: &str, outline: &Outline) {
         if let Some(value) = self.last(key) {
             value.take_apart(outline);

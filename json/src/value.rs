@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// Takes this apart, and what `outline` names in it, unless somebody did.
+    /// Takes apart what `outline` names, in one reading, if nobody has looked into this yet.
     pub(crate) fn take_apart(&self, outline: &Outline) {
         if let Form::Read(text, parts) = &self.0
             && parts.get().is_none()

@@ -9,8 +9,8 @@ use crate::pod_spec;
 use crate::settings::{KeyPattern, Propagate, TargetKind};
 use crate::size;
 
-/// What of the containers is looked at.
-const CONTAINERS: Outline = Outline::List(&Outline::Object(&[("env", Outline::ListBy("name"))]));
+/// What is looked at in a list of containers.
+const NAMES_IN_ENV: Outline = Outline::List(&Outline::Object(&[("env", Outline::ListBy("name"))]));
 
 /// Gives each container and init container of `pod` the variables that it does not define itself. The kubelet resolves
 /// them when the container starts: by then the Binding has brought the values.
@@ -28,7 +28,7 @@ pub fn add(settings: &NodeMetadata, pod: &mut Object) -> Result<(), Mismatch> {
     }
     let mut added = 0;
     let spec = pod.object_mut("spec")?;
-    let edited = pod_spec::edit_containers(spec, &CONTAINERS, |container| {
+    let edited = pod_spec::edit_containers(spec, &NAMES_IN_ENV, |container| {
         if added * shortest <= size::LARGEST {
             added += add_to(container, &variables)?;
         }
@@ -59,7 +59,7 @@ fn add_to(container: &mut Object, variables: &[(&str, Value)]) -> Result<usize, 
     Ok(missing.len())
 }
 
-/// The name of a variable that has none, or another thing in its place.
+/// The name of a variable in which the list found none: empty, if it is absent.
 fn name_of(variable: &Value) -> Result<Cow<'_, str>, Mismatch> {
     variable.object()?.string("name")
 }

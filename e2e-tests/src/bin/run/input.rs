@@ -127,8 +127,8 @@ impl Arguments {
             path.display()
         );
         if let [object, others @ ..] = manifests.repeated() {
-            let others = if others.is_empty() { String::new() } else { format!(", and {} more", others.len()) };
-            eprintln!("CLUSTER: {}: {object} stands there again{others}; the first counts", path.display());
+            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            eprintln!("CLUSTER: {}: left out, since they stand there already: {object}{others}", path.display());
         }
         Ok(Some(manifests))
     }

@@ -147,7 +147,7 @@ impl Arguments {
         let namespace = request["namespace"].as_str().and_then(|name| known.namespace(name));
         if let Some(reason) = file.deployment.as_ref().and_then(|deployment| deployment.spares(request, namespace)) {
             paper.unsent(&name(request), &reason);
-            self.tell_of_pods(&request["object"], policy, file, known, paper)?;
+            self.tell_of_pods(request, &request["object"], policy, file, known, paper)?;
             return Ok(ACCEPTED);
         }
         let evaluation = policy.validate(request, &file.settings, self.cluster(known)?)?;
@@ -160,7 +160,7 @@ impl Arguments {
             return Ok(REJECTED);
         }
         let object = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]);
-        self.tell_of_pods(object, policy, file, known, paper)?;
+        self.tell_of_pods(request, object, policy, file, known, paper)?;
         paper.stored(object);
         Ok(ACCEPTED)
     }

@@ -8,17 +8,22 @@ use serde_json::Value;
 use crate::{Arguments, paper::Paper};
 
 impl Arguments {
-    /// Tells what the Pods of a workload would get: its template stays as it is.
+    /// Tells what the Pods of the workload would get that `request` is about: its template stays as it is.
     pub fn tell_of_pods(
         &self,
+        request: &Value,
         workload: &Value,
         policy: &Policy,
         file: &SettingsFile,
         known: &Manifests,
         paper: &mut Paper,
     ) -> Result<()> {
+        let is_whole = request["subResource"].as_str().is_none_or(str::is_empty);
         // A session has nothing but the look-ups of the request.
-        let Some(request) = creation_from(workload).filter(|_| self.session.is_none()) else { return Ok(()) };
+        if !is_whole || self.session.is_some() {
+            return Ok(());
+        }
+        let Some(request) = creation_from(workload) else { return Ok(()) };
         let namespace = request["namespace"].as_str().and_then(|name| known.namespace(name));
         if let Some(reason) = file.deployment.as_ref().and_then(|deployment| deployment.spares(&request, namespace)) {
             paper.below(&format!("its Pods are not sent to the policy: {reason}"));
@@ -35,14 +40,12 @@ impl Arguments {
             paper.below(&format!("its Pods would be rejected: {code}: {message}"));
             return Ok(());
         }
-        let mut gets = gets(&evaluation);
-        let bound = when_bound(file);
-        if !bound.is_empty() {
-            gets.push(format!("{} when they are bound", bound.join(", ")));
-        }
-        paper.below(&match gets.is_empty() {
-            true => "its Pods would stay as they are".to_owned(),
-            false => format!("its Pods would get {}", gets.join("; ")),
+        let (now, later) = (gets(&evaluation).join("; "), when_bound(file).join(", "));
+        paper.below(&match (now.is_empty(), later.is_empty()) {
+            (true, true) => "its Pods would stay as they are".to_owned(),
+            (false, true) => format!("its Pods would get {now}"),
+            (true, false) => format!("its Pods would get {later} when they are bound"),
+            (false, false) => format!("its Pods would get {now}; and when they are bound, {later}"),
         });
         Ok(())
     }
