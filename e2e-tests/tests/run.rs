@@ -746,7 +746,8 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
 #[case::that_the_policy_looks_at("Verify")]
 #[case::that_nobody_looks_at("Ignore")]
 fn a_pod_that_runs_on_a_wrong_node_is_misplaced_and_its_binding_not_rejected(#[case] on_bindings: &str) -> Result<()> {
-    let entry = "{name: default, requiredNodeSelector: pool=blue}";
+    let entry = "{name: default, requiredNodeSelector: pool=blue,
+        defaultTolerations: [{key: dedicated, operator: Exists}]}";
     let settings = format!("{{placement: {{namespaces: [{entry}], onBindings: {on_bindings}}}}}");
     let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {pool: red}}}";
     let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");

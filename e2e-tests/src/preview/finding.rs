@@ -78,11 +78,19 @@ pub fn findings(evaluation: &Evaluation) -> Vec<Finding> {
     findings
 }
 
+/// The node selector that is added, as the policy itself tells it to the audit log.
+pub fn added_node_selector(evaluation: &Evaluation) -> Option<String> {
+    audited(evaluation, "node-selector").cloned()
+}
+
+fn audited<'e>(evaluation: &'e Evaluation, key: &str) -> Option<&'e String> {
+    evaluation.answer.audit_annotations.as_ref()?.get(key)
+}
+
 /// What is added, as the policy itself tells it to the audit log; the rest from the patch.
 pub fn gets(evaluation: &Evaluation) -> Vec<String> {
-    let audit = |key: &str| evaluation.answer.audit_annotations.iter().flatten().find(|(own, _)| *own == key);
-    let selector = audit("node-selector").map(|(_, added)| added.clone());
-    let tolerations = audit("tolerations").map(|(_, added)| format!("toleration {added}"));
+    let selector = added_node_selector(evaluation);
+    let tolerations = audited(evaluation, "tolerations").map(|added| format!("toleration {added}"));
     let told = |path: &str| {
         selector.is_some() && (path.contains("/spec/nodeSelector") || path.contains("/spec/affinity"))
             || tolerations.is_some() && path.contains("/spec/tolerations")

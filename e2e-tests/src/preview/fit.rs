@@ -6,7 +6,7 @@ use node_placement_policy::{
 };
 use serde_json::Value;
 
-use super::{creation::text, finding::gets};
+use super::{creation::text, finding::added_node_selector};
 use crate::Evaluation;
 
 /// Why a Pod, as it was created and answered, would not come to `node` again; nothing, if it would.
@@ -17,13 +17,14 @@ pub fn misfit(created: &Value, evaluation: &Evaluation, node: &Value) -> Option<
         return None;
     }
     let completed = evaluation.answer.mutated_object.as_ref().unwrap_or(created);
-    match (fits(created, node), fits(completed, node)) {
-        (_, true) => None,
-        (true, false) => {
-            Some(format!("a new one would get {}, which the node does not have", gets(evaluation).join(", ")))
-        }
-        (false, false) => Some("the node does not match the nodeSelector or node affinity of a new one".to_owned()),
+    if fits(completed, node) {
+        return None;
     }
+    let added = added_node_selector(evaluation).filter(|_| fits(created, node));
+    Some(match added {
+        Some(added) => format!("a new one would get {added}, which the node does not have"),
+        None => "the node does not match the nodeSelector or node affinity of a new one".to_owned(),
+    })
 }
 
 /// What is no Pod fits nowhere.
