@@ -16,6 +16,16 @@ run_row() {
   "expect_$verdict" "$words"
 }
 
+# Runs a Pod with the settings of the row whose name is that of the test: they must be refused.
+refuse_row() {
+  local settings words
+  IFS=$'\t' read -r _ settings words < <(grep -F "$BATS_TEST_DESCRIPTION"$'\t' "$FIXTURES/refusals.tsv")
+  run_kwctl pod-create - --settings-json "$settings"
+  [ "${status:?}" -ne 0 ]
+  lacks '"allowed"'
+  contains "$words"
+}
+
 # Runs a request with a session, or without (-): whatever the policy would look up then, there is nothing to answer with.
 run_kwctl() {
   local request="$FIXTURES/bare/$1.json" session="$FIXTURES/sessions/$2.yml"

@@ -66,3 +66,19 @@ load kwctl
 @test "metadata: a kubelet's update of the status stays as it is" {
   run_row
 }
+
+@test "env: every container gets the variable" {
+  run_row
+}
+
+@test "env: a Pod that names its node gets variable and value" {
+  run_row
+}
+
+@test "env: a mirror Pod of a kubelet gets none" {
+  run_row
+}
+
+@test "env: the Binding brings the value" {
+  run_row
+}

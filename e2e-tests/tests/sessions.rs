@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use e2e_tests::{Cluster, Evaluation, NoCluster, Policy, Session, policy_under_test, read_document};
 
 /// A row of `fixtures/runs.tsv`.
@@ -29,14 +29,26 @@ fn every_session_is_used_up_exactly() -> Result<()> {
 }
 
 #[test]
-fn every_run_is_a_test_of_kwctl() -> Result<()> {
+fn every_refusal_is_one() -> Result<()> {
+    let policy = policy_under_test()?;
+    for [name, settings, words] in rows("refusals")? {
+        let answer = policy.validate_settings(&serde_json::from_str(&settings).context(name.clone())?)?;
+        let message = answer.message.unwrap_or_default();
+        ensure!(!answer.valid && message.contains(&words), "{name}: {words:?} is not in {message:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_row_is_a_test_of_kwctl() -> Result<()> {
     let mut tests = BTreeSet::new();
     for file in files("", "bats")? {
         let text = fs::read_to_string(file)?;
         let names = text.lines().filter_map(|line| line.strip_prefix("@test \"")?.strip_suffix("\" {"));
-        tests.extend(names.filter(|name| !name.starts_with("settings: ")).map(str::to_owned));
+        tests.extend(names.map(str::to_owned));
     }
-    let names: BTreeSet<String> = runs()?.into_iter().map(|run| run.name).collect();
+    let names: BTreeSet<String> =
+        runs()?.into_iter().map(|run| run.name).chain(rows("refusals")?.into_iter().map(|[name, _, _]| name)).collect();
     assert_eq!(tests, names);
     Ok(())
 }
@@ -96,23 +108,22 @@ impl Run {
 }
 
 fn runs() -> Result<Vec<Run>> {
-    let text = fs::read_to_string(folder("fixtures").join("runs.tsv"))?;
-    let rows = text.lines().filter(|line| !line.starts_with('#'));
-    let runs = rows.map(|row| {
-        let columns: Vec<&str> = row.split('\t').collect();
-        let [name, request, settings, session, verdict, words] = columns.as_slice() else {
-            anyhow::bail!("expected six columns: {row}");
-        };
-        Ok(Run {
-            name: (*name).to_owned(),
-            request: (*request).to_owned(),
-            settings: (*settings).to_owned(),
-            session: Some(*session).filter(|session| *session != "-").map(str::to_owned),
-            verdict: (*verdict).to_owned(),
-            words: (*words).to_owned(),
-        })
+    let runs = rows("runs")?.into_iter().map(|[name, request, settings, session, verdict, words]| {
+        let session = Some(session).filter(|session| session != "-");
+        Run { name, request, settings, session, verdict, words }
     });
-    runs.collect()
+    Ok(runs.collect())
+}
+
+/// The rows of a table in `fixtures`.
+fn rows<const COLUMNS: usize>(table: &str) -> Result<Vec<[String; COLUMNS]>> {
+    let text = fs::read_to_string(folder("fixtures").join(format!("{table}.tsv")))?;
+    let rows = text.lines().filter(|line| !line.starts_with('#'));
+    let columns = rows.map(|row| {
+        let columns: Vec<String> = row.split('\t').map(str::to_owned).collect();
+        columns.try_into().map_err(|columns| anyhow!("{table}.tsv: expected {COLUMNS} columns: {columns:?}"))
+    });
+    columns.collect()
 }
 
 fn folder(name: &str) -> PathBuf {
