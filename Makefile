@@ -71,7 +71,7 @@ run: policy.wasm
 test: fmt lint policy.wasm floor.wasm
 	cargo test --workspace --exclude bench --locked
 
-# Takes about five minutes after the build, and wants the machine for itself. Writes docs/performance.md and its plots.
+# Takes about five minutes after the build, and wants the machine for itself. Writes docs/performance.md, its cases and its plot.
 .PHONY: bench
 bench: policy.wasm floor.wasm typed-twin.wasm
 	cargo bench --locked -p bench --bench cost -- --quiet

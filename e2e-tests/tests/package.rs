@@ -971,6 +971,7 @@ fn the_index_of_examples_names_every_file() -> Result<()> {
 #[case("docs/openshift.md")]
 #[case("fuzz/README.md")]
 #[case("docs/performance.md")]
+#[case("docs/performance-cases.md")]
 #[case("examples/README.md")]
 fn links_lead_somewhere(#[case] document: &str) -> Result<()> {
     let path = file(document);

@@ -10,6 +10,6 @@ fn main() -> Result<()> {
     let bounds = bounds::all(&measured, policy)?;
     report::write(&measured, &bounds)?;
     println!("{}", report::bounds_table(&bounds));
-    println!("Every case, and plots: docs/performance.md");
+    println!("Every case: docs/performance-cases.md");
     Ok(())
 }

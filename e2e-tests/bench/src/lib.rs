@@ -2,10 +2,9 @@
 //!
 //! `make bench` measures ([`cases`](e2e_tests::cost::cases) by `benches/cost.rs`, memory by [`memory`]), counts
 //! instructions, and then reports: [`bounds`] are the promises with what was measured beside them, [`report`] writes them
-//! into `docs/performance.md`, with plots.
+//! into `docs`, with a plot.
 
 pub mod bounds;
-pub mod cluster;
 pub mod contender;
 pub mod measured;
 pub mod memory;

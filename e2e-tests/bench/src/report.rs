@@ -1,6 +1,6 @@
-//! `docs/performance.md`: what stands between its marks is made here, and the plots beside it.
+//! `docs/performance.md` and `docs/performance-cases.md`: what stands between their marks is made here, and the plot.
 
-use std::{fs, thread};
+use std::{fs, path::Path, thread};
 
 use anyhow::{Context, Result};
 
@@ -9,36 +9,25 @@ use e2e_tests::cost::{Family, KB, kilobytes};
 use crate::{
     Measured,
     bounds::Bound,
-    cluster,
     measured::{Costs, Row, as_f64, root},
     plot::{self, Line},
 };
 
-/// Writes the document's measured parts and the plots.
+/// Writes the measured parts of both documents, and the plot.
 pub fn write(measured: &Measured, bounds: &[Bound]) -> Result<()> {
     let docs = root().join("docs");
-    let file = docs.join("performance.md");
-    let mut document = fs::read_to_string(&file)?;
-    let parts = [
-        ("machine", machine()),
-        ("bounds", bounds_table(bounds)),
-        ("cases", cases_table(measured)),
-        ("growth", growth_table(measured)),
-        ("cluster", cluster::table(measured)?),
-    ];
+    fill_in(&docs.join("performance.md"), &[("machine", machine()), ("bounds", bounds_table(bounds))])?;
+    let cases = [("machine", machine()), ("cases", cases_table(measured)), ("growth", growth_table(measured))];
+    fill_in(&docs.join("performance-cases.md"), &cases)?;
+    Ok(fs::write(docs.join("cost-by-pod-size.svg"), plot(measured)?)?)
+}
+
+fn fill_in(file: &Path, parts: &[(&str, String)]) -> Result<()> {
+    let mut document = fs::read_to_string(file)?;
     for (name, part) in parts {
-        document = with_part(&document, name, &part).with_context(|| format!("{}: {name}", file.display()))?;
+        document = with_part(&document, name, part).with_context(|| format!("{}: {name}", file.display()))?;
     }
-    fs::write(file, document)?;
-    let write = |name: &str, title: &str, along: &str, family: Family, size: fn(usize) -> String| {
-        anyhow::Ok(fs::write(docs.join(format!("cost-by-{name}.svg")), plot(measured, title, along, family, size)?)?)
-    };
-    write("pod-size", "Pod CREATE with injection", "size of the Pod", Family::Injected, kilobytes)?;
-    write("settings-size", "Pod CREATE of 2 KB", "entries under namespaces", Family::Settings, |size| {
-        size.to_string()
-    })?;
-    write("node-size", "Binding, three entries", "size of the Node that is looked up", Family::Nodes, kilobytes)?;
-    Ok(())
+    Ok(fs::write(file, document)?)
 }
 
 /// Puts a part between its marks.
@@ -116,18 +105,18 @@ fn growth_table(measured: &Measured) -> String {
     rows.join("\n")
 }
 
-fn plot(measured: &Measured, title: &str, along: &str, family: Family, name: fn(usize) -> String) -> Result<String> {
+fn plot(measured: &Measured) -> Result<String> {
+    let pods = || measured.family(Family::Injected);
     let points = |cost: fn(&Costs) -> Option<f64>| {
-        measured.family(family).filter_map(|row| Some((as_f64(row.case.size), cost(&row.time)?))).collect()
+        pods().filter_map(|row| Some((as_f64(row.case.size), cost(&row.time)?))).collect()
     };
     let lines = [
         Line { name: "floor", points: points(|costs| Some(costs.floor)) },
         Line { name: "policy", points: points(|costs| Some(costs.policy)) },
         Line { name: "typed twin", points: points(|costs| costs.twin) },
     ];
-    let ticks: Vec<(f64, String)> =
-        measured.family(family).map(|row| (as_f64(row.case.size), name(row.case.size))).collect();
-    Ok(plot::svg(title, along, &ticks, &lines)?)
+    let ticks: Vec<(f64, String)> = pods().map(|row| (as_f64(row.case.size), kilobytes(row.case.size))).collect();
+    Ok(plot::svg("Pod CREATE with injection", "size of the Pod", &ticks, &lines)?)
 }
 
 pub fn duration(nanoseconds: f64) -> String {
