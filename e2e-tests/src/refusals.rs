@@ -112,7 +112,10 @@ impl Refusals {
         for field in [TIMEOUT, EVALUATION_TIMEOUT] {
             let found = &spec[field];
             if !found.is_null() && !found.as_i64().is_some_and(|seconds| SECONDS.contains(&seconds)) {
-                self.refuse(format!("spec.{field}: expected a number of seconds from 2 to 30; found {found}"));
+                let (least, most) = (SECONDS.start(), SECONDS.end());
+                self.refuse(format!(
+                    "spec.{field}: expected a number of seconds from {least} to {most}; found {found}"
+                ));
             }
         }
         let timeout = if spec[TIMEOUT].is_null() { Some(USUAL_SECONDS) } else { spec[TIMEOUT].as_i64() };

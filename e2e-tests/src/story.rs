@@ -113,8 +113,8 @@ impl Story {
 }
 
 impl Chapter {
-    /// Evaluates the chapter's steps, each with its request.
-    pub fn evaluate(&self, policy: &Policy) -> Result<Vec<(&Step, Evaluation)>> {
+    /// Evaluates the chapter's steps; each comes with its request.
+    pub fn evaluate(&self, policy: &Policy) -> Result<Vec<(&Step, Value, Evaluation)>> {
         let cluster = self.cluster()?;
         self.steps
             .iter()
@@ -123,8 +123,9 @@ impl Chapter {
                 let answer = policy.validate_settings(&settings)?;
                 let place = || format!("{}: {}", self.title, step.title);
                 ensure!(answer.valid, "{}: invalid settings: {}", place(), answer.message.unwrap_or_default());
-                let evaluation = policy.validate(&self.request(step)?, &settings, cluster.clone());
-                Ok((step, evaluation.with_context(place)?))
+                let request = self.request(step)?;
+                let evaluation = policy.validate(&request, &settings, cluster.clone()).with_context(place)?;
+                Ok((step, request, evaluation))
             })
             .collect()
     }

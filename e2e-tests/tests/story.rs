@@ -8,7 +8,7 @@ fn the_story_is_true() -> Result<()> {
     let policy = policy_under_test()?;
     let mut steps = 0;
     for chapter in Story::load(&story_file())?.chapters {
-        for (step, evaluation) in chapter.evaluate(&policy)? {
+        for (step, _, evaluation) in chapter.evaluate(&policy)? {
             step.check(&evaluation).with_context(|| format!("{}: {}", chapter.title, step.title))?;
             steps += 1;
         }

@@ -100,8 +100,8 @@ impl Arguments {
         for chapter in &Story::load(&story_file())?.chapters {
             paper.chapter(&chapter.title, &chapter.prose, &chapter.settings_as_written);
             let cluster = chapter.cluster()?;
-            for (step, evaluation) in chapter.evaluate(&policy)? {
-                paper.evaluation(&step.title, &chapter.request(step)?, &evaluation, &cluster);
+            for (step, request, evaluation) in chapter.evaluate(&policy)? {
+                paper.evaluation(&step.title, &request, &evaluation, &cluster);
                 if let Some(pod) = step.bound_pod(&evaluation) {
                     paper.bound_pod(&pod);
                 }
