@@ -19,6 +19,9 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 /// As whom all controllers ask otherwise.
 const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
+/// As whom the scheduler of the cluster asks (`KubeScheduler`).
+const SCHEDULER: &str = "system:kube-scheduler";
+
 /// What of the payload is taken apart while it is read.
 const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", Settings::OUTLINE)]);
 const REQUEST: Outline = Outline::Object(&[
@@ -66,6 +69,8 @@ pub enum Requester {
     Nobody,
     /// The controller that makes the Pods of DaemonSets.
     DaemonSetController,
+    /// The scheduler of the cluster, which compares taints with the Pod's own tolerations.
+    Scheduler,
     /// Anybody else.
     Somebody,
 }
@@ -127,6 +132,12 @@ impl Request {
             && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
 
+    /// Whether this updates an object that is on its way out: it must be able to go, and its finalizers are updates too.
+    /// What the new object says about that is a claim, at its creation too.
+    pub fn is_about_terminating(&self) -> Result<bool, Mismatch> {
+        Ok(self.is_update() && object_meta::is_terminating(self.old_object()?).within("oldObject")?)
+    }
+
     /// Whether this is an update.
     pub fn is_update(&self) -> bool {
         self.action.operation == "UPDATE"
@@ -171,6 +182,7 @@ impl Requester {
         Ok(match username.as_ref() {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
+            SCHEDULER => Self::Scheduler,
             _ => Self::Somebody,
         })
     }

@@ -24,7 +24,8 @@ static MAY_BE_ESCAPED: [bool; 256] = {
     table
 };
 
-/// Rejects `object` if it has more than 900 KiB; with an `old_object`, only if it is larger than that.
+/// Rejects `object` if it has more than 900 KiB; with an `old_object`, only if it is larger than that. Asked twice: about
+/// what came, before any rule works on it, and about what becomes of it.
 ///
 /// # Errors
 /// Its size.

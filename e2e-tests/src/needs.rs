@@ -19,6 +19,17 @@ const WORKLOADS: [(&str, &str); 7] = [
     ("", "podtemplates"),
 ];
 
+/// What selects its Pods by their labels. Only a ReplicationController can change its selector.
+const SELECTING: [(&str, &str, &[&str]); 7] = [
+    ("apps", "deployments", CREATE),
+    ("apps", "replicasets", CREATE),
+    ("apps", "statefulsets", CREATE),
+    ("apps", "daemonsets", CREATE),
+    ("batch", "jobs", CREATE),
+    ("batch", "cronjobs", CREATE),
+    ("", "replicationcontrollers", BOTH),
+];
+
 /// What settings need of the policy that has them, and it lacks: a line for each.
 #[derive(Debug, Default)]
 pub struct Lacks {
@@ -144,6 +155,12 @@ impl Needs {
         self.send("", "pods", CREATE, unsent, NODE);
         if protects || fills_in {
             self.send("", "pods", UPDATE, "what is missing or changed is not mended", NODE);
+        }
+        if entries().any(|entry| !entry["podLabel"].is_null()) {
+            for (group, resource, operations) in SELECTING {
+                let reason = "one that selects its Pods by a podLabel makes Pods for ever";
+                self.send(group, resource, operations, reason, NOTHING);
+            }
         }
     }
 

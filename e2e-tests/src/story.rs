@@ -71,6 +71,8 @@ pub struct Step {
 pub struct Expect {
     pub accepted: bool,
     pub code: Option<u16>,
+    /// How the first mistake in the settings begins; nothing is asked then.
+    pub invalid: Option<String>,
     /// How the message begins.
     pub message: Option<String>,
     /// What else it says.

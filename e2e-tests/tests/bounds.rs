@@ -70,11 +70,25 @@ fn keys_that_a_star_expands_to_are_checked() -> Result<()> {
 
 #[test]
 fn a_node_with_a_thousand_labels_is_copied_up_to_the_bound() -> Result<()> {
-    let labels: Value = (0..1000).map(|at| (format!("a.io/label-{at:04}"), json!("value"))).collect();
-    let answer = bind(json!([{"nodeLabel": "a.io/*", "podLabel": "a.io/*"}]), json!({}), labels)?;
-    let written = answer.mutated_object.map(|object| object["metadata"]["labels"].clone()).unwrap_or_default();
-    // 20 bytes each, and the two labels that stood there.
-    ensure!(written.as_object().is_some_and(|labels| labels.len() == 16 * 1024 / 20 + 2), "{written}");
+    let values: Value = (0..1000).map(|at| (format!("a.io/label-{at:04}"), json!("value"))).collect();
+    let answer = bind(json!([{"nodeAnnotation": "a.io/*"}]), values, json!({}))?;
+    // 20 bytes each.
+    ensure!(annotations(&answer).as_object().is_some_and(|written| written.len() == 16 * 1024 / 20), "{answer:?}");
+    Ok(())
+}
+
+#[test]
+fn labels_of_others_count_with_those_that_are_written() -> Result<()> {
+    let bind_with = |count: usize| {
+        let labels: Value = (0..count).map(|at| (format!("a.io/label-{at:04}"), json!("value"))).collect();
+        bind(json!([{"nodeLabel": "a.io/*", "podLabel": "a.io/*"}]), json!({}), labels)
+    };
+    // 20 bytes each; and 71, of the two labels that stood there.
+    ensure!(bind_with(815)?.accepted, "815 labels");
+    let answer = bind_with(816)?;
+    ensure!(!answer.accepted && answer.code == Some(403), "{answer:?}");
+    let message = answer.message.unwrap_or_default();
+    ensure!(message.contains("brings 17 KiB of labels, with what the policy writes, and at most 16 KiB"), "{message}");
     Ok(())
 }
 

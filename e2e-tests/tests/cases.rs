@@ -13,6 +13,11 @@ use e2e_tests::{Evaluation, Policy, policy_under_test};
 fn main() -> Result<ExitCode> {
     let policy = Arc::new(policy_under_test()?);
     common::run(move |case| {
+        if let Some(mistake) = &case.step.expect.invalid {
+            let found = policy.validate_settings(&case.settings())?.message.unwrap_or_default();
+            ensure!(found.starts_with(mistake), "expected {mistake:?}, got {found:?}");
+            return Ok(());
+        }
         let evaluation = evaluate(&policy, case)?;
         case.step.check(&evaluation)?;
         settles(&policy, case, &evaluation)

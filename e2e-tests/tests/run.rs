@@ -175,7 +175,7 @@ fn policy(settings: &str, resources: &str, more: &str) -> String {
 }
 
 #[rstest]
-#[case::nodes("{placement: {onNodes: Reject}}", "nodes, nodes/status, namespaces", &[])]
+#[case::nodes("{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}", "nodes, nodes/status, namespaces", &[])]
 #[case::workloads("{placement: {}}", "deployments", &["Namespace"])]
 #[case::pods("{placement: {}}", "pods", &["Namespace", "Node"])]
 #[case::pods_that_do_not_name_their_node("{placement: {onNodeName: Ignore}}", "pods", &["Namespace"])]

@@ -194,8 +194,10 @@ impl Scene {
     fn may_name_its_node(&self) -> bool {
         let (name, labels) = &self.nodes[0];
         let is_free = self.demands().next().is_none() && self.allowed.is_none();
+        // What the entry demands of a label is in the Pod by then, and the node was held to it.
+        let is_demanded = |key: &str| self.demands[0].iter().any(|own| own.key == key);
         let is_allowed = |own: &Requirement| {
-            labels.get(own.key).is_none_or(|value| own.accepts(Some(value)) || self.demands_pair(own.key, value))
+            labels.get(own.key).is_none_or(|value| own.accepts(Some(value)) || is_demanded(own.key))
         };
         self.pod["spec"]["nodeName"].is_null()
             || is_free

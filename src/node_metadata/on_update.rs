@@ -8,7 +8,7 @@ use super::{NodeMetadata, room, source, values};
 use crate::cluster::{Cluster, LookupError, Node, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::look_up;
-use crate::object_meta::{self, Named};
+use crate::object_meta::Named;
 use crate::pod_spec;
 use crate::request::{Request, Requester};
 
@@ -38,12 +38,12 @@ pub fn write(
             changes.undo(settings, &old);
         }
     } else if settings.protect && changes.submitted.differs_in_managed(settings, &old) {
-        let name = if may_take_time(request, object)? { NodeName::new(&node_name) } else { None };
+        let name = if may_take_time(request)? { NodeName::new(&node_name) } else { None };
         let node = look_up::node(name, &source::field_masks(settings), cluster, decision);
         heal(&mut changes, settings, &old, node, decision);
     } else if changes.stored.lacks_certain(settings)
         && runs_or_will(object)?
-        && may_take_time(request, object)?
+        && may_take_time(request)?
         && let Some(node) = look_up::node(NodeName::new(&node_name), &source::field_masks(settings), cluster, decision)
     {
         changes.stored.fill_in(&values::available_of(settings, node.as_ref(), decision));
@@ -101,6 +101,6 @@ fn runs_or_will(object: &Object) -> Result<bool, Mismatch> {
 }
 
 /// Whether a look-up may be waited for: a kubelet tells what runs, and must not be held up; what goes away is let go.
-fn may_take_time(request: &Request, object: &Object) -> Result<bool, Mismatch> {
-    Ok(request.requester()? != Requester::Kubelet && !object_meta::is_terminating(object).within("object")?)
+fn may_take_time(request: &Request) -> Result<bool, Mismatch> {
+    Ok(request.requester()? != Requester::Kubelet && !request.is_about_terminating()?)
 }

@@ -5,10 +5,9 @@ use json::{Mismatch, Object, StringMap, Within};
 
 use super::NodeMetadata;
 use super::managed_keys::{KeysAndValues, is_managed};
-use super::values::MOST_WRITTEN;
 use crate::decision::Rejection;
 use crate::object_meta::Named;
-use crate::settings::TargetKind;
+use crate::settings::{Fallback, KeyPattern, MOST_WRITTEN, TargetKind};
 
 /// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
 pub const MOST_ANNOTATIONS: usize = 256 * 1024;
@@ -22,7 +21,8 @@ pub fn may_lack(object: &Object) -> Result<bool, Mismatch> {
     Ok(metadata.get("annotations").is_some_and(|annotations| annotations.text_len() > MOST_OF_OTHERS))
 }
 
-/// Rejects a Pod whose annotations, managed keys not counted, leave too little room for what a Binding brings.
+/// Rejects a Pod whose annotations leave too little room for what a Binding brings. Keys that it is sure to overwrite are
+/// not counted.
 ///
 /// # Errors
 /// Their size.
@@ -32,8 +32,8 @@ pub fn check(settings: &NodeMetadata, submitted: &KeysAndValues, named: &Named) 
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{named} has {} KiB of annotations beside those that the policy writes, and at most {} KiB leave room for what its \
-         Binding brings: {} KiB of the {} KiB that the API server allows; make them smaller",
+        "{named} has {} KiB of annotations beside those that its Binding is sure to overwrite, and at most {} KiB leave room \
+         for what that brings: {} KiB of the {} KiB that the API server allows; make them smaller",
         size.div_ceil(1024),
         MOST_OF_OTHERS / 1024,
         MOST_WRITTEN / 1024,
@@ -41,12 +41,24 @@ pub fn check(settings: &NodeMetadata, submitted: &KeysAndValues, named: &Named) 
     )))
 }
 
-/// Whether the `submitted` annotations are larger than those in `old`, managed keys not counted.
+/// Whether the `submitted` annotations are larger than those in `old`, counted the same.
 pub fn grew(settings: &NodeMetadata, submitted: &KeysAndValues, old: &KeysAndValues) -> bool {
     size_of_others(settings, submitted.annotations()) > size_of_others(settings, old.annotations())
 }
 
 fn size_of_others(settings: &NodeMetadata, annotations: &StringMap) -> usize {
-    let others = annotations.iter().filter(|(key, _)| !is_managed(settings, TargetKind::Annotation, key));
+    let others = annotations.iter().filter(|(key, _)| !is_overwritten(settings, key));
     others.map(|(key, value)| key.len() + value.len()).sum()
+}
+
+/// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far; otherwise a
+/// Node may lack what an entry reads of it, or have only other keys of a prefix.
+fn is_overwritten(settings: &NodeMetadata, key: &str) -> bool {
+    if settings.protect {
+        return is_managed(settings, TargetKind::Annotation, key);
+    }
+    let certain = settings.propagate.iter().filter(|entry| entry.fallback != Fallback::Skip);
+    certain.flat_map(|entry| &entry.targets).any(|target| {
+        target.kind == TargetKind::Annotation && matches!(&target.key, KeyPattern::Key(own) if own == key)
+    })
 }

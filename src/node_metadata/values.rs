@@ -7,11 +7,7 @@ use crate::cluster::{LookupError, Node};
 use crate::decision::{Decision, Rejection};
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
-use crate::settings::{Fallback, OnLookupFailure, Propagate, Target, TargetKind};
-
-/// The most that is written, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding does not
-/// show what it holds already.
-pub const MOST_WRITTEN: usize = 16 * 1024;
+use crate::settings::{Fallback, KeyPattern, MOST_WRITTEN, OnLookupFailure, Propagate, Target, TargetKind};
 
 /// What a Node has for the managed keys.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +15,8 @@ pub struct NodeValues {
     values: BTreeMap<(TargetKind, String), String>,
     /// Of keys and values, in bytes.
     size: usize,
+    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
+    reserved: usize,
 }
 
 /// What is to be written for a Pod that is created with a node, or bound to it.
@@ -66,15 +64,17 @@ impl NodeValues {
         node: Result<&Node, &LookupError>,
         decision: &mut Decision,
     ) -> (Self, Option<Rejection>) {
-        let mut values = Self::default();
+        let mut values =
+            Self { reserved: settings.propagate.iter().map(Propagate::size_of_defaults).sum(), ..Self::default() };
         let mut lacking = None;
         if let Err(error) = node {
             decision.warn(error.message());
         }
         for entry in &settings.propagate {
             for target in &entry.targets {
+                values.reserved -= entry.size_of_default(target);
                 let is_written = match node {
-                    Ok(node) => values.add_from(node, entry, target, decision),
+                    Ok(node) => values.add_from(node, settings, entry, target, decision),
                     Err(_) => false,
                 };
                 if is_written {
@@ -91,10 +91,20 @@ impl NodeValues {
     }
 
     /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
-    fn add_from(&mut self, node: &Node, entry: &Propagate, target: &Target, decision: &mut Decision) -> bool {
+    fn add_from(
+        &mut self,
+        node: &Node,
+        settings: &NodeMetadata,
+        entry: &Propagate,
+        target: &Target,
+        decision: &mut Decision,
+    ) -> bool {
         let mut is_written = false;
         for (rest, value) in source::values(&entry.source, node) {
             let key = target.key.with_rest(&rest);
+            if target.key.is_prefix() && is_named(settings, target.kind, &key) {
+                continue;
+            }
             if let Some(problem) = unusable(target.kind, &key) {
                 let node = quote(node.name.as_str());
                 decision.warn(&format!("{} of Node {node} is not copied: {problem}", quote(&key)));
@@ -119,7 +129,7 @@ impl NodeValues {
         let key = (kind, key);
         let replaced = self.values.get(&key).map_or(0, |old| key.1.len() + old.len());
         let size = self.size - replaced + key.1.len() + value.len();
-        if size > MOST_WRITTEN {
+        if size + self.reserved > MOST_WRITTEN {
             decision.warn(&format!(
                 "{} is not written: with its {} bytes it would be more than {MOST_WRITTEN} in all",
                 shorten(&key.1),
@@ -131,6 +141,12 @@ impl NodeValues {
         self.values.insert(key, value.to_owned());
         true
     }
+}
+
+/// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
+fn is_named(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
+    let mut targets = settings.propagate.iter().flat_map(|entry| &entry.targets);
+    targets.any(|target| target.kind == kind && matches!(&target.key, KeyPattern::Key(own) if own == key))
 }
 
 /// Why `key` can't be written; nothing, if it can. Nothing on a Binding is validated after the policy.

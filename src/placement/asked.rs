@@ -29,12 +29,12 @@ pub struct Asked {
 
 impl Asked {
     /// What a PodSpec asks for, and what may be added to it that no entry says: by the settings for the whole cluster, and
-    /// by the annotations of the Namespace. Without a PodSpec, nothing is judged by a whitelist.
+    /// by the annotations of the Namespace. Without a PodSpec, as in a Binding, it may tolerate whatever is allowed.
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
     pub fn by(spec: Option<SpecAt<'_>>, possible: &PossibleDemands<'_>) -> Result<Self, Rejection> {
-        let Some(SpecAt { spec, path }) = spec else { return Ok(Self { nodes: false, tolerations: false }) };
+        let Some(SpecAt { spec, path }) = spec else { return Ok(Self { nodes: false, tolerations: true }) };
         let names_node = !spec.string("nodeName").within(path)?.is_empty();
         let selection = NodeSelection::read(spec).within(path)?;
         let tolerations = tolerations::read(spec).within(path)?;

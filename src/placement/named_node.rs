@@ -13,17 +13,25 @@ use crate::look_up;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::Named;
 use crate::request::Requester;
+use crate::selector::Whitelist;
 use crate::settings::OnNodeName;
-use crate::toleration::{Taint, Toleration, untolerated};
+use crate::toleration::{Taint, Toleration, is_above_zero, is_extended, untolerated};
 
 /// The field mask for taints.
-const TAINTS: &str = "spec.taints";
+pub(super) const TAINTS: &str = "spec.taints";
+
+/// The field mask for what of its resources a node has for Pods.
+pub(super) const ALLOCATABLE: &str = "status.allocatable";
 
 /// A Pod that names its node, which must be one that the Pod may run on.
 #[derive(Debug)]
 pub struct NamedNode<'d> {
     selection: NodeSelection,
+    /// Those that it may have wherever it runs.
     tolerations: Vec<Toleration>,
+    /// Those that it may have only for the extended resources that it requests. They count where the node has the
+    /// resource: no scheduler has looked.
+    for_resources: Vec<Toleration>,
     demands: &'d NamespaceDemands<'d>,
 }
 
@@ -43,19 +51,26 @@ impl<'d> NamedNode<'d> {
     ) -> Result<Option<Self>, Rejection> {
         match on_node_name(node_name, demands, requester)? {
             OnNodeName::Ignore => Ok(None),
-            OnNodeName::Verify => Ok(Some(Self {
-                selection: admitted.selection.clone(),
-                tolerations: tolerations::read(spec).within(pods::SPEC)?,
-                demands,
-            })),
+            OnNodeName::Verify => {
+                let rules = demands.tolerations()?;
+                let all = tolerations::read(spec).within(pods::SPEC)?;
+                // What the rules object to, and was let in, the cluster adds or the policy does for a resource.
+                let (for_resources, tolerations) = all
+                    .into_iter()
+                    .partition(|toleration| is_extended(&toleration.key) && rules.objection_to(toleration).is_some());
+                Ok(Some(Self { selection: admitted.selection.clone(), tolerations, for_resources, demands }))
+            }
             OnNodeName::Reject => Err(not_permitted(node_name, demands, named)),
         }
     }
 
     /// The fields that are needed of the node.
-    pub fn field_masks() -> FieldMasks {
+    pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::of(FieldMasks::LABELS);
         masks.add(TAINTS);
+        if !self.for_resources.is_empty() {
+            masks.add(ALLOCATABLE);
+        }
         masks
     }
 
@@ -87,26 +102,54 @@ impl<'d> NamedNode<'d> {
                 quote(node_name)
             )));
         }
-        verify_allowed(node, self.demands, named)?;
+        self.verify_allowed(node, named)?;
         self.verify_tolerated(node, named)
     }
 
-    /// A Pod that names its node walks past its taints. Those that tell a passing condition don't count.
+    /// A Pod that names its node walks past its taints.
     fn verify_tolerated(&self, node: &Node, named: &Named) -> Result<(), Rejection> {
-        let taints = match taints_of(node) {
-            Ok(taints) => taints,
-            Err(mismatch) => {
-                let name = quote(node.name.as_str());
-                return Err(Rejection::internal(format!("Node {name} can't be read: {mismatch}")));
+        let mut tolerations = self.tolerations.clone();
+        for toleration in &self.for_resources {
+            if has_resource(node, &toleration.key)? {
+                tolerations.push(toleration.clone());
             }
-        };
-        let lasting = taints.iter().filter(|taint| !taint.tells_a_condition());
-        let Some(taint) = untolerated(&self.tolerations, lasting) else { return Ok(()) };
+        }
+        let taints = lasting_taints(node)?;
+        let Some(taint) = untolerated(&tolerations, &taints) else { return Ok(()) };
         let rejection = Rejection::forbidden(format!(
             "{named} names node {}, which has a taint that it does not tolerate; name another node, or remove nodeName",
             quote(node.name.as_str())
         ));
-        Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))))
+        Err(rejection.with_detail(tainted(taint)))
+    }
+
+    /// Rejects a Pod that names a node which the whitelist does not allow. What the Pod says of a label and may always say
+    /// was held against the node before.
+    fn verify_allowed(&self, node: &Node, named: &Named) -> Result<(), Rejection> {
+        let Some((whitelist, origin)) = self.demands.whitelist()? else { return Ok(()) };
+        for requirement in whitelist.selector().requirements() {
+            let Some(value) = node.labels.get(requirement.key()) else { continue };
+            if !requirement.accepts(Some(value)) && !self.may_always_have(requirement.key(), value, &whitelist) {
+                let rejection = Rejection::forbidden(format!(
+                    "{named} names node {}, and {origin} allows only nodes with {}; name another node, or remove nodeName",
+                    quote(node.name.as_str()),
+                    shorten(&requirement.to_string()),
+                ));
+                return Err(rejection.with_detail(labelled(node, requirement.key())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the Pod has a pair or expression that its entry demands, and by which label `key` may be `value`.
+    fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
+        let has_pair = self.selection.node_selector.get(key) == Some(value) && whitelist.demands_value(key, value);
+        let mut expressions = self.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
+        has_pair
+            || expressions.any(|expression| match &expression.requirement {
+                Some(own) => own.key() == key && own.accepts(Some(value)) && whitelist.demands(own),
+                None => false,
+            })
     }
 }
 
@@ -161,29 +204,50 @@ fn not_permitted(node_name: &str, demands: &NamespaceDemands<'_>, named: &Named)
     ))
 }
 
+/// The taints that keep Pods away from `node`, without those that tell a passing condition.
+///
+/// # Errors
+/// They can't be read.
+pub(super) fn lasting_taints(node: &Node) -> Result<Vec<Taint>, Rejection> {
+    let mut taints = match taints_of(node) {
+        Ok(taints) => taints,
+        Err(mismatch) => return Err(unreadable(node, &mismatch)),
+    };
+    taints.retain(|taint| taint.keeps_pods_away() && !taint.tells_a_condition());
+    Ok(taints)
+}
+
 fn taints_of(node: &Node) -> Result<Vec<Taint>, Mismatch> {
     let Some(spec) = node.object.object("spec")? else { return Ok(Vec::new()) };
     let Some(list) = spec.list("taints").within("spec")? else { return Ok(Vec::new()) };
     let taints: Result<Vec<Taint>, Mismatch> =
         list.iter().enumerate().map(|(position, taint)| Taint::read(taint).at(position)).collect();
-    taints.within("spec.taints")
+    taints.within(TAINTS)
 }
 
-/// Rejects a Pod that names a node which the whitelist does not allow.
-fn verify_allowed(node: &Node, demands: &NamespaceDemands<'_>, named: &Named) -> Result<(), Rejection> {
-    let Some((whitelist, origin)) = demands.whitelist()? else { return Ok(()) };
-    for requirement in whitelist.selector().requirements() {
-        let Some(value) = node.labels.get(requirement.key()) else { continue };
-        if !requirement.accepts(Some(value)) && !whitelist.demands_value(requirement.key(), value) {
-            let rejection = Rejection::forbidden(format!(
-                "{named} names node {}, and {origin} allows only nodes with {}; name another node, or remove nodeName",
-                quote(node.name.as_str()),
-                shorten(&requirement.to_string()),
-            ));
-            return Err(rejection.with_detail(labelled(node, requirement.key())));
-        }
+/// Whether `node` has more than zero of the resource `name` for Pods.
+///
+/// # Errors
+/// That can't be read.
+pub(super) fn has_resource(node: &Node, name: &str) -> Result<bool, Rejection> {
+    let quantity = match node.object.object_at(&["status", "allocatable"]) {
+        Ok(allocatable) => allocatable.and_then(|allocatable| allocatable.get(name)),
+        Err(mismatch) => return Err(unreadable(node, &mismatch)),
+    };
+    match quantity.map(is_above_zero) {
+        None => Ok(false),
+        Some(Ok(is_above_zero)) => Ok(is_above_zero),
+        Some(Err(mismatch)) => Err(unreadable(node, &mismatch.within(name).within(ALLOCATABLE))),
     }
-    Ok(())
+}
+
+fn unreadable(node: &Node, mismatch: &Mismatch) -> Rejection {
+    Rejection::internal(format!("Node {} can't be read: {mismatch}", quote(node.name.as_str())))
+}
+
+/// A taint of a node, for the log.
+pub(super) fn tainted(taint: &Taint) -> String {
+    format!("the node has the taint {}", quote(&taint.key))
 }
 
 /// What a node has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.

@@ -20,8 +20,7 @@ pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Re
     let mut decision = Decision::accept();
     let object = request.object()?;
     let on_namespaces = settings.on_namespaces()?;
-    // What goes away must be able to.
-    if on_namespaces == OnNamespaces::Ignore || object_meta::is_terminating(object).within("object")? {
+    if on_namespaces == OnNamespaces::Ignore || request.is_about_terminating()? {
         return Ok(decision);
     }
     let name = object_meta::name(object).within("object")?;

@@ -8,7 +8,7 @@ use crate::message::quote;
 use crate::settings::{
     NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Origin, Placement, TolerationList,
 };
-use crate::toleration::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION, from_annotation};
+use crate::toleration::{DEFAULTS_ANNOTATION, Toleration, WHITELIST_ANNOTATION, from_annotation};
 
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
 #[derive(Clone, Debug)]
@@ -23,6 +23,23 @@ pub struct TolerationDemands {
     pub forbidden: Option<TolerationList>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
+}
+
+/// Why a Pod may not have a toleration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Objection<'d> {
+    /// A forbidden one overlaps it.
+    Forbidden {
+        /// That one.
+        forbidding: &'d Toleration,
+        /// Who forbids it.
+        origin: &'d Origin,
+    },
+    /// No allowed one covers it.
+    NotAllowed {
+        /// Whose list has none.
+        origin: &'d Origin,
+    },
 }
 
 impl TolerationDemands {
@@ -64,6 +81,26 @@ impl TolerationDemands {
     pub fn judge_anything(&self) -> bool {
         let forbids = self.forbidden.as_ref().is_some_and(|forbidden| !forbidden.tolerations.is_empty());
         forbids || !self.allowed.is_empty()
+    }
+
+    /// Whether a forbidden toleration overlaps this.
+    pub fn forbids(&self, toleration: &Toleration) -> bool {
+        self.forbidden.iter().flat_map(|list| &list.tolerations).any(|own| own.overlaps(toleration))
+    }
+
+    /// Why no Pod of the namespace may have `toleration` of its own accord; nothing, if it may.
+    pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
+        let mut defaults = self.defaults_of_settings.iter().flat_map(|list| &list.tolerations);
+        if defaults.any(|default| default.same_as(toleration)) {
+            return None;
+        }
+        if let Some(list) = &self.forbidden
+            && let Some(forbidding) = list.tolerations.iter().find(|own| own.overlaps(toleration))
+        {
+            return Some(Objection::Forbidden { forbidding, origin: &list.origin });
+        }
+        let list = self.allowed.iter().find(|list| !list.tolerations.iter().any(|own| own.covers(toleration)))?;
+        Some(Objection::NotAllowed { origin: &list.origin })
     }
 
     /// Whether anything is added, or judged.

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use json::{Mismatch, Object, Within};
 
 use super::pods::Judged;
-use super::toleration_demands::TolerationDemands;
+use super::toleration_demands::{Objection, TolerationDemands};
 use crate::decision::{Decision, Rejection};
 use crate::message::quote;
 use crate::pod_spec;
-use crate::settings::{Origin, TolerationList};
+use crate::settings::Origin;
 use crate::toleration::{
     self, CONFLICT, Effect, Operator, Toleration, requested, requested_by_template, tolerations_of_extended,
 };
@@ -114,9 +114,7 @@ fn for_extended_resources(
     let names = if judged.is_template() { requested_by_template } else { requested };
     let requested = pod_spec::resources_of_containers(spec, names)?;
     let mut tolerations = tolerations_of_extended(requested.into_iter().flatten());
-    if let Some(forbidden) = &demands.forbidden {
-        tolerations.retain(|toleration| !forbidden.tolerations.iter().any(|own| own.overlaps(toleration)));
-    }
+    tolerations.retain(|toleration| !demands.forbids(toleration));
     Ok(tolerations)
 }
 
@@ -159,27 +157,25 @@ impl Judge<'_> {
             if self.is_exempt(toleration, &extended) {
                 continue;
             }
-            if let Some(forbidden) = &self.demands.forbidden
-                && let Some(forbidding) = forbidden.tolerations.iter().find(|own| own.overlaps(toleration))
-            {
-                let what = format!("{} forbids ({})", forbidden.origin, quote(&forbidding.to_string()));
-                return Err(self.rejection(toleration, &what, "remove it", origin));
-            }
-            if let Some(list) = self.demands.allowed.iter().find(|list| !allows(list, toleration)) {
-                let what = format!("{} does not allow", list.origin);
-                return Err(self.rejection(toleration, &what, "remove it, or have it allowed", origin));
-            }
+            let (what, remedy) = match self.demands.objection_to(toleration) {
+                None => continue,
+                Some(Objection::Forbidden { forbidding, origin }) => {
+                    (format!("{origin} forbids ({})", quote(&forbidding.to_string())), "remove it")
+                }
+                Some(Objection::NotAllowed { origin }) => {
+                    (format!("{origin} does not allow"), "remove it, or have it allowed")
+                }
+            };
+            return Err(self.rejection(toleration, &what, remedy, origin));
         }
         Ok(())
     }
 
-    /// Whether it is not the requester's: the cluster adds it by itself, or the settings do.
+    /// Whether it is not the requester's: the cluster adds it by itself, or the policy does for a resource.
     fn is_exempt(&self, toleration: &Toleration, extended: &BTreeSet<&str>) -> bool {
-        let defaults = self.demands.defaults_of_settings.iter().flat_map(|list| &list.tolerations);
-        let is_default = defaults.into_iter().any(|default| default.same_as(toleration));
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        is_default || is_of_extended || self.judged.added_to.has(toleration)
+        is_of_extended || self.judged.added_to.has(toleration)
     }
 
     fn rejection(&self, toleration: &Toleration, what: &str, remedy: &str, origin: Option<&Origin>) -> Rejection {
@@ -193,8 +189,4 @@ impl Judge<'_> {
         };
         Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), problem)
     }
-}
-
-fn allows(list: &TolerationList, toleration: &Toleration) -> bool {
-    list.tolerations.iter().any(|allowed| allowed.covers(toleration))
 }

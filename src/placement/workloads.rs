@@ -72,8 +72,13 @@ pub fn admit(
 ) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let Some(treatment) = Treatment::of(workload, settings)? else { return Ok(decision) };
-    // What goes away must be able to: its finalizers are updates too.
-    if object_meta::is_terminating(object).within("object")? || is_unchanged(workload, request, object)? {
+    if request.is_about_terminating()? || is_unchanged(workload, request, object)? {
+        return Ok(decision);
+    }
+    let is_owned = object_meta::kind_of_controller(object).within("object")?.is_some();
+    // The Pods of what another object controls are judged, and so is its owner. But anybody can claim an owner, and the
+    // Pods of a DaemonSet can't be judged by their affinity: its controller replaces it.
+    if is_owned && workload != Workload::DaemonSet {
         return Ok(decision);
     }
     let Some(template) = object.object_at(workload.template()).within("object")? else { return Ok(decision) };
@@ -85,11 +90,12 @@ pub fn admit(
         named: Named::template_of(workload.kind(), object),
         spec: template.object("spec").within(&path_of(workload))?.cloned().unwrap_or_default(),
     };
-    if object_meta::kind_of_controller(object).within("object")?.is_some() {
-        template.warn_owner(cluster, &mut decision);
-        return Ok(decision);
-    }
-    match template.treat(treatment, object, cluster, &mut decision) {
+    let judged = if is_owned {
+        template.treat_owned(cluster, &mut decision)
+    } else {
+        template.treat(treatment, object, cluster, &mut decision)
+    };
+    match judged {
         Err(rejection) if treatment.only_warns() && !rejection.is_bad_request() => {
             decision.warn_instead(&rejection);
             Ok(decision)
@@ -164,23 +170,15 @@ impl<'t> Template<'t> {
         )))
     }
 
-    /// What another object controls is not judged: its Pods are, and so is its owner, which would undo every change for
-    /// ever. But the owner of a DaemonSet should know what its template lacks.
-    fn warn_owner(mut self, cluster: &impl Cluster, decision: &mut Decision) {
-        if self.workload != Workload::DaemonSet {
-            return;
+    /// A DaemonSet that another object controls is judged as any other, and never changed: its owner would undo every
+    /// change for ever. It should know what the template lacks.
+    fn treat_owned(mut self, cluster: &impl Cluster, decision: &mut Decision) -> Result<(), Rejection> {
+        let demands = self.look_up(cluster)?;
+        let admitted = self.admit(&demands)?;
+        if let Err(incomplete) = self.reject_incomplete(&admitted) {
+            decision.warn_instead(&incomplete);
         }
-        let lacking = match self.look_up(cluster) {
-            Err(rejection) => Err(rejection),
-            Ok(demands) => match self.admit(&demands) {
-                Ok(admitted) => self.reject_incomplete(&admitted),
-                // A broken rule is for its Pods to say.
-                Err(_) => Ok(()),
-            },
-        };
-        if let Err(rejection) = lacking {
-            decision.warn_instead(&rejection);
-        }
+        Ok(())
     }
 }
 

@@ -6,12 +6,11 @@ use json::{Mismatch, Object, Within};
 
 use crate::cluster::{Cluster, NODE, NodeName};
 use crate::decision::{Decision, Rejection};
-use crate::field_masks::FieldMasks;
 use crate::look_up;
 use crate::message::quote;
 use crate::node_metadata::{NodeMetadata, on_binding, source};
 use crate::object_meta::{self, Named};
-use crate::placement::bindings;
+use crate::placement::bindings::BindingRules;
 use crate::placement::possible_demands::PossibleDemands;
 use crate::request::Request;
 use crate::settings::{OnBindings, Settings};
@@ -31,28 +30,28 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     };
 
     let placement = settings.placement()?;
-    let demands = match &placement {
+    let rules = match &placement {
         Some(placement) if placement.on_bindings()? == OnBindings::Verify => {
-            Some(PossibleDemands::read(placement, &request.namespace)?.look_up(None, cluster)?)
+            let demands = PossibleDemands::read(placement, &request.namespace)?.look_up(None, cluster)?;
+            BindingRules::of(demands, request.requester()?)?
         }
         _ => None,
     };
-    let demands = demands.filter(|demands| !demands.select_every_node());
     let node_metadata = match settings.node_metadata()? {
         Some(block) => Some(NodeMetadata::read(&block)?),
         None => None,
     };
 
     let mut masks = node_metadata.as_ref().map(source::field_masks).unwrap_or_default();
-    if demands.is_some() {
-        masks.add(FieldMasks::LABELS);
+    if let Some(rules) = &rules {
+        masks.extend(&rules.field_masks());
     }
     let Some(node) = look_up::node(Some(target.clone()), &masks, cluster, &mut decision) else { return Ok(decision) };
-    if let Some(demands) = demands {
-        bindings::verify(node.as_ref(), &target, &demands, &pod)?;
+    if let Some(rules) = rules {
+        rules.verify(node.as_ref(), &target, &pod)?;
     }
     if let Some(settings) = node_metadata {
-        on_binding::write(&settings, &mut binding, node.as_ref(), &mut decision)?;
+        on_binding::write(&settings, &mut binding, &pod, node.as_ref(), &mut decision)?;
         decision.mutate(binding);
     }
     Ok(decision)

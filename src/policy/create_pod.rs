@@ -29,6 +29,9 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
     let mut pod = request.take_object()?;
     let named = Named::pod(&pod);
     let is_mirror = request.is_about_mirror(&pod)?;
+    if !is_mirror {
+        size::check(&pod, None, &named)?;
+    }
     let node_name = pod_spec::node_name(&pod).within("object")?;
     let node = NodeName::new(&node_name);
     if node.is_none() && !node_name.is_empty() && !is_mirror {
@@ -51,8 +54,8 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
 
     let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
     let mut masks = node.as_ref().and(node_metadata.as_ref()).map(source::field_masks).unwrap_or_default();
-    if named_node.is_some() {
-        masks.extend(&NamedNode::field_masks());
+    if let Some(named_node) = &named_node {
+        masks.extend(&named_node.field_masks());
     }
     let node = look_up::node(node, &masks, cluster, &mut decision);
     if let (Some(named_node), Some(node)) = (named_node, &node) {
@@ -62,7 +65,7 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         on_create::write(settings, &mut pod, node.as_ref().map(Result::as_ref), &named, &mut decision)?;
         env::add(settings, &mut pod).within("object")?;
     }
-    if !is_mirror {
+    if pod.is_changed() && !is_mirror {
         size::check(&pod, None, &named)?;
     }
     decision.mutate(pod);

@@ -22,14 +22,18 @@ use crate::toleration::{Operation, PluginConfig};
 pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
     let mut decision = Decision::accept();
     let mut pod = request.take_object()?;
+    let named = Named::pod(&pod);
+    let is_mirror = request.is_about_mirror(&pod)?;
+    if !is_mirror {
+        size::check(&pod, request.old_object().ok(), &named)?;
+    }
     if let Some(config) = settings.toleration_plugin()? {
         restrict_tolerations(request, &mut pod, &config, cluster, &mut decision)?;
     }
-    if request.is_about_mirror(&pod)? {
+    if is_mirror {
         decision.mutate(pod);
         return Ok(decision);
     }
-    let named = Named::pod(&pod);
     // The in-tree plugin looks at nodeSelectors of Pods only when they are created.
     if let Some(placement) = settings.placement()?.filter(|placement| placement.mode == Mode::Placement) {
         judge(request, &pod, &placement, &named, cluster)?;
@@ -38,7 +42,9 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         let settings = NodeMetadata::read(&block)?;
         on_update::write(&settings, request, &mut pod, &named, cluster, &mut decision)?;
     }
-    size::check(&pod, request.old_object().ok(), &named)?;
+    if pod.is_changed() {
+        size::check(&pod, request.old_object().ok(), &named)?;
+    }
     decision.mutate(pod);
     Ok(decision)
 }

@@ -41,8 +41,7 @@ impl Whitelist {
     /// word for word, or where the key may have any value.
     pub fn allows(&self, expression: &Requirement) -> bool {
         let key = expression.key();
-        let mut stated = self.demanded.iter().chain(self.selector.on(key));
-        if stated.any(|requirement| requirement.same_as(expression)) {
+        if self.demands(expression) || self.selector.on(key).iter().any(|own| own.same_as(expression)) {
             return true;
         }
         match expression.operator().as_set() {
@@ -55,6 +54,11 @@ impl Whitelist {
     /// Whether `key` may be asked to have any value: it is named, and by a bare key only.
     pub fn allows_any_value(&self, key: &str) -> bool {
         self.names_and_all(key, |own| own.operator() == Operator::Exists)
+    }
+
+    /// Whether this requirement is demanded, however it is spelled, whatever is stated.
+    pub fn demands(&self, requirement: &Requirement) -> bool {
+        self.demanded.iter().any(|own| own.same_as(requirement))
     }
 
     /// Whether `key` is demanded to have `value`, whatever is stated.

@@ -95,6 +95,11 @@ impl<'s> Fields<'s> {
         self.value(name).is_some()
     }
 
+    /// Whether `name` is there, be it `null`, which is absent elsewhere.
+    pub fn is_written(&self, name: &'static str) -> bool {
+        self.has(name) || self.keys().any(|key| key == name)
+    }
+
     /// The string `name`, if it is there.
     pub fn string(&self, name: &'static str) -> Result<Option<Cow<'s, str>>, Mistake> {
         self.read(name, Value::string)

@@ -34,7 +34,7 @@ pub use key::{KeyPattern, TargetKind};
 pub use mistake::Mistake;
 pub use name_pattern::NamePattern;
 pub use namespace_entry::NamespaceEntry;
-pub use node_metadata_block::{Fallback, NodeMetadataBlock, Propagate, Source, Target};
+pub use node_metadata_block::{Fallback, MOST_WRITTEN, NodeMetadataBlock, Propagate, Source, Target};
 pub use placement_block::{Placement, first_matching};
 pub use validate::mistakes;
 

@@ -20,6 +20,10 @@ pub(super) const DEFAULT: &str = "default";
 pub(super) const REQUIRED: &str = "required";
 pub(super) const ENV: &str = "env";
 
+/// The most that is written onto a Pod, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding
+/// does not show what it holds already.
+pub const MOST_WRITTEN: usize = 16 * 1024;
+
 /// What of the block is taken apart while the request is read.
 pub(super) const OUTLINE: Outline = Outline::Object(&[(PROPAGATE, Outline::OBJECTS)]);
 
@@ -109,6 +113,19 @@ impl<'s> NodeMetadataBlock<'s> {
 }
 
 impl Propagate {
+    /// How much its default comes to, in bytes of keys and values.
+    pub fn size_of_defaults(&self) -> usize {
+        self.targets.iter().map(|target| self.size_of_default(target)).sum()
+    }
+
+    /// The same for one of its targets.
+    pub fn size_of_default(&self, target: &Target) -> usize {
+        match &self.fallback {
+            Fallback::Default(default) => target.key.text().len() + default.len(),
+            Fallback::Skip | Fallback::Required => 0,
+        }
+    }
+
     fn read(fields: &Fields<'_>) -> Result<Self, Mistake> {
         let source = read_source(fields)?;
         let mut targets = Vec::with_capacity(2);

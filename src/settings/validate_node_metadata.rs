@@ -8,7 +8,7 @@ use super::node_metadata_block::{
     DEFAULT, ENV, NODE_ANNOTATION, NODE_LABEL, POD_ANNOTATION, POD_LABEL, PROPAGATE, REQUIRED, own_target,
     read_default, read_required, read_source, read_target, target_field,
 };
-use super::{Mistake, NodeMetadataBlock, Source, Target, TargetKind};
+use super::{MOST_WRITTEN, Mistake, NodeMetadataBlock, OnLookupFailure, Propagate, Source, Target, TargetKind};
 use crate::message::quote;
 use crate::selector::syntax;
 
@@ -19,6 +19,7 @@ pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
     if entries.is_empty() && mistakes.len() == before {
         mistakes.add(block.fields.mistake(PROPAGATE, "expected at least one entry"));
     }
+    let on_lookup_failure = mistakes.unless(block.on_lookup_failure());
     let mut targets = BTreeSet::new();
     let mut variables = BTreeSet::new();
     for fields in entries {
@@ -29,11 +30,27 @@ pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
             }
         }
         check_env(&fields, &mut variables, mistakes);
+        if on_lookup_failure == Some(OnLookupFailure::Ignore) && read_required(&fields) == Ok(true) {
+            let problem =
+                "Pods are bound without it where onLookupFailure is Ignore; say Reject there, or give a default";
+            mistakes.add(fields.mistake(REQUIRED, problem));
+        }
         fields.reject_unknown(mistakes);
     }
-    mistakes.unless(block.on_lookup_failure());
+    check_size_of_defaults(block, mistakes);
     mistakes.unless(block.protect());
     block.fields.reject_unknown(mistakes);
+}
+
+/// Checks that all defaults together can be written.
+fn check_size_of_defaults(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
+    let Ok(propagate) = block.propagate() else { return };
+    let size: usize = propagate.iter().map(Propagate::size_of_defaults).sum();
+    if size > MOST_WRITTEN {
+        let problem =
+            format!("the defaults have {size} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them");
+        mistakes.add(block.fields.mistake(PROPAGATE, &problem));
+    }
 }
 
 /// Checks the name of the environment variable; `earlier` are those of the entries before.

@@ -4,9 +4,10 @@ use json::Value;
 
 use super::fields::Fields;
 use super::mistake::Mistakes;
+use super::namespace_entry::FORBIDDEN_TOLERATIONS;
 use super::{Mistake, Origin, TolerationList};
 use crate::message::quote;
-use crate::toleration::{FIELDS, PluginConfig, Toleration};
+use crate::toleration::{FIELDS, Operator, PluginConfig, Toleration};
 
 /// Checks the list under `name`: what the API server would refuse in a Pod, values of a wrong type, and unknown fields.
 /// Returns those tolerations that can be read.
@@ -18,6 +19,9 @@ pub(super) fn check_list(fields: &Fields<'_>, name: &'static str, mistakes: &mut
         match Toleration::read(element) {
             Ok(toleration) => {
                 check_toleration(&path, &toleration, mistakes);
+                if name == FORBIDDEN_TOLERATIONS && is_key_alone(&toleration) {
+                    mistakes.add(Mistake::new(&path, KEY_ALONE));
+                }
                 tolerations.push(toleration);
             }
             Err(mismatch) => mistakes.add(Mistake::mismatch(&path, mismatch)),
@@ -25,6 +29,13 @@ pub(super) fn check_list(fields: &Fields<'_>, name: &'static str, mistakes: &mut
         check_unknown_fields(&path, element, mistakes);
     }
     Some(TolerationList { tolerations, origin: Origin::Setting(fields.place, name) })
+}
+
+const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator: Exists to forbid every value, or \
+                         operator: Equal if only that one is meant";
+
+fn is_key_alone(toleration: &Toleration) -> bool {
+    !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
 }
 
 /// A default that something forbidden overlaps would have every Pod rejected.
@@ -42,7 +53,7 @@ pub(super) fn check_defaults_against_forbidden(
                 defaults.origin,
                 quote(&forbidding.to_string())
             );
-            mistakes.add(fields.mistake(super::namespace_entry::FORBIDDEN_TOLERATIONS, &problem));
+            mistakes.add(fields.mistake(FORBIDDEN_TOLERATIONS, &problem));
         }
     }
 }

@@ -34,7 +34,7 @@ pub use plugin::{
     admit, is_allowed,
 };
 pub use read::{FIELDS, from_annotation, tolerations};
-pub use resources::{has_cpu_or_memory, requested, requested_by_template};
+pub use resources::{has_cpu_or_memory, is_above_zero, requested, requested_by_template};
 pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.

@@ -38,7 +38,7 @@ impl Taint {
     }
 
     /// Whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
-    fn keeps_pods_away(&self) -> bool {
+    pub fn keeps_pods_away(&self) -> bool {
         matches!(self.effect, Effect::NoSchedule | Effect::NoExecute)
     }
 }
