@@ -1,5 +1,7 @@
-//! A tenant who wants to do harm: names that mean something in a URL, keys and sizes that make a Pod invalid. Whatever
-//! is tried, only what can be a name is looked up, and no Pod that the policy accepts is invalid once it is bound.
+//! A tenant who wants to do harm: names that mean something in a URL, keys and sizes that make a Pod invalid, requests for
+//! nothing of a resource, forged owners. Whatever is tried, only what can be a name is looked up, no Pod that the policy
+//! accepts is invalid once it is bound, nobody gets to tainted nodes for a resource that is not there, and where nothing may
+//! be chosen, no DaemonSet chooses.
 
 use arbitrary::{Result, Unstructured};
 use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
@@ -26,9 +28,95 @@ const KEYS: [&str; 7] = [
 /// Around the bounds of what is written, of what leaves room for it, and of what can be stored.
 const SIZES: [usize; 7] = [0, 5, 40, 16 * 1024 - 30, 240 * 1024 - 60, 240 * 1024 - 4, 256 * 1024 - 30];
 
+/// An extended resource, and the key of the taint of nodes that have it.
+const RESOURCE: &str = "example.com/gold";
+
+/// Of each, whether it is more than zero.
+const QUANTITIES: [(&str, bool); 8] = [
+    ("0", false),
+    ("0.0", false),
+    ("-1", false),
+    ("0e3", false),
+    ("", false),
+    ("1", true),
+    ("2k", true),
+    ("0.001", true),
+];
+
 pub fn check(input: &[u8]) {
+    let input = &mut Unstructured::new(input);
     // Without enough input there is nothing to try.
-    let _ = attack(&mut Unstructured::new(input));
+    let _ = forge_owner(input).and_then(|()| ask_for_nothing(input)).and_then(|()| attack(input));
+}
+
+/// A Pod that asks for an extended resource, or pretends to, of which the node has some, or none.
+fn ask_for_nothing(input: &mut Unstructured<'_>) -> Result<()> {
+    let (requested, is_requested) = *pick(input, &QUANTITIES);
+    let (allocatable, is_there) = *pick(input, &QUANTITIES);
+    let node = json!({
+        "metadata": {},
+        "spec": {"taints": [{"key": RESOURCE, "effect": "NoSchedule"}]},
+        "status": {"allocatable": {RESOURCE: allocatable}},
+    });
+    let settings = json!({"placement": {
+        "onExtendedResources": "Tolerate",
+        "onBindings": "Verify",
+        "namespaces": [{"name": "*", "allowedTolerations": []}],
+    }});
+    let of_its_own = json!([{"key": RESOURCE, "operator": "Exists", "effect": "NoSchedule"}]);
+    let pod = json!({"metadata": {"name": "p"}, "spec": {
+        "containers": [{"name": "c", "resources": {"requests": {RESOURCE: requested}}}],
+        "tolerations": if input.arbitrary()? { of_its_own } else { Value::Null },
+        "nodeName": if input.arbitrary()? { json!("node-a") } else { Value::Null },
+    }});
+    let cluster = Watched { node };
+    if let Some(pod) = ask(&cluster, &settings, "team-a", ("", "pods", "", "CREATE"), &pod, &Value::Null) {
+        let tolerates = pod["spec"]["tolerations"].as_array().is_some_and(|list| !list.is_empty());
+        assert_eq!(tolerates, is_requested, "{pod}");
+        assert!(pod["spec"]["nodeName"].is_null() || is_there, "{allocatable:?} of it: {pod}");
+    }
+    let binding = json!({"metadata": {"name": "p"}, "target": {"name": "node-a"}});
+    let binding = ask(&cluster, &settings, "team-a", ("", "pods", "binding", "CREATE"), &binding, &Value::Null);
+    assert_eq!(binding.is_some(), is_there, "bound to a node that has {allocatable:?}");
+    Ok(())
+}
+
+/// A DaemonSet with a claim of any kind, in a namespace that may choose nothing.
+fn forge_owner(input: &mut Unstructured<'_>) -> Result<()> {
+    let by_terms = |term: Value| {
+        json!({"affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]},
+        }}})
+    };
+    let specs = [
+        (json!({"hostname": "x"}), false),
+        (json!({"nodeSelector": {"pool": "gold"}}), true),
+        (by_terms(json!({"matchExpressions": [{"key": "pool", "operator": "In", "values": ["gold"]}]})), true),
+        (by_terms(json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]})), true),
+    ];
+    let (spec, chooses) = pick(input, &specs);
+    let is_owned = input.arbitrary()?;
+    let owner = json!({"kind": pick(input, &["ConfigMap", "DaemonSet", ""]), "name": "mine", "controller": is_owned});
+    let deletion = if input.arbitrary()? { json!("2026-01-01T00:00:00Z") } else { Value::Null };
+    let daemon_set = json!({
+        "metadata": {"name": "d", "ownerReferences": [owner], "deletionTimestamp": deletion},
+        "spec": {"template": {"spec": spec}},
+    });
+    let operation = *pick(input, &["CREATE", "UPDATE"]);
+    let old_object = json!({"metadata": {"name": "d"}, "spec": {"template": {"spec": {}}}});
+    let settings = json!({"placement": {
+        "onDaemonSets": pick(input, &["Inject", "Reject"]),
+        "namespaces": [{"name": "*", "requiredNodeSelector": "env=blue", "allowedNodeSelector": ""}],
+    }});
+    let cluster = Watched { node: Value::Null };
+    let asked = ("apps", "daemonsets", "", operation);
+    let answer = ask(&cluster, &settings, "team-a", asked, &daemon_set, &old_object);
+    if *chooses {
+        assert_eq!(answer, None, "{operation}: {daemon_set}");
+    } else if is_owned {
+        assert_eq!(answer, Some(daemon_set), "owned, and not as it was");
+    }
+    Ok(())
 }
 
 fn attack(input: &mut Unstructured<'_>) -> Result<()> {
@@ -37,16 +125,21 @@ fn attack(input: &mut Unstructured<'_>) -> Result<()> {
     let namespace = name(input)?;
     let pod =
         json!({"metadata": {"name": "p", "annotations": annotations(input)?}, "spec": {"nodeName": node_name(input)?}});
-    let Some(pod) = ask(&cluster, &settings, &namespace, ("pods", "", "CREATE"), &pod, &Value::Null) else {
+    let Some(pod) = ask(&cluster, &settings, &namespace, ("", "pods", "", "CREATE"), &pod, &Value::Null) else {
         return Ok(());
     };
 
     let target = name(input)?;
-    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": target}});
-    // Without protection a Pod keeps what it forged where the Node has nothing to say, and that takes room too.
-    let was_valid = is_valid(&pod) && (settings["nodeMetadata"]["protect"] == true || !has_managed(&pod));
+    if target.is_empty() {
+        // The API server refuses such a Binding.
+        return Ok(());
+    }
+    let brought = if input.arbitrary()? { annotations(input)? } else { Value::Null };
+    let binding =
+        json!({"metadata": {"name": "p", "annotations": brought}, "target": {"kind": "Node", "name": target}});
+    let was_valid = is_valid(&pod);
     let (resource, sub_resource) = *pick(input, &[("pods", "binding"), ("bindings", "")]);
-    let asked = (resource, sub_resource, "CREATE");
+    let asked = ("", resource, sub_resource, "CREATE");
     let Some(binding) = ask(&cluster, &settings, &namespace, asked, &binding, &Value::Null) else { return Ok(()) };
     let bound = bound(&pod, &binding);
     assert!(!was_valid || is_valid(&bound), "valid before, and not once bound: {}", sizes(&bound));
@@ -55,7 +148,7 @@ fn attack(input: &mut Unstructured<'_>) -> Result<()> {
     touched["metadata"]["annotations"] = annotations(input)?;
     touched["spec"]["nodeName"] = node_name(input)?;
     let was_valid = is_valid(&touched);
-    if let Some(updated) = ask(&cluster, &settings, &namespace, ("pods", "", "UPDATE"), &touched, &bound) {
+    if let Some(updated) = ask(&cluster, &settings, &namespace, ("", "pods", "", "UPDATE"), &touched, &bound) {
         assert!(
             !was_valid || is_valid(&updated),
             "valid as it was submitted, and not as it is stored: {}",
@@ -70,13 +163,13 @@ fn ask(
     cluster: &Watched,
     settings: &Value,
     namespace: &str,
-    (resource, sub_resource, operation): (&str, &str, &str),
+    (group, resource, sub_resource, operation): (&str, &str, &str, &str),
     object: &Value,
     old_object: &Value,
 ) -> Option<Value> {
     let payload = json!({
         "request": {
-            "resource": {"group": "", "resource": resource},
+            "resource": {"group": group, "resource": resource},
             "subResource": sub_resource,
             "operation": operation,
             "namespace": namespace,
@@ -108,10 +201,6 @@ fn bound(pod: &Value, binding: &Value) -> Value {
     }
     bound["spec"]["nodeName"] = binding["target"]["name"].clone();
     bound
-}
-
-fn has_managed(pod: &Value) -> bool {
-    texts(pod, "annotations").iter().any(|(key, _)| key.starts_with("example.com/"))
 }
 
 /// As `ValidateObjectMeta` has it.
@@ -173,7 +262,9 @@ fn settings(input: &mut Unstructured<'_>) -> Result<Value> {
         entries.push(json!({"nodeAnnotation": "example.com/*", "podAnnotation": "example.com/*"}));
     }
     if input.arbitrary()? {
-        entries.push(json!({"nodeLabel": "example.com/zone", "podAnnotation": "example.com/zone", "default": "d".repeat(*pick(input, &SIZES))}));
+        // Larger defaults are a mistake.
+        let default = "d".repeat(*pick(input, &SIZES[..4]));
+        entries.push(json!({"nodeLabel": "example.com/zone", "podAnnotation": "example.com/zone", "default": default}));
     }
     let on_bindings = pick(input, &["Verify", "Ignore"]);
     let on_lookup_failure = pick(input, &["Reject", "Ignore"]);
