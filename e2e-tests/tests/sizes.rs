@@ -156,3 +156,17 @@ fn ten_thousand_containers_and_thirty_variables() -> Result<()> {
     ensure!(answer.code == Some(403) && message.contains("at most 900 KiB are let in"), "{message}");
     Ok(())
 }
+
+/// Each would get a toleration, and the Pod would have five megabytes and more.
+#[test]
+fn a_large_pod_with_many_resources_is_refused_before_it_grows() -> Result<()> {
+    let settings = json!({"placement": {"namespaceAnnotations": [], "onExtendedResources": "Tolerate"}});
+    let mut pod = request("pod-create")?;
+    let requests: Value = (0..60_000).map(|at| (format!("x.io/{at:05}"), json!("1"))).collect();
+    pod["object"]["spec"]["containers"] = json!([{"name": "c", "resources": {"requests": requests}}]);
+    let size = pod["object"].to_string().len().div_ceil(1024);
+    let answer = answer(&pod, &settings, &json!({}))?;
+    let message = answer.message.unwrap_or_default();
+    ensure!(answer.code == Some(403) && message.contains(&format!("has {size} KiB as")), "{message}");
+    Ok(())
+}
