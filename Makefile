@@ -4,7 +4,7 @@
 
 TARGET := wasm32-wasip1
 MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
-SOURCES := $(shell find src json -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
+SOURCES := $(shell find src -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
 
 # Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
 # request, spends a quarter of its time on that.
@@ -85,7 +85,7 @@ fmt:
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --target $(TARGET) -p node-placement-policy -p json --locked -- -D warnings
+	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
 
 # Stops at what breaks a check, and says how to see it again; fuzz/README.md tells what becomes of the rest. A sanitizer
 # would only slow it down: the policy has no unsafe code.

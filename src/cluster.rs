@@ -1,47 +1,53 @@
-//! The cluster, as far as the policy looks at it: one Namespace, one Node.
+//! The cluster, as far as the policy looks at it: one Namespace, one Node. Each is looked up once, with the fields that
+//! somebody needs.
 
-use json::{Mismatch, Object, Outline, ParseError, StringMap, Within};
+use std::cell::OnceCell;
+
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace as V1Namespace, Node as V1Node};
+pub use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
+use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
+use crate::json::StringMap;
+use crate::json::read::{ReadError, Within, read};
 use crate::message::{first_line, mentions, quote, shorten};
 use crate::selector::syntax;
+use crate::toleration::{AboveZero, Taint};
 
-/// The API version of all that is looked up.
-pub const API_VERSION: &str = V1Node::API_VERSION;
-
-/// The kind of a Namespace, as Kubernetes spells it.
-pub const NAMESPACE: &str = V1Namespace::KIND;
-
-/// The kind of a Node, as Kubernetes spells it.
-pub const NODE: &str = V1Node::KIND;
-
-/// The host's words for a resource that does not exist.
-const NOT_FOUND: &str = "Cannot find v1/";
-
-/// What of a looked-up object is taken apart while it is read.
-const LOOKED_UP: Outline = Outline::Object(&[("metadata", METADATA)]);
-const METADATA: Outline = Outline::Object(&[("labels", Outline::FLAT), ("annotations", Outline::FLAT)]);
-
-/// Reads objects of the cluster, which have no namespace.
+/// Reads objects of the cluster, which have no namespace, and logs.
 ///
 /// The host pastes a name into the URL of the API server. So nothing is looked up but what can be a name.
 pub trait Cluster {
-    /// The JSON text of a Namespace, of which the fields named by `masks` are needed.
+    /// The JSON text of the object that `request` names.
     ///
     /// # Errors
     /// The host's words.
-    fn namespace(&self, name: &NamespaceName, masks: &FieldMasks) -> Result<String, String>;
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String>;
 
-    /// The JSON text of a Node, of which the fields named by `masks` are needed.
-    ///
-    /// # Errors
-    /// The host's words.
-    fn node(&self, name: &NodeName, masks: &FieldMasks) -> Result<String, String>;
+    /// Logs `message`.
+    fn log(&self, level: LogLevel, message: &str);
+}
 
-    /// Logs that a look-up failed.
-    fn log_failure(&self, failure: &str);
+/// How much it matters what is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// A look-up failed.
+    Warning,
+    /// A request was rejected.
+    Info,
+}
+
+impl LogLevel {
+    /// As the host spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
 }
 
 /// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).
@@ -52,22 +58,6 @@ impl NodeName {
     /// `name` as the name of a Node; nothing, if no Node can have it.
     pub fn new(name: &str) -> Option<Self> {
         if syntax::is_subdomain(name) { Some(Self(name.to_owned())) } else { None }
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-/// A name that a Namespace can have: an RFC 1123 label (`ValidateNamespaceName`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamespaceName(String);
-
-impl NamespaceName {
-    /// `name` as the name of a Namespace; nothing, if no Namespace can have it.
-    pub fn new(name: &str) -> Option<Self> {
-        if syntax::is_dns_label(name) { Some(Self(name.to_owned())) } else { None }
     }
 
     /// The name.
@@ -92,90 +82,192 @@ impl LookupError {
             Self::NotFound(message) | Self::Failed(message) => message,
         }
     }
+
+    /// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist is a
+    /// mismatch, and one that can't be read a failure. `what` says who names it.
+    pub fn reject(&self, what: &str) -> Rejection {
+        match self {
+            Self::NotFound(message) => Rejection::forbidden(format!("{what}, which does not exist: {message}")),
+            Self::Failed(message) => Rejection::internal(message.as_str()),
+        }
+    }
 }
+
+/// Rejects what names a node that can't exist. It is not looked up: the host pastes the name into the URL of the API server.
+pub fn no_such_node(what: &str) -> Rejection {
+    Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
+}
+
+/// What came of looking for a Node.
+#[derive(Clone, Debug)]
+pub enum NodeLookup<'t> {
+    /// Nobody needs it.
+    NotNeeded,
+    /// Here it is.
+    Found(Node<'t>),
+    /// It could not be read.
+    Failed(LookupError),
+}
+
+/// Where the text of an object is kept that is looked up: what is read from it borrows from there.
+pub type Answer = OnceCell<String>;
 
 /// A Node that was looked up.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct Node<'t> {
     /// Its name.
-    pub name: NodeName,
-    /// As much of it as was asked for.
-    pub object: Object,
-    /// Its labels, if they were asked for.
-    pub labels: StringMap,
-    /// Its annotations, if they were asked for.
-    pub annotations: StringMap,
-}
-
-/// The labels and annotations of a Namespace that was looked up.
-#[derive(Clone, Debug, Default)]
-pub struct Namespace {
-    /// Its annotations.
-    pub annotations: StringMap,
+    pub name: &'t NodeName,
     /// Its labels.
-    pub labels: StringMap,
+    pub labels: StringMap<'t>,
+    /// Its annotations.
+    pub annotations: StringMap<'t>,
+    /// Its taints, if they were asked for.
+    pub taints: Vec<Taint>,
+    /// The resources of which it has some for Pods, if that was asked for.
+    pub allocatable: AboveZero,
+    /// All that the host answered.
+    pub text: &'t str,
 }
 
-/// Looks a Node up, for the fields that `masks` name.
-///
-/// # Errors
-/// There is none, or it can't be read.
-pub fn look_up_node(cluster: &impl Cluster, name: NodeName, masks: &FieldMasks) -> Result<Node, LookupError> {
-    let text = match cluster.node(&name, masks) {
-        Ok(text) => text,
-        Err(error) => return Err(failure(cluster, NODE, name.as_str(), first_line(&error))),
+/// The labels and annotations of a Namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Namespace<'t> {
+    /// Its annotations.
+    pub annotations: StringMap<'t>,
+    /// Its labels.
+    pub labels: StringMap<'t>,
+}
+
+/// Looks the Node `name` up, if there is one, for the fields that `masks` name, if there are some.
+pub fn look_up_node<'t>(
+    cluster: &impl Cluster,
+    name: Option<&'t NodeName>,
+    masks: FieldMasks,
+    answer: &'t Answer,
+) -> NodeLookup<'t> {
+    let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
+    // The host sends all metadata, asked for or not, and some agents write a lot of it.
+    let are_annotations_read = masks.ask_for(FieldMasks::ANNOTATIONS);
+    let text = match get::<V1Node>(cluster, name.as_str(), masks) {
+        Ok(text) => answer.get_or_init(|| text),
+        Err(error) => return NodeLookup::Failed(error),
     };
-    match read(text, masks) {
-        Ok((object, labels, annotations)) => Ok(Node { name, object, labels, annotations }),
-        Err(error) => Err(malformed(cluster, NODE, name.as_str(), &error)),
+    let object: Object<'t> = match read(text) {
+        Ok(object) => object,
+        Err(error) => return NodeLookup::Failed(malformed::<V1Node>(cluster, name.as_str(), &error)),
+    };
+    let mut annotations = None;
+    if are_annotations_read {
+        annotations = match object
+            .metadata
+            .annotations
+            .map(|text| read(text.get()))
+            .transpose()
+            .within(FieldMasks::ANNOTATIONS)
+        {
+            Ok(annotations) => annotations,
+            Err(error) => return NodeLookup::Failed(malformed::<V1Node>(cluster, name.as_str(), &error)),
+        };
     }
+    NodeLookup::Found(Node {
+        name,
+        labels: object.metadata.labels.unwrap_or_default(),
+        annotations: annotations.unwrap_or_default(),
+        taints: object.spec.and_then(|spec| spec.taints).unwrap_or_default(),
+        allocatable: object.status.and_then(|status| status.allocatable).unwrap_or_default(),
+        text,
+    })
 }
 
-/// Looks a Namespace up, for the fields that `masks` name.
+/// Looks a Namespace up, for its labels and annotations.
 ///
 /// # Errors
 /// There is none, or it can't be read; no Namespace can have this name.
-pub fn look_up_namespace(cluster: &impl Cluster, name: &str, masks: &FieldMasks) -> Result<Namespace, LookupError> {
-    let Some(possible) = NamespaceName::new(name) else {
-        return Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"));
-    };
-    let text = match cluster.namespace(&possible, masks) {
-        Ok(text) => text,
-        Err(error) => return Err(failure(cluster, NAMESPACE, name, first_line(&error))),
-    };
-    match read(text, masks) {
-        Ok((_, labels, annotations)) => Ok(Namespace { annotations, labels }),
-        Err(error) => Err(malformed(cluster, NAMESPACE, name, &error)),
+pub fn look_up_namespace<'t>(
+    cluster: &impl Cluster,
+    name: &str,
+    answer: &'t Answer,
+) -> Result<Namespace<'t>, Rejection> {
+    let failed = |error: LookupError| Rejection::internal(error.message());
+    if !syntax::is_dns_label(name) {
+        return Err(failed(failure::<V1Namespace>(cluster, name, "no Namespace can have this name")));
+    }
+    let mut masks = FieldMasks::of(FieldMasks::LABELS);
+    masks.add(FieldMasks::ANNOTATIONS);
+    let text = get::<V1Namespace>(cluster, name, masks).map_err(failed)?;
+    let text = answer.get_or_init(|| text);
+    match Namespace::read(text) {
+        Ok(namespace) => Ok(namespace),
+        Err(error) => Err(failed(malformed::<V1Namespace>(cluster, name, &error))),
     }
 }
 
-/// What the host answered, with its labels and annotations, as far as they were asked for.
-fn read(text: String, masks: &FieldMasks) -> Result<(Object, StringMap, StringMap), ParseError> {
-    let object = Object::parse(text, &LOOKED_UP)?;
-    let Some(metadata) = object.object("metadata")? else {
-        return Err(Mismatch::new("an object", "nothing").within("metadata").into());
+/// The text of the object of kind `K` with this name.
+fn get<K: Resource>(cluster: &impl Cluster, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
+    let request = GetResourceRequest {
+        api_version: K::API_VERSION.to_owned(),
+        kind: K::KIND.to_owned(),
+        name: name.to_owned(),
+        namespace: None,
+        disable_cache: false,
+        field_masks: Some(masks.into_paths()),
     };
-    let labels = strings(metadata, "labels", masks.ask_for(FieldMasks::LABELS)).within("metadata")?;
-    let annotations = strings(metadata, "annotations", masks.ask_for(FieldMasks::ANNOTATIONS)).within("metadata")?;
-    Ok((object, labels, annotations))
+    cluster.get_resource(&request).map_err(|error| failure::<K>(cluster, name, first_line(&error)))
 }
 
-/// The strings under `key` of `metadata`, or none. The host sends all metadata, asked for or not: what nobody will look at
-/// only has to be what it must be.
-fn strings(metadata: &Object, key: &str, are_asked_for: bool) -> Result<StringMap, Mismatch> {
-    if !are_asked_for && metadata.holds_strings(key) {
-        return Ok(StringMap::new());
-    }
-    metadata.string_map(key)
-}
-
-fn malformed(cluster: &impl Cluster, kind: &str, name: &str, error: &ParseError) -> LookupError {
-    failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
+fn malformed<K: Resource>(cluster: &impl Cluster, name: &str, error: &ReadError) -> LookupError {
+    failure::<K>(cluster, name, &format!("the host's answer is malformed: {error}"))
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &impl Cluster, kind: &str, name: &str, reason: &str) -> LookupError {
-    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
-    cluster.log_failure(&message);
-    if mentions(reason, NOT_FOUND) { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+fn failure<K: Resource>(cluster: &impl Cluster, name: &str, reason: &str) -> LookupError {
+    let message = format!("{} {} can't be read: {}", K::KIND, quote(name), shorten(reason));
+    cluster.log(LogLevel::Warning, &message);
+    // The host's words for a resource that does not exist.
+    let is_not_found = mentions(reason, &format!("Cannot find {}/", K::API_VERSION));
+    if is_not_found { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+}
+
+/// What the host answers, as far as the policy looks at it.
+#[derive(Deserialize)]
+struct Object<'t> {
+    #[serde(borrow)]
+    metadata: ObjectMeta<'t>,
+    spec: Option<NodeSpec>,
+    status: Option<NodeStatus>,
+}
+
+#[derive(Deserialize)]
+struct ObjectMeta<'t> {
+    #[serde(borrow)]
+    labels: Option<StringMap<'t>>,
+    #[serde(borrow)]
+    annotations: Option<&'t RawValue>,
+}
+
+#[derive(Deserialize)]
+struct NodeSpec {
+    taints: Option<Vec<Taint>>,
+}
+
+#[derive(Deserialize)]
+struct NodeStatus {
+    allocatable: Option<AboveZero>,
+}
+
+impl<'t> Namespace<'t> {
+    fn read(text: &'t str) -> Result<Self, ReadError> {
+        let Object { metadata, .. } = read(text)?;
+        let annotations =
+            metadata.annotations.map(|text| read(text.get())).transpose().within(FieldMasks::ANNOTATIONS)?;
+        Ok(Self { annotations: annotations.unwrap_or_default(), labels: metadata.labels.unwrap_or_default() })
+    }
+}
+
+impl Node<'_> {
+    /// The field mask for taints.
+    pub const TAINTS: &'static str = "spec.taints";
+
+    /// The field mask for how much it has of each resource for Pods.
+    pub const ALLOCATABLE: &'static str = "status.allocatable";
 }

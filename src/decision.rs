@@ -1,22 +1,21 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
-use json::{Mismatch, Object, ParseError};
 use serde::Serialize;
 
-use crate::cluster::Node;
+use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
-use crate::settings::Mistake;
+use crate::settings::SettingsError;
 
 /// The usual length of an answer without the object, in bytes.
 const REST: usize = 512;
 
 /// The answer to a request that was not rejected.
 #[derive(Debug, Default)]
-pub struct Decision {
+pub struct Decision<'a> {
     /// The object, where it is to change.
-    mutated: Option<Object>,
+    mutated: Option<RawObject<'a>>,
     warnings: Vec<String>,
-    audit_annotations: Vec<(&'static str, String)>,
+    audit_annotations: StringMap<'static>,
 }
 
 /// The answer to a request that must not pass.
@@ -35,15 +34,31 @@ struct Reasons {
     detail: Option<String>,
 }
 
-impl Decision {
+/// The answer as the host reads it.
+#[derive(Serialize)]
+struct Answer<'d> {
+    accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutated_object: Option<&'d RawObject<'d>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit_annotations: Option<&'d StringMap<'static>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'d [String],
+}
+
+impl<'a> Decision<'a> {
     /// Accepts the request as it is.
     pub fn accept() -> Self {
         Self::default()
     }
 
     /// Lets `object` take the place of the request's, if it was changed.
-    pub fn mutate(&mut self, object: Object) {
-        self.mutated = if object.is_changed() { Some(object) } else { None };
+    pub fn mutate(&mut self, object: RawObject<'a>, is_changed: bool) {
+        self.mutated = if is_changed { Some(object) } else { None };
     }
 
     /// Tells the requester about something, in one line.
@@ -59,40 +74,37 @@ impl Decision {
         }
     }
 
-    /// Tells the audit log which Node was read for a change.
-    pub fn record_node(&mut self, node: &Node) {
-        self.audit("node", node.name.as_str().to_owned());
-    }
-
     /// Tells the audit log about a change.
     pub fn audit(&mut self, key: &'static str, value: String) {
-        self.audit_annotations.push((key, value));
+        self.audit_annotations.insert(key.into(), value.into());
     }
 
     /// The answer as the host reads it.
-    pub fn to_json(&self) -> String {
+    pub fn to_json(&self) -> Vec<u8> {
+        // Of what was only judged, the API server's own entry tells enough.
+        let audit_annotations = self.mutated.as_ref().and(Some(&self.audit_annotations));
+        let answer = Answer {
+            accepted: true,
+            code: None,
+            message: None,
+            mutated_object: self.mutated.as_ref(),
+            audit_annotations: audit_annotations.filter(|annotations| !annotations.is_empty()),
+            warnings: &self.warnings,
+        };
         // Growing it as it is written would take twice the memory, and most of it goes to the object.
-        let object = self.mutated.as_ref().map_or(0, Object::text_len);
-        let mut out = String::with_capacity(object + REST);
-        out.push_str(r#"{"accepted":true"#);
-        if let Some(object) = &self.mutated {
-            out.push_str(r#","mutated_object":"#);
-            object.write(&mut out);
-            // Of what was only judged, the API server's own entry tells enough.
-            if !self.audit_annotations.is_empty() {
-                let mut annotations = Object::new();
-                for (key, value) in &self.audit_annotations {
-                    annotations.push(key, value.as_str());
-                }
-                out.push_str(r#","audit_annotations":"#);
-                annotations.write(&mut out);
-            }
+        let object = self.mutated.as_ref().map_or(0, RawObject::longest_text);
+        answer.write(object + REST)
+    }
+}
+
+impl Answer<'_> {
+    fn write(&self, capacity: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(capacity);
+        match serde_json::to_writer(&mut out, self) {
+            Ok(()) => out,
+            // Strings, numbers and texts that were read can always be written. The host rejects what says nothing.
+            Err(_) => Vec::new(),
         }
-        if !self.warnings.is_empty() {
-            push_member(&mut out, "warnings", &self.warnings);
-        }
-        out.push('}');
-        out
     }
 }
 
@@ -146,51 +158,42 @@ impl Rejection {
         }
     }
 
+    /// Whether the rules forbid it: nothing failed, and the request can be read.
+    pub fn is_forbidden(&self) -> bool {
+        self.0.code == 403
+    }
+
     /// Whether it is the request that can't be read.
     pub fn is_bad_request(&self) -> bool {
         self.0.code == 400
     }
 
     /// The answer as the host reads it.
-    pub fn to_json(&self) -> String {
-        let mut out = String::from(r#"{"accepted":false"#);
-        push_member(&mut out, "code", &self.0.code);
-        push_member(&mut out, "message", &self.message());
-        out.push('}');
-        out
+    pub fn to_json(&self) -> Vec<u8> {
+        let answer = Answer {
+            accepted: false,
+            code: Some(self.0.code),
+            message: Some(self.message()),
+            mutated_object: None,
+            audit_annotations: None,
+            warnings: &[],
+        };
+        answer.write(2 * REST)
     }
 }
 
-impl From<Mismatch> for Rejection {
+impl From<ReadError> for Rejection {
     #[cold]
     #[inline(never)]
-    fn from(mismatch: Mismatch) -> Self {
-        Self::bad_request(format!("the request can't be read: {mismatch}"))
-    }
-}
-
-impl From<ParseError> for Rejection {
-    #[cold]
-    #[inline(never)]
-    fn from(error: ParseError) -> Self {
+    fn from(error: ReadError) -> Self {
         Self::bad_request(format!("the request can't be read: {error}"))
     }
 }
 
-impl From<Mistake> for Rejection {
+impl From<SettingsError> for Rejection {
     #[cold]
     #[inline(never)]
-    fn from(mistake: Mistake) -> Self {
-        Self::internal(format!("the policy's settings have a mistake: {mistake}"))
-    }
-}
-
-fn push_member(out: &mut String, name: &str, value: &impl Serialize) {
-    // Strings, numbers and lists of strings always serialize.
-    if let Ok(json) = serde_json::to_string(value) {
-        out.push_str(",\"");
-        out.push_str(name);
-        out.push_str("\":");
-        out.push_str(&json);
+    fn from(error: SettingsError) -> Self {
+        Self::internal(format!("the policy's settings have a mistake: {error}"))
     }
 }

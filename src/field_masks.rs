@@ -47,8 +47,8 @@ impl FieldMasks {
     }
 
     /// The paths, in order.
-    pub const fn paths(&self) -> &BTreeSet<String> {
-        &self.0
+    pub fn into_paths(self) -> BTreeSet<String> {
+        self.0
     }
 }
 
@@ -72,6 +72,6 @@ mod tests {
         for path in added {
             masks.add(path);
         }
-        assert_eq!(masks.paths().iter().collect::<Vec<_>>(), expected);
+        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
     }
 }

@@ -6,11 +6,11 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`json`] | JSON of which all is kept that nobody touches: a crate of its own, which knows nothing of Kubernetes |
+//! | [`json`] | reading and changing JSON. It knows nothing of Kubernetes |
 //! | [`selector`] | label selectors, and what keys, values and names look like |
 //! | [`toleration`] | tolerations and taints, and the in-tree plugins about them |
-//! | [`request`], [`settings`] | what comes in |
-//! | [`cluster`], `look_up`, [`field_masks`] | what is asked of the cluster: each object once, and only the fields that somebody named |
+//! | [`settings`], [`request`] | what comes in |
+//! | [`cluster`], [`field_masks`] | what is asked of the cluster |
 //! | [`object_meta`], `pod_spec`, [`workload`] | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
@@ -22,7 +22,7 @@ pub mod decision;
 pub mod field_masks;
 #[cfg(target_arch = "wasm32")]
 mod host;
-mod look_up;
+pub mod json;
 mod message;
 pub mod node_metadata;
 pub mod object_meta;
@@ -36,28 +36,29 @@ mod size;
 pub mod toleration;
 pub mod workload;
 
-pub use json;
-
-use cluster::Cluster;
+use cluster::{Cluster, LogLevel};
 use decision::Rejection;
+use settings::Settings;
 
-/// Answers `validate`: decides about the request in `payload`.
-///
-/// Returns the answer as the host reads it, and the rejection if it is one.
-pub fn validate(payload: &[u8], cluster: &impl Cluster) -> (String, Option<Rejection>) {
+/// Answers `validate`: decides about the request in `payload`. A rejection is logged.
+pub fn validate(payload: &[u8], cluster: &impl Cluster) -> Vec<u8> {
     match decide(payload, cluster) {
-        Ok(answer) => (answer, None),
-        Err(rejection) => (rejection.to_json(), Some(rejection)),
+        Ok(answer) => answer,
+        Err(rejection) => {
+            cluster.log(LogLevel::Info, &rejection.for_log());
+            rejection.to_json()
+        }
     }
 }
 
-fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<String, Rejection> {
-    let (mut request, settings) = request::read(payload)?;
-    let decision = policy::decide(&mut request, &settings, cluster)?;
+fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Vec<u8>, Rejection> {
+    let (request, settings) = request::read(payload)?;
+    let settings = Settings::read(settings)?;
+    let decision = policy::decide(request, &settings, cluster)?;
     let answer = decision.to_json();
     if cfg!(target_family = "wasm") {
         // The instance ends with its answer; taking all this apart before would be a tenth of the time.
-        std::mem::forget((request, settings, decision));
+        std::mem::forget((settings, decision));
     }
     Ok(answer)
 }

@@ -1,7 +1,5 @@
 //! Words for people: what stands in messages and warnings.
 
-use json::encode;
-
 /// The longest piece of somebody else's text that a message repeats, in characters.
 const LONGEST_QUOTE: usize = 100;
 
@@ -27,7 +25,7 @@ pub fn shorten(text: &str) -> String {
 
 /// `text` in double quotes, escaped and cut, fit for one line of a message.
 pub fn quote(text: &str) -> String {
-    encode(&shorten(text))
+    serde_json::to_string(&shorten(text)).unwrap_or_default()
 }
 
 /// `key=value` in double quotes, escaped and cut.

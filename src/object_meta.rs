@@ -1,10 +1,10 @@
 //! What all objects have, `ObjectMeta`: the parts of it that the policy reads.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use json::{Mismatch, Object, StringMap, Within};
+use serde::Deserialize;
 
+use crate::json::{RawObject, ReadError, StringMap, Within};
 use crate::message::quote;
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
@@ -14,8 +14,8 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 ///
 /// # Errors
 /// The metadata can't be read.
-pub fn name(object: &Object) -> Result<Cow<'_, str>, Mismatch> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(Cow::Borrowed("")) };
+pub fn name(object: &RawObject<'_>) -> Result<String, ReadError> {
+    let Some(metadata) = object.object("metadata")? else { return Ok(String::new()) };
     let name = metadata.string("name").within("metadata")?;
     if name.is_empty() { metadata.string("generateName").within("metadata") } else { Ok(name) }
 }
@@ -23,26 +23,25 @@ pub fn name(object: &Object) -> Result<Cow<'_, str>, Mismatch> {
 /// Whether `object` has the annotation of a mirror Pod. Only a kubelet is believed that it is one.
 ///
 /// # Errors
-/// The metadata can't be read.
-pub fn is_annotated_as_mirror(object: &Object) -> Result<bool, Mismatch> {
-    let Some(annotations) = object.object_at(&["metadata", "annotations"])? else { return Ok(false) };
-    Ok(annotations.get(MIRROR).is_some())
+/// The annotations can't be read.
+pub fn is_annotated_as_mirror(object: &RawObject<'_>) -> Result<bool, ReadError> {
+    Ok(annotations(object)?.contains_key(MIRROR))
 }
 
 /// Whether `object` is on its way out.
 ///
 /// # Errors
 /// The metadata can't be read.
-pub fn is_terminating(object: &Object) -> Result<bool, Mismatch> {
+pub fn is_terminating(object: &RawObject<'_>) -> Result<bool, ReadError> {
     let Some(metadata) = object.object("metadata")? else { return Ok(false) };
-    Ok(metadata.get("deletionTimestamp").is_some())
+    Ok(metadata.member("deletionTimestamp").is_some())
 }
 
 /// The labels of `object`.
 ///
 /// # Errors
 /// They can't be read.
-pub fn labels(object: &Object) -> Result<StringMap, Mismatch> {
+pub fn labels<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
     string_map(object, "labels")
 }
 
@@ -50,34 +49,38 @@ pub fn labels(object: &Object) -> Result<StringMap, Mismatch> {
 ///
 /// # Errors
 /// They can't be read.
-pub fn annotations(object: &Object) -> Result<StringMap, Mismatch> {
+pub fn annotations<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
     string_map(object, "annotations")
 }
 
-fn string_map(object: &Object, member: &str) -> Result<StringMap, Mismatch> {
+fn string_map<'a>(object: &RawObject<'a>, member: &str) -> Result<StringMap<'a>, ReadError> {
     match object.object("metadata")? {
-        Some(metadata) => metadata.string_map(member).within("metadata"),
+        Some(metadata) => Ok(metadata.get(member).within("metadata")?.unwrap_or_default()),
         None => Ok(StringMap::new()),
     }
+}
+
+/// `OwnerReference`
+#[derive(Deserialize)]
+struct Owner {
+    #[serde(default)]
+    kind: String,
+    controller: Option<bool>,
 }
 
 /// The kind of the object that controls `object`, if one does.
 ///
 /// # Errors
 /// The metadata can't be read.
-pub fn kind_of_controller(object: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
+pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
     let Some(metadata) = object.object("metadata")? else { return Ok(None) };
-    for owner in metadata.objects("ownerReferences").within("metadata")? {
-        if owner.boolean("controller").unwrap_or(false) {
-            return Ok(Some(owner.string("kind").unwrap_or_default()));
-        }
-    }
-    Ok(None)
+    let owners: Vec<Owner> = metadata.get("ownerReferences").within("metadata")?.unwrap_or_default();
+    Ok(owners.into_iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.kind))
 }
 
-/// What a message is about.
+/// What a message calls the object that it is about.
 #[derive(Clone, Debug)]
-pub enum Named {
+pub enum ObjectName {
     /// `Pod "web-0"`
     Pod(String),
     /// `Deployment "web"`
@@ -88,29 +91,29 @@ pub enum Named {
     EveryPod,
 }
 
-impl Named {
+impl ObjectName {
     /// `object`, a Pod.
-    pub fn pod(object: &Object) -> Self {
+    pub fn pod(object: &RawObject<'_>) -> Self {
         Self::Pod(name_if_readable(object))
     }
 
     /// `object`, of this kind.
-    pub fn workload(kind: &'static str, object: &Object) -> Self {
+    pub fn workload(kind: &'static str, object: &RawObject<'_>) -> Self {
         Self::Workload(kind, name_if_readable(object))
     }
 
     /// The Pod template of `object`, which is of this kind.
-    pub fn template_of(kind: &'static str, object: &Object) -> Self {
+    pub fn template_of(kind: &'static str, object: &RawObject<'_>) -> Self {
         Self::TemplateOf(kind, name_if_readable(object))
     }
 }
 
 /// For a message, which an unreadable name must not prevent.
-fn name_if_readable(object: &Object) -> String {
-    name(object).map(Cow::into_owned).unwrap_or_default()
+fn name_if_readable(object: &RawObject<'_>) -> String {
+    name(object).unwrap_or_default()
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pod(name) => write!(f, "Pod {}", quote(name)),

@@ -1,5 +1,5 @@
-//! The routing table: which request is whose business. What is done about each joins placement and node metadata, which
-//! do not know each other, and is in a file of its own.
+//! The routing table: what is done about which request. Each joins placement and node metadata, which do not know each
+//! other, and is in a file of its own.
 
 mod bind_pod;
 mod create_pod;
@@ -17,9 +17,12 @@ use crate::workload::Workload;
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
-    let action = &request.action;
-    let asked = (&*action.group, &*action.resource, &*action.sub_resource, &*action.operation);
+pub fn decide<'a>(
+    request: Request<'a>,
+    settings: &Settings,
+    cluster: &impl Cluster,
+) -> Result<Decision<'a>, Rejection> {
+    let asked = (&*request.group, &*request.resource, &*request.sub_resource, &*request.operation);
     let workload = match asked {
         ("", "pods", "", "CREATE") => return create_pod::decide(request, settings, cluster),
         ("", "pods", "", "UPDATE") => return update_pod::decide(request, settings, cluster),
@@ -27,9 +30,9 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         ("", "pods", "binding", "CREATE") | ("", "bindings", "", "CREATE") => {
             return bind_pod::decide(request, settings, cluster);
         }
-        ("", "namespaces", "", "CREATE" | "UPDATE") => return judge_namespace(request, settings),
+        ("", "namespaces", "", "CREATE" | "UPDATE") => return judge_namespace(&request, settings),
         ("", "nodes", "", "CREATE" | "UPDATE") | ("", "nodes", "status", "UPDATE") => {
-            return judge_node(request, settings);
+            return judge_node(&request, settings);
         }
         ("apps", "deployments", "", "CREATE" | "UPDATE") => Workload::Deployment,
         ("apps", "replicasets", "", "CREATE" | "UPDATE") => Workload::ReplicaSet,
@@ -39,22 +42,23 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
         ("batch", "cronjobs", "", "CREATE" | "UPDATE") => Workload::CronJob,
         ("", "replicationcontrollers", "", "CREATE" | "UPDATE") => Workload::ReplicationController,
         ("", "podtemplates", "", "CREATE" | "UPDATE") => Workload::PodTemplate,
-        // Nobody's business: other groups and kinds, DELETE, CONNECT, other subresources.
+        // Other groups and kinds, DELETE, CONNECT, other subresources.
         _ => return Ok(Decision::accept()),
     };
     judge_workload::decide(workload, request, settings, cluster)
 }
 
-fn judge_namespace(request: &Request, settings: &Settings) -> Result<Decision, Rejection> {
-    match settings.placement()? {
-        Some(placement) => namespaces::judge(request, &placement),
-        None => Ok(Decision::accept()),
+fn judge_namespace<'a>(request: &Request<'a>, settings: &Settings) -> Result<Decision<'a>, Rejection> {
+    let mut decision = Decision::accept();
+    if let Some(placement) = &settings.placement {
+        namespaces::judge(request, placement, &mut decision)?;
     }
+    Ok(decision)
 }
 
-fn judge_node(request: &Request, settings: &Settings) -> Result<Decision, Rejection> {
-    if let Some(placement) = settings.placement()? {
-        nodes::judge(request, &placement)?;
+fn judge_node<'a>(request: &Request<'a>, settings: &Settings) -> Result<Decision<'a>, Rejection> {
+    if let Some(placement) = &settings.placement {
+        nodes::judge(request, placement)?;
     }
     Ok(Decision::accept())
 }

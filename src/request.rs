@@ -1,14 +1,14 @@
-//! The request: bytes to what is asked, about what. Only what is surely read is taken apart.
+//! The request: bytes to what is asked, by whom, about what.
 
-use json::{Mismatch, Object, Outline, Within};
-use k8s_openapi::Resource;
+use k8s_openapi::Resource as ApiResource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::{Binding, Namespace, Node, Pod, PodTemplate, ReplicationController};
+use serde::Deserialize;
 
-use crate::decision::Rejection;
+use crate::json::read::{ReadError, Within, read as read_json};
+use crate::json::{Raw, RawObject};
 use crate::object_meta;
-use crate::settings::Settings;
 
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
@@ -19,37 +19,33 @@ const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-se
 /// As whom all controllers ask otherwise.
 const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
-/// As whom the scheduler of the cluster asks (`KubeScheduler`).
+/// As whom the scheduler of every cluster asks.
 const SCHEDULER: &str = "system:kube-scheduler";
 
-/// What of the payload is taken apart while it is read.
-const PAYLOAD: Outline = Outline::Object(&[("request", REQUEST), ("settings", Settings::OUTLINE)]);
-const REQUEST: Outline = Outline::Object(&[
-    ("object", OBJECT),
-    ("oldObject", OBJECT),
-    ("resource", Outline::FLAT),
-    ("userInfo", Outline::Object(&[("groups", Outline::List(&Outline::Whole))])),
-]);
-const OBJECT: Outline = Outline::Object(&[("metadata", METADATA), ("spec", SPEC), ("target", Outline::FLAT)]);
-const METADATA: Outline = Outline::Object(&[("annotations", Outline::FLAT), ("labels", Outline::FLAT)]);
-const SPEC: Outline =
-    Outline::Object(&[("nodeSelector", Outline::FLAT), ("template", TEMPLATE), ("jobTemplate", JOB_TEMPLATE)]);
-const JOB_TEMPLATE: Outline = Outline::Object(&[("spec", Outline::Object(&[("template", TEMPLATE)]))]);
-const TEMPLATE: Outline = Outline::Object(&[("spec", Outline::FLAT)]);
-
-/// An AdmissionReview's request.
-#[derive(Debug)]
-pub struct Request {
-    /// What is asked.
-    pub action: Action,
-    /// The namespace, or empty. A Namespace's own name, where it is asked about.
-    pub namespace: String,
-    whole: Object,
+/// `GroupVersionResource`
+#[derive(Deserialize)]
+struct Resource {
+    group: Option<String>,
+    resource: String,
 }
 
-/// What is asked.
+/// `GroupVersionKind`
+#[derive(Deserialize)]
+struct Kind {
+    group: Option<String>,
+    kind: Option<String>,
+}
+
+/// `UserInfo`
+#[derive(Default, Deserialize)]
+struct UserInfo {
+    username: Option<String>,
+    groups: Option<Vec<String>>,
+}
+
+/// What is asked, and about what.
 #[derive(Debug)]
-pub struct Action {
+pub struct Request<'a> {
     /// The resource's API group; empty for the core group.
     pub group: String,
     /// The resource, in the plural.
@@ -58,10 +54,16 @@ pub struct Action {
     pub sub_resource: String,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub operation: String,
+    /// The namespace, or empty. A Namespace's own name, where it is asked about.
+    pub namespace: String,
+    /// Who asks.
+    pub requester: Requester,
+    object: Option<Raw<'a>>,
+    old_object: Option<Raw<'a>>,
 }
 
 /// Who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requester {
     /// A kubelet, by its group.
     Kubelet,
@@ -69,126 +71,157 @@ pub enum Requester {
     Nobody,
     /// The controller that makes the Pods of DaemonSets.
     DaemonSetController,
-    /// The scheduler of the cluster, which compares taints with the Pod's own tolerations.
+    /// The scheduler that every cluster has.
     Scheduler,
-    /// Anybody else.
-    Somebody,
+    /// Anybody else, by name.
+    User(String),
 }
 
-/// Reads what the host hands to `validate`.
+/// Reads what the host hands to `validate`: the request, and the text of the settings, if there are some.
 ///
 /// # Errors
-/// Code 400, if `payload` is not such a request.
-pub fn read(payload: &[u8]) -> Result<(Request, Settings), Rejection> {
+/// `payload` is not such a request.
+pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,
-        Err(error) => return Err(Rejection::bad_request(format!("the request can't be read: {error}"))),
+        Err(error) => return Err(ReadError::new(error.to_string())),
     };
-    let mut payload = Object::parse(text, &PAYLOAD)?;
-    payload.required_object("request")?;
-    let settings = payload.object("settings")?.is_some();
-    let settings = if settings { std::mem::take(payload.object_mut("settings")?) } else { Object::new() };
-    let request = Request::read(std::mem::take(payload.object_mut("request")?)).within("request")?;
-    Ok((request, Settings::of(settings)))
+    let mut payload = read_json::<Raw<'_>>(text)?;
+    let payload = payload.object_mut()?;
+    let request = match payload.take("request") {
+        Some(request) => Request::read(request).within("request")?,
+        None => return Err(ReadError::mismatch("a value", "nothing").within("request")),
+    };
+    Ok((request, payload.text("settings")))
 }
 
-impl Request {
-    fn read(request: Object) -> Result<Self, Mismatch> {
+impl<'a> Request<'a> {
+    fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
+        let request = request.object_mut()?;
+        let Resource { group, resource } = required(request.get("resource")?).within("resource")?;
+        let group = group.unwrap_or_default();
+        let user: Option<UserInfo> = request.get("userInfo")?;
         Ok(Self {
-            action: Action::read(&request)?,
-            namespace: request.string("namespace")?.into_owned(),
-            whole: request,
+            resource: plural(&group, resource, request)?,
+            group,
+            sub_resource: request.string("subResource")?,
+            operation: required(request.get("operation")?).within("operation")?,
+            namespace: request.string("namespace")?,
+            requester: user.map_or(Requester::Nobody, Requester::of),
+            object: request.take("object"),
+            old_object: request.take("oldObject"),
         })
     }
 
     /// The object, which must be there.
-    pub fn object(&self) -> Result<&Object, Mismatch> {
-        self.whole.required_object("object")
+    ///
+    /// # Errors
+    /// It is not, or is no object.
+    pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
+        required(self.object.as_ref()).and_then(Raw::object).within("object")
     }
 
     /// The object as it was before an update, which must be there.
-    pub fn old_object(&self) -> Result<&Object, Mismatch> {
-        self.whole.required_object("oldObject")
+    ///
+    /// # Errors
+    /// It is not, or is no object.
+    pub fn old_object(&self) -> Result<&RawObject<'a>, ReadError> {
+        required(self.old_object.as_ref()).and_then(Raw::object).within("oldObject")
     }
 
-    /// The object, which must be there, to edit. The request has none afterwards.
-    pub fn take_object(&mut self) -> Result<Object, Mismatch> {
-        self.whole.required_object("object")?;
-        let object = self.whole.object_mut("object").map(std::mem::take)?;
-        self.whole.remove("object");
-        Ok(object)
-    }
-
-    /// Who asks.
-    pub fn requester(&self) -> Result<Requester, Mismatch> {
-        Requester::read(&self.whole)
-    }
-
-    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner, which
-    /// names nobody, they are believed.
-    pub fn is_about_pod_of_daemon_set(&self, pod: &Object) -> Result<bool, Mismatch> {
-        let is_believed = matches!(self.requester()?, Requester::DaemonSetController | Requester::Nobody);
-        Ok(is_believed
-            && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
-    }
-
-    /// Whether this updates an object that is on its way out: it must be able to go, and its finalizers are updates too.
-    /// What the new object says about that is a claim, at its creation too.
-    pub fn is_about_terminating(&self) -> Result<bool, Mismatch> {
-        Ok(self.is_update() && object_meta::is_terminating(self.old_object()?).within("oldObject")?)
+    /// The object, which must be there, to be changed. The request has none afterwards.
+    ///
+    /// # Errors
+    /// It is not there, or is no object.
+    pub fn take_object(&mut self) -> Result<RawObject<'a>, ReadError> {
+        match required(self.object.take()).within("object")? {
+            Raw::Object(object) => Ok(object),
+            other => Err(ReadError::mismatch("an object", other.kind()).within("object")),
+        }
     }
 
     /// Whether this is an update.
     pub fn is_update(&self) -> bool {
-        self.action.operation == "UPDATE"
+        self.operation == "UPDATE"
+    }
+
+    /// Whether the object is on its way out. Only the old object tells: anybody can claim it of a new one.
+    ///
+    /// # Errors
+    /// The old object's metadata can't be read.
+    pub fn is_about_terminating(&self) -> Result<bool, ReadError> {
+        if !self.is_update() {
+            return Ok(false);
+        }
+        object_meta::is_terminating(self.old_object()?).within("oldObject")
+    }
+
+    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner, which
+    /// names nobody, they are believed.
+    ///
+    /// # Errors
+    /// The owners can't be read.
+    pub fn is_about_pod_of_daemon_set(&self, pod: &RawObject<'_>) -> Result<bool, ReadError> {
+        let is_believed = matches!(self.requester, Requester::DaemonSetController | Requester::Nobody);
+        Ok(is_believed
+            && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
 
     /// Whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else than a
     /// kubelet, or the audit scanner that judges what exists, the annotation exempts nobody.
-    pub fn is_about_mirror(&self, object: &Object) -> Result<bool, Mismatch> {
-        let is_believed = matches!(self.requester()?, Requester::Kubelet | Requester::Nobody);
+    ///
+    /// # Errors
+    /// The annotations can't be read.
+    pub fn is_about_mirror(&self, object: &RawObject<'_>) -> Result<bool, ReadError> {
+        let is_believed = matches!(self.requester, Requester::Kubelet | Requester::Nobody);
         Ok(is_believed && object_meta::is_annotated_as_mirror(object).within("object")?)
     }
 }
 
-impl Action {
-    fn read(request: &Object) -> Result<Self, Mismatch> {
-        let resource = request.required_object("resource")?;
-        let group = resource.string("group").within("resource")?;
-        let name = resource.required_string("resource").within("resource")?;
-        let resource = match Known::in_group(&group).find(|known| known.resource == name || known.kind == name) {
-            // Kubewarden's audit scanner puts the kind where the resource belongs.
-            Some(known) => known.resource.to_owned(),
-            None => named_by_kind(request, &group)?.map_or_else(|| name.into_owned(), str::to_owned),
-        };
-        Ok(Self {
-            resource,
-            group: group.into_owned(),
-            sub_resource: request.string("subResource")?.into_owned(),
-            operation: request.required_string("operation")?.into_owned(),
-        })
+fn required<T>(value: Option<T>) -> Result<T, ReadError> {
+    match value {
+        Some(value) => Ok(value),
+        None => Err(ReadError::mismatch("a value", "nothing")),
     }
+}
+
+/// The resource that is asked about, in the plural.
+///
+/// Kubewarden's audit scanner puts the kind where the resource belongs. Where neither is known, the kind decides: `kwctl
+/// scaffold admission-request` asks no cluster what the plural is, and writes something in its place.
+fn plural(group: &str, named: String, request: &RawObject<'_>) -> Result<String, ReadError> {
+    if let Some(known) = Known::find(group, |known| known.resource == named || known.kind == named) {
+        return Ok(known.resource.to_owned());
+    }
+    let kind: Option<Kind> = match request.get("kind")? {
+        None => request.get("requestKind")?,
+        kind => kind,
+    };
+    let known = match kind {
+        Some(Kind { group: own, kind: Some(kind) }) if own.as_deref().unwrap_or_default() == group => {
+            Known::find(group, |known| known.kind == kind)
+        }
+        _ => None,
+    };
+    Ok(known.map_or(named, |known| known.resource.to_owned()))
 }
 
 impl Requester {
-    fn read(request: &Object) -> Result<Self, Mismatch> {
-        let Some(user_info) = request.object("userInfo")? else { return Ok(Self::Nobody) };
-        if let Some(groups) = user_info.list("groups").within("userInfo")?
-            && groups.iter().any(|group| group.string().is_ok_and(|group| group == NODES_GROUP))
-        {
-            return Ok(Self::Kubelet);
+    fn of(user: UserInfo) -> Self {
+        if user.groups.is_some_and(|groups| groups.iter().any(|group| group == NODES_GROUP)) {
+            return Self::Kubelet;
         }
-        let username = user_info.string("username").within("userInfo")?;
-        Ok(match username.as_ref() {
+        let name = user.username.unwrap_or_default();
+        match name.as_str() {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
-            _ => Self::Somebody,
-        })
+            _ => Self::User(name),
+        }
     }
 }
 
-/// A resource that is somebody's business, and its kind.
+/// A resource that the policy has rules for, and its kind.
 struct Known {
     group: &'static str,
     kind: &'static str,
@@ -211,24 +244,11 @@ impl Known {
         Self::of::<CronJob>(),
     ];
 
-    const fn of<T: Resource>() -> Self {
+    const fn of<T: ApiResource>() -> Self {
         Self { group: T::GROUP, kind: T::KIND, resource: T::URL_PATH_SEGMENT }
     }
 
-    fn in_group(group: &str) -> impl Iterator<Item = &'static Self> {
-        Self::ALL.iter().filter(move |known| known.group == group)
+    fn find(group: &str, is_meant: impl Fn(&Self) -> bool) -> Option<&'static Self> {
+        Self::ALL.iter().find(|known| known.group == group && is_meant(known))
     }
-}
-
-/// The resource by its kind, where `resource` names none that is known: `kwctl scaffold admission-request` asks no cluster
-/// what the plural is, and writes something in its place.
-fn named_by_kind(request: &Object, group: &str) -> Result<Option<&'static str>, Mismatch> {
-    for member in ["kind", "requestKind"] {
-        let Some(kind) = request.object(member)? else { continue };
-        let name = kind.string("kind").within(member)?;
-        let is_in_group = kind.string("group").within(member)? == group;
-        let known = Known::in_group(group).find(|known| is_in_group && known.kind == name);
-        return Ok(known.map(|known| known.resource));
-    }
-    Ok(None)
 }

@@ -45,12 +45,12 @@ impl Workload {
         }
     }
 
-    /// The path of the selector that finds the Pods; none, if there is no such selector.
-    pub const fn selector(self) -> Option<&'static [&'static str]> {
+    /// The path of the object that holds the Pod template, and the selector that finds the Pods, if there is one.
+    pub const fn spec(self) -> &'static [&'static str] {
         match self {
-            Self::PodTemplate => None,
-            Self::CronJob => Some(&["spec", "jobTemplate", "spec", "selector"]),
-            _ => Some(&["spec", "selector"]),
+            Self::PodTemplate => &[],
+            Self::CronJob => &["spec", "jobTemplate", "spec"],
+            _ => &["spec"],
         }
     }
 }

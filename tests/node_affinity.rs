@@ -10,7 +10,8 @@
 
 mod common;
 
-use node_placement_policy::json::{Object, Outline};
+use node_placement_policy::json::read::read;
+use node_placement_policy::json::{Raw, StringMap};
 use node_placement_policy::placement::node_selection::NodeSelection;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,11 +31,11 @@ struct Vector {
 fn pods_match_nodes_as_the_scheduler_has_it() {
     let (mut valid, mut agreed, mut matched) = (0, 0, 0);
     for Vector { id, pod, node, api_valid, matches } in common::vectors::<Vector>("nodeaffinity.jsonl") {
-        let spec = Object::parse(pod.to_string(), &Outline::FLAT).unwrap();
-        let node_object = Object::parse(node.to_string(), &Outline::FLAT).unwrap();
-        let name = node_object.string("name").unwrap();
-        let labels = node_object.string_map("labels").unwrap();
-        let found = NodeSelection::read(&spec).map(|selection| selection.matches(&name, &labels));
+        let spec = pod.to_string();
+        let spec = read::<Raw>(&spec).unwrap();
+        let name = node["name"].as_str().unwrap();
+        let labels = Option::<StringMap>::deserialize(&node["labels"]).unwrap().unwrap_or_default();
+        let found = NodeSelection::read(spec.object().unwrap()).map(|selection| selection.matches(name, &labels));
         if api_valid {
             valid += 1;
             assert_eq!(found, Ok(matches), "line {id}: {pod} on {node}");

@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use e2e_tests::{Answer, Evaluation, Manifests, NoCluster, Policy, policy_under_test};
-use node_placement_policy::{
-    json::{self as lossless, Outline},
-    toleration::Toleration,
-};
+use node_placement_policy::toleration::Toleration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -223,7 +220,7 @@ fn check_malformed(vector: &Value, answer: &Answer) -> Result<()> {
 }
 
 fn read(toleration: &Value) -> Result<Toleration> {
-    Ok(Toleration::read(&lossless::Value::parse(toleration.to_string(), &Outline::FLAT)?)?)
+    Ok(Toleration::deserialize(toleration)?)
 }
 
 /// The resources of which containers and init containers request more than zero. All that is recorded are whole numbers.

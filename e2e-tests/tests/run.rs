@@ -142,7 +142,7 @@ fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &s
 
 #[test]
 fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
-    let settings = file("mistakes.yml", "{nodeMetadata: {propagate: [{}], protect: 3}, unknown: 1}")?;
+    let settings = file("mistakes.yml", "{nodeMetadata: {propagate: [{}, {}]}, placement: {namespaces: [{}]}}")?;
     let output = run(&["--settings", &settings.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(text(&output.stderr).lines().count(), 3, "{output:?}");

@@ -1,59 +1,57 @@
 //! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what others
 //! write to them is undone.
 
-use json::{Mismatch, Object, Within};
-
-use super::NodeMetadata;
-use super::managed_keys::KeysAndValues;
-use super::room::MOST_ANNOTATIONS;
+use super::managed_keys::{KeysAndValues, MOST_ANNOTATIONS};
+use super::propagation::Propagations;
 use super::values::NodeValues;
 use crate::decision::{Decision, Rejection};
+use crate::json::{RawObject, ReadError, Within};
 use crate::message::{quote, shorten};
-use crate::object_meta::Named;
-use crate::settings::TargetKind;
+use crate::object_meta::ObjectName;
+use crate::settings::key::TargetKind;
 
 /// Changes of labels and annotations that are still to be made.
 #[derive(Clone, Debug)]
-pub struct Changes {
+pub struct Changes<'a> {
     /// As they were submitted.
-    pub submitted: KeysAndValues,
+    pub submitted: KeysAndValues<'a>,
     /// As they must be, where others wrote to managed keys that are protected.
-    protected: Option<KeysAndValues>,
+    protected: Option<KeysAndValues<'a>>,
     /// As they will be stored.
-    pub stored: KeysAndValues,
+    pub stored: KeysAndValues<'a>,
     /// The Node that all managed keys were read from anew.
-    healed_by: Option<String>,
+    reset_to: Option<String>,
 }
 
-impl Changes {
+impl<'a> Changes<'a> {
     /// None yet, to those of `object`.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn of(object: &Object) -> Result<Self, Mismatch> {
+    pub fn of(object: &RawObject<'a>) -> Result<Self, ReadError> {
         let submitted = KeysAndValues::read(object).within("object")?;
-        Ok(Self { protected: None, stored: submitted.clone(), submitted, healed_by: None })
+        Ok(Self { protected: None, stored: submitted.clone(), submitted, reset_to: None })
     }
 
     /// Gives managed keys the values that they have in `old`.
-    pub fn undo(&mut self, settings: &NodeMetadata, old: &KeysAndValues) {
+    pub fn reset_to_old(&mut self, propagations: &Propagations, old: &KeysAndValues<'a>) {
         self.stored = self.submitted.clone();
-        self.stored.reset_managed(settings, old);
+        self.stored.reset_managed(propagations, old);
         self.protected = Some(self.stored.clone());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn heal(&mut self, settings: &NodeMetadata, values: &NodeValues, node: &str) {
-        self.stored.set_managed(settings, values);
+    pub fn reset_to_node(&mut self, propagations: &Propagations, values: &NodeValues, node: &str) {
+        self.stored.set_managed(propagations, values);
         self.protected = Some(self.stored.clone());
-        self.healed_by = Some(node.to_owned());
+        self.reset_to = Some(node.to_owned());
     }
 
-    /// Puts the changes into `object`, and tells the requester what was undone.
+    /// Puts the changes into `object`, and tells the requester what was undone. Returns whether there were any.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn carry_out(mut self, object: &mut Object, decision: &mut Decision) -> Result<(), Mismatch> {
+    pub fn carry_out(mut self, object: &mut RawObject<'_>, decision: &mut Decision<'_>) -> Result<bool, ReadError> {
         self.warn_of_what_is_undone(decision);
         let too_much = self.stored.make_fit(&self.submitted);
         if !too_much.is_empty() {
@@ -71,7 +69,7 @@ impl Changes {
     ///
     /// # Errors
     /// Such a label, unless it says what the policy says.
-    pub fn reject_label_of_owned(&self, pod: &Named) -> Result<(), Rejection> {
+    pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
         let Some(key) = self.undone(TargetKind::Label).next() else { return Ok(()) };
         Err(Rejection::forbidden(format!(
             "{pod} brings the label {}, which only the policy writes (nodeMetadata.protect is true), and its controller \
@@ -80,7 +78,7 @@ impl Changes {
         )))
     }
 
-    fn warn_of_what_is_undone(&self, decision: &mut Decision) {
+    fn warn_of_what_is_undone(&self, decision: &mut Decision<'_>) {
         let mut keys: Vec<String> = Vec::new();
         for kind in [TargetKind::Annotation, TargetKind::Label] {
             keys.extend(self.undone(kind).map(shorten));
@@ -88,7 +86,7 @@ impl Changes {
         if keys.is_empty() {
             return;
         }
-        let what = match &self.healed_by {
+        let what = match &self.reset_to {
             Some(node) => format!("they say again what Node {} says", quote(node)),
             None => "your change is undone".to_owned(),
         };
@@ -100,6 +98,6 @@ impl Changes {
     fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
         let protected = self.protected.iter();
         let differing = protected.flat_map(move |protected| protected.differing(&self.submitted, kind));
-        differing.filter(move |key| self.stored.of(kind).get(key) != self.submitted.of(kind).get(key))
+        differing.filter(move |key| self.stored.of(kind).get(*key) != self.submitted.of(kind).get(*key))
     }
 }

@@ -2,39 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use json::{Mismatch, Object, StringMap};
-
-use super::NodeMetadata;
-use super::room::MOST_ANNOTATIONS;
+use super::propagation::Propagations;
 use super::values::NodeValues;
+use crate::json::{RawObject, ReadError, StringMap, Within};
 use crate::object_meta;
-use crate::settings::{Fallback, KeyPattern, TargetKind};
+use crate::settings::key::{KeyPattern, TargetKind};
+
+/// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
+pub const MOST_ANNOTATIONS: usize = 256 * 1024;
 
 const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
 
 /// An object's annotations and labels.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeysAndValues {
-    annotations: StringMap,
-    labels: StringMap,
+pub struct KeysAndValues<'a> {
+    annotations: StringMap<'a>,
+    labels: StringMap<'a>,
 }
 
-impl KeysAndValues {
+impl<'a> KeysAndValues<'a> {
     /// Reads those of `object`.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn read(object: &Object) -> Result<Self, Mismatch> {
+    pub fn read(object: &RawObject<'a>) -> Result<Self, ReadError> {
         Ok(Self { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
     }
 
     /// The annotations.
-    pub const fn annotations(&self) -> &StringMap {
+    pub const fn annotations(&self) -> &StringMap<'a> {
         &self.annotations
     }
 
     /// Those of one kind.
-    pub const fn of(&self, kind: TargetKind) -> &StringMap {
+    pub const fn of(&self, kind: TargetKind) -> &StringMap<'a> {
         match kind {
             TargetKind::Annotation => &self.annotations,
             TargetKind::Label => &self.labels,
@@ -43,57 +44,60 @@ impl KeysAndValues {
 
     /// Writes `values` over what stands here, and takes managed keys away that are not among them: only the policy tells a
     /// Pod about its node.
-    pub fn set_managed(&mut self, settings: &NodeMetadata, values: &NodeValues) {
+    pub fn set_managed(&mut self, propagations: &Propagations, values: &NodeValues) {
         for kind in KINDS {
-            self.of_mut(kind).retain(|key, _| !is_managed(settings, kind, key));
-        }
-        for (kind, key, value) in values.iter() {
-            self.of_mut(kind).insert(key, value);
+            let own = self.of_mut(kind);
+            own.retain(|key, _| !propagations.manage(kind, key));
+            for (key, value) in values.of(kind) {
+                own.insert(key.clone(), value.clone());
+            }
         }
     }
 
     /// Writes those of `values` whose keys are missing here.
     pub fn fill_in(&mut self, values: &NodeValues) {
-        for (kind, key, value) in values.iter() {
-            if !self.of(kind).contains_key(key) {
-                self.of_mut(kind).insert(key, value);
+        for kind in KINDS {
+            let own = self.of_mut(kind);
+            for (key, value) in values.of(kind) {
+                if !own.contains_key(key) {
+                    own.insert(key.clone(), value.clone());
+                }
             }
         }
     }
 
     /// Gives the managed keys the values that `old` has for them.
-    pub fn reset_managed(&mut self, settings: &NodeMetadata, old: &Self) {
+    pub fn reset_managed(&mut self, propagations: &Propagations, old: &Self) {
         for kind in KINDS {
             let own = self.of_mut(kind);
-            own.retain(|key, _| !is_managed(settings, kind, key));
-            for (key, value) in old.of(kind).iter() {
-                if is_managed(settings, kind, key) {
-                    own.insert(key, value);
+            own.retain(|key, _| !propagations.manage(kind, key));
+            for (key, value) in old.of(kind) {
+                if propagations.manage(kind, key) {
+                    own.insert(key.clone(), value.clone());
                 }
             }
         }
     }
 
     /// Whether a managed key is missing that must be there, or has a default.
-    pub fn lacks_certain(&self, settings: &NodeMetadata) -> bool {
-        let certain = settings.propagate.iter().filter(|entry| entry.fallback != Fallback::Skip);
-        certain.flat_map(|entry| &entry.targets).any(|target| match &target.key {
-            KeyPattern::Key(key) => !self.of(target.kind).contains_key(key),
-            KeyPattern::Prefix(prefix) => !self.of(target.kind).iter().any(|(key, _)| key.starts_with(prefix)),
+    pub fn misses_guaranteed_key(&self, propagations: &Propagations) -> bool {
+        propagations.guaranteed().any(|target| match &target.key {
+            KeyPattern::Key(key) => !self.of(target.kind).contains_key(key.as_str()),
+            KeyPattern::Prefix(prefix) => !self.of(target.kind).keys().any(|key| key.starts_with(prefix)),
         })
     }
 
     /// Whether a managed key has another value in `other`, or is only in one of the two.
-    pub fn differs_in_managed(&self, settings: &NodeMetadata, other: &Self) -> bool {
-        KINDS.into_iter().any(|kind| self.differing(other, kind).any(|key| is_managed(settings, kind, key)))
+    pub fn differs_in_managed(&self, propagations: &Propagations, other: &Self) -> bool {
+        KINDS.into_iter().any(|kind| self.differing(other, kind).any(|key| propagations.manage(kind, key)))
     }
 
     /// The keys of a kind whose value here is not that in `other`, or that only one of them has.
     pub fn differing<'k>(&'k self, other: &'k Self, kind: TargetKind) -> impl Iterator<Item = &'k str> {
         let (own, theirs) = (self.of(kind), other.of(kind));
-        let changed = own.iter().filter(|(key, value)| theirs.get(key) != Some(*value));
-        let gone = theirs.iter().filter(|(key, _)| !own.contains_key(key));
-        changed.chain(gone).map(|(key, _)| key)
+        let changed = own.iter().filter(|(key, value)| theirs.get(&***key) != Some(*value));
+        let gone = theirs.iter().filter(|(key, _)| !own.contains_key(&***key));
+        changed.chain(gone).map(|(key, _)| &**key)
     }
 
     /// Takes annotations away that `before` does not have so, the last first, until all are small enough for the API
@@ -113,33 +117,27 @@ impl KeysAndValues {
                 removed.insert(key.to_owned());
             }
         }
-        self.annotations.retain(|key, _| !removed.contains(key));
+        self.annotations.retain(|key, _| !removed.contains(&**key));
         removed
     }
 
-    /// Puts these into `object`, from which `before` was read.
+    /// Puts these into `object`, from which `before` was read. Returns whether they differ.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn write(&self, object: &mut Object, before: &Self) -> Result<(), Mismatch> {
+    pub fn write(&self, object: &mut RawObject<'_>, before: &Self) -> Result<bool, ReadError> {
         for kind in KINDS {
             if self.of(kind) != before.of(kind) {
-                object.object_mut_at(&["metadata", kind.member()])?.assign(self.of(kind))?;
+                object.object_mut("metadata")?.set(kind.member(), self.of(kind)).within("metadata")?;
             }
         }
-        Ok(())
+        Ok(self != before)
     }
 
-    const fn of_mut(&mut self, kind: TargetKind) -> &mut StringMap {
+    const fn of_mut(&mut self, kind: TargetKind) -> &mut StringMap<'a> {
         match kind {
             TargetKind::Annotation => &mut self.annotations,
             TargetKind::Label => &mut self.labels,
         }
     }
-}
-
-/// Whether `key` is one that the settings have the policy write.
-pub fn is_managed(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
-    let mut targets = settings.propagate.iter().flat_map(|entry| &entry.targets);
-    targets.any(|target| target.kind == kind && target.key.rest(key).is_some())
 }

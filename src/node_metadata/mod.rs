@@ -1,50 +1,25 @@
 //! Node metadata: a Pod learns about the node it landed on.
 //!
-//! - [`source`]: reads what the settings name from a Node.
+//! - [`propagation`]: what the settings want to be copied.
+//! - [`node_source`]: reads what an entry names from a Node.
 //! - [`values`]: what is to be written, and its bounds.
 //! - [`managed_keys`]: labels and annotations, and which of them the policy writes.
 //! - [`changes`]: what becomes of them, and what the requester is told.
-//! - [`room`]: whether a Pod has room for what is written.
+//! - [`annotation_budget`]: whether a Pod leaves enough of its annotations' 256 KiB to what is written.
 //! - [`env`]: environment variables that refer to it.
 //! - [`on_create`], [`on_update`], [`on_binding`], [`selected_labels`]: what is done when.
 //!
 //! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
 //! validates none of them.
 
-use crate::settings::{Mistake, NodeMetadataBlock, OnLookupFailure, Propagate};
-
+pub mod annotation_budget;
 pub mod changes;
 pub mod env;
 pub mod managed_keys;
+pub mod node_source;
 pub mod on_binding;
 pub mod on_create;
 pub mod on_update;
-pub mod room;
+pub mod propagation;
 pub mod selected_labels;
-pub mod source;
 pub mod values;
-
-/// What Pods learn about their node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeMetadata {
-    /// In order; of two that write the same key the later wins.
-    pub propagate: Vec<Propagate>,
-    /// What happens when the Node can't be read.
-    pub on_lookup_failure: OnLookupFailure,
-    /// Whether the keys written belong to the policy alone.
-    pub protect: bool,
-}
-
-impl NodeMetadata {
-    /// Reads `block`.
-    ///
-    /// # Errors
-    /// The first mistake in it.
-    pub fn read(block: &NodeMetadataBlock<'_>) -> Result<Self, Mistake> {
-        Ok(Self {
-            propagate: block.propagate()?,
-            on_lookup_failure: block.on_lookup_failure()?,
-            protect: block.protect()?,
-        })
-    }
-}

@@ -1,37 +1,41 @@
 //! Pods that are created: what they bring and must not, and what they learn at once if they have a node already.
 
-use json::{Object, Within};
-
 use super::changes::Changes;
 use super::managed_keys::KeysAndValues;
-use super::{NodeMetadata, room, values};
-use crate::cluster::{LookupError, Node};
+use super::propagation::Propagations;
+use super::{annotation_budget, values};
+use crate::cluster::NodeLookup;
 use crate::decision::{Decision, Rejection};
-use crate::object_meta::{self, Named};
+use crate::json::{RawObject, Within};
+use crate::object_meta::{self, ObjectName};
 
 /// Takes managed keys that a new Pod brings away, if they are protected, and writes what there is to tell about its
-/// `node`, if it has one: no Binding will ever come.
+/// `node`, if it has one: no Binding will ever come. Returns whether anything changed.
 ///
 /// # Errors
 /// The node lacks something required, or could not be read; the Pod brings what it must not, or too much.
 pub fn write(
-    settings: &NodeMetadata,
-    object: &mut Object,
-    node: Option<Result<&Node, &LookupError>>,
-    named: &Named,
-    decision: &mut Decision,
-) -> Result<(), Rejection> {
+    propagations: &Propagations,
+    object: &mut RawObject<'_>,
+    node: &NodeLookup<'_>,
+    name: &ObjectName,
+    decision: &mut Decision<'_>,
+) -> Result<bool, Rejection> {
     let mut changes = Changes::of(object)?;
-    room::check(settings, &changes.submitted, named)?;
-    if settings.protect {
-        changes.undo(settings, &KeysAndValues::default());
+    annotation_budget::check(propagations, &changes.submitted, name)?;
+    if propagations.protect {
+        changes.reset_to_old(propagations, &KeysAndValues::default());
     }
-    if let Some(node) = node {
-        changes.stored.set_managed(settings, &values::required_of(settings, node, decision)?);
+    let values = match node {
+        NodeLookup::NotNeeded => None,
+        NodeLookup::Found(node) => Some(values::required_of(propagations, Ok(node), decision)?),
+        NodeLookup::Failed(error) => Some(values::required_of(propagations, Err(error), decision)?),
+    };
+    if let Some(values) = values {
+        changes.stored.set_managed(propagations, &values);
     }
-    if settings.protect && object_meta::kind_of_controller(object).within("object")?.is_some() {
-        changes.reject_label_of_owned(named)?;
+    if propagations.protect && object_meta::kind_of_controller(object).within("object")?.is_some() {
+        changes.reject_label_of_owned(name)?;
     }
-    changes.carry_out(object, decision)?;
-    Ok(())
+    Ok(changes.carry_out(object, decision)?)
 }

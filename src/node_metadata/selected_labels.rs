@@ -1,13 +1,14 @@
 //! Workloads that select their Pods by what a Binding brings.
 
-use json::{Mismatch, Object, Within};
+use serde::Deserialize;
 
-use super::NodeMetadata;
-use super::managed_keys::is_managed;
+use super::propagation::Propagations;
 use crate::decision::Rejection;
+use crate::json::{RawObject, ReadError, StringMap, Within};
 use crate::message::shorten;
-use crate::object_meta::Named;
-use crate::settings::TargetKind;
+use crate::object_meta::ObjectName;
+use crate::request::Request;
+use crate::settings::key::TargetKind;
 use crate::workload::Workload;
 
 /// Rejects a workload that selects its Pods by a managed label: a Binding would take its Pods away from it, or give it
@@ -15,34 +16,64 @@ use crate::workload::Workload;
 ///
 /// # Errors
 /// The label.
-pub fn reject_managed(settings: &NodeMetadata, workload: Workload, object: &Object) -> Result<(), Rejection> {
+pub fn reject_managed(
+    propagations: &Propagations,
+    workload: Workload,
+    request: &Request<'_>,
+    object: &RawObject<'_>,
+    name: &ObjectName,
+) -> Result<(), Rejection> {
+    if !is_new(workload, request, object)? {
+        return Ok(());
+    }
     let keys = selected_labels(workload, object).within("object")?;
-    let Some(key) = keys.iter().find(|key| is_managed(settings, TargetKind::Label, key)) else { return Ok(()) };
+    let Some(key) = keys.iter().find(|key| propagations.manage(TargetKind::Label, key)) else { return Ok(()) };
     Err(Rejection::forbidden(format!(
-        "{} selects its Pods by the label {}, which this policy writes when a Pod is bound (nodeMetadata.propagate): it would \
-         lose its Pods or get others, and create Pods for ever; select by another label",
-        Named::workload(workload.kind(), object),
+        "{name} selects its Pods by the label {}, which this policy writes when a Pod is bound (nodeMetadata.propagate): it \
+         would lose its Pods or get others, and create Pods for ever; select by another label",
         shorten(key)
     )))
 }
 
-/// The labels that the workload selects its Pods by.
-fn selected_labels(workload: Workload, object: &Object) -> Result<Vec<String>, Mismatch> {
-    let Some(path) = workload.selector() else { return Ok(Vec::new()) };
-    let Some(selector) = object.object_at(path)? else { return Ok(Vec::new()) };
-    if workload == Workload::ReplicationController {
-        return Ok(keys(selector));
+/// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays what
+/// it was.
+fn is_new(workload: Workload, request: &Request<'_>, object: &RawObject<'_>) -> Result<bool, ReadError> {
+    if !request.is_update() {
+        return Ok(true);
     }
-    let mut selected = match selector.object("matchLabels")? {
-        Some(labels) => keys(labels),
-        None => Vec::new(),
-    };
-    for expression in selector.objects("matchExpressions")? {
-        selected.push(expression.string("key")?.into_owned());
+    if workload != Workload::ReplicationController {
+        return Ok(false);
     }
-    Ok(selected)
+    let new = object.object("spec").within("object")?.and_then(|spec| spec.member("selector"));
+    let old = request.old_object()?.object("spec").within("oldObject")?.and_then(|spec| spec.member("selector"));
+    Ok(new != old)
 }
 
-fn keys(map: &Object) -> Vec<String> {
-    map.members().map(|(key, _)| key.into_owned()).collect()
+/// `LabelSelector`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LabelSelector<'a> {
+    #[serde(borrow)]
+    match_labels: Option<StringMap<'a>>,
+    match_expressions: Option<Vec<Expression>>,
+}
+
+/// `LabelSelectorRequirement`
+#[derive(Deserialize)]
+struct Expression {
+    key: String,
+}
+
+/// The labels that the workload selects its Pods by.
+fn selected_labels(workload: Workload, object: &RawObject<'_>) -> Result<Vec<String>, ReadError> {
+    let Some(spec) = object.object_at(workload.spec())? else { return Ok(Vec::new()) };
+    let path = workload.spec().join(".");
+    if workload == Workload::ReplicationController {
+        let map: Option<StringMap<'_>> = spec.get("selector").within(&path)?;
+        return Ok(map.into_iter().flatten().map(|(key, _)| key.to_string()).collect());
+    }
+    let Some(selector) = spec.get::<LabelSelector<'_>>("selector").within(&path)? else { return Ok(Vec::new()) };
+    let labels = selector.match_labels.into_iter().flatten().map(|(key, _)| key.to_string());
+    let expressions = selector.match_expressions.into_iter().flatten().map(|expression| expression.key);
+    Ok(labels.chain(expressions).collect())
 }

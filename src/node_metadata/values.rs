@@ -1,18 +1,21 @@
 //! What is to be written: the values of all entries, in order, within bounds.
 
-use std::collections::BTreeMap;
-
-use super::{NodeMetadata, source};
+use super::node_source;
+use super::propagation::{Fallback, Propagation, Propagations};
 use crate::cluster::{LookupError, Node};
 use crate::decision::{Decision, Rejection};
+use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
-use crate::settings::{Fallback, KeyPattern, MOST_WRITTEN, OnLookupFailure, Propagate, Target, TargetKind};
+use crate::settings::OnLookupFailure;
+use crate::settings::key::TargetKind;
+use crate::settings::node_metadata::{MOST_WRITTEN, Target};
 
 /// What a Node has for the managed keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeValues {
-    values: BTreeMap<(TargetKind, String), String>,
+    annotations: StringMap<'static>,
+    labels: StringMap<'static>,
     /// Of keys and values, in bytes.
     size: usize,
     /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
@@ -24,16 +27,16 @@ pub struct NodeValues {
 /// # Errors
 /// The Node could not be read, unless that is ignored; or it lacks something required.
 pub fn required_of(
-    settings: &NodeMetadata,
-    node: Result<&Node, &LookupError>,
-    decision: &mut Decision,
+    propagations: &Propagations,
+    node: Result<&Node<'_>, &LookupError>,
+    decision: &mut Decision<'_>,
 ) -> Result<NodeValues, Rejection> {
     if let Err(error) = node
-        && settings.on_lookup_failure == OnLookupFailure::Reject
+        && propagations.on_lookup_failure == OnLookupFailure::Reject
     {
         return Err(Rejection::internal(error.message()));
     }
-    let (values, lacking) = NodeValues::collect(settings, node, decision);
+    let (values, lacking) = NodeValues::collect(propagations, node, decision);
     match lacking {
         Some(lacking) => Err(lacking),
         None => Ok(values),
@@ -41,40 +44,46 @@ pub fn required_of(
 }
 
 /// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
-pub fn available_of(settings: &NodeMetadata, node: Result<&Node, &LookupError>, decision: &mut Decision) -> NodeValues {
+pub fn available_of(
+    propagations: &Propagations,
+    node: Result<&Node<'_>, &LookupError>,
+    decision: &mut Decision<'_>,
+) -> NodeValues {
     if let Err(error) = node
-        && settings.on_lookup_failure == OnLookupFailure::Reject
+        && propagations.on_lookup_failure == OnLookupFailure::Reject
     {
         // Defaults would stay for good.
         decision.warn(error.message());
         return NodeValues::default();
     }
-    NodeValues::collect(settings, node, decision).0
+    NodeValues::collect(propagations, node, decision).0
 }
 
 impl NodeValues {
-    /// Keys and values.
-    pub fn iter(&self) -> impl Iterator<Item = (TargetKind, &str, &str)> {
-        self.values.iter().map(|((kind, key), value)| (*kind, key.as_str(), value.as_str()))
+    /// Keys and values of one kind.
+    pub const fn of(&self, kind: TargetKind) -> &StringMap<'static> {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
     }
 
     /// The values, and what is required and lacking. Without a Node, there are only defaults.
     fn collect(
-        settings: &NodeMetadata,
-        node: Result<&Node, &LookupError>,
-        decision: &mut Decision,
+        propagations: &Propagations,
+        node: Result<&Node<'_>, &LookupError>,
+        decision: &mut Decision<'_>,
     ) -> (Self, Option<Rejection>) {
-        let mut values =
-            Self { reserved: settings.propagate.iter().map(Propagate::size_of_defaults).sum(), ..Self::default() };
+        let mut values = Self { reserved: propagations.size_of_defaults(), ..Self::default() };
         let mut lacking = None;
         if let Err(error) = node {
             decision.warn(error.message());
         }
-        for entry in &settings.propagate {
+        for entry in &propagations.entries {
             for target in &entry.targets {
                 values.reserved -= entry.size_of_default(target);
                 let is_written = match node {
-                    Ok(node) => values.add_from(node, settings, entry, target, decision),
+                    Ok(node) => values.add_from(node, propagations, entry, target, decision),
                     Err(_) => false,
                 };
                 if is_written {
@@ -93,16 +102,16 @@ impl NodeValues {
     /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
     fn add_from(
         &mut self,
-        node: &Node,
-        settings: &NodeMetadata,
-        entry: &Propagate,
+        node: &Node<'_>,
+        propagations: &Propagations,
+        entry: &Propagation,
         target: &Target,
-        decision: &mut Decision,
+        decision: &mut Decision<'_>,
     ) -> bool {
         let mut is_written = false;
-        for (rest, value) in source::values(&entry.source, node) {
-            let key = target.key.with_rest(&rest);
-            if target.key.is_prefix() && is_named(settings, target.kind, &key) {
+        for (rest, value) in node_source::values(&entry.source, node) {
+            let key = target.key.with_rest(rest);
+            if target.key.is_prefix() && propagations.name(target.kind, &key) {
                 continue;
             }
             if let Some(problem) = unusable(target.kind, &key) {
@@ -115,7 +124,7 @@ impl NodeValues {
         is_written
     }
 
-    fn add_default(&mut self, target: &Target, default: &str, decision: &mut Decision) {
+    fn add_default(&mut self, target: &Target, default: &str, decision: &mut Decision<'_>) {
         let key = target.key.with_rest("");
         if let Some(problem) = unusable(target.kind, &key) {
             decision.warn(&format!("{} is not written: {problem}", quote(&key)));
@@ -125,28 +134,25 @@ impl NodeValues {
     }
 
     /// Adds a value, unless there would be too much. Returns whether it was added.
-    fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision) -> bool {
-        let key = (kind, key);
-        let replaced = self.values.get(&key).map_or(0, |old| key.1.len() + old.len());
-        let size = self.size - replaced + key.1.len() + value.len();
+    fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision<'_>) -> bool {
+        let replaced = self.of(kind).get(key.as_str()).map_or(0, |old| key.len() + old.len());
+        let size = self.size - replaced + key.len() + value.len();
         if size + self.reserved > MOST_WRITTEN {
             decision.warn(&format!(
                 "{} is not written: with its {} bytes it would be more than {MOST_WRITTEN} in all",
-                shorten(&key.1),
+                shorten(&key),
                 value.len()
             ));
             return false;
         }
         self.size = size;
-        self.values.insert(key, value.to_owned());
+        let values = match kind {
+            TargetKind::Annotation => &mut self.annotations,
+            TargetKind::Label => &mut self.labels,
+        };
+        values.insert(key.into(), value.into());
         true
     }
-}
-
-/// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
-fn is_named(settings: &NodeMetadata, kind: TargetKind, key: &str) -> bool {
-    let mut targets = settings.propagate.iter().flat_map(|entry| &entry.targets);
-    targets.any(|target| target.kind == kind && matches!(&target.key, KeyPattern::Key(own) if own == key))
 }
 
 /// Why `key` can't be written; nothing, if it can. Nothing on a Binding is validated after the policy.
@@ -163,12 +169,12 @@ fn fits(kind: TargetKind, value: &str) -> bool {
     kind == TargetKind::Annotation || syntax::label_value(value).is_ok()
 }
 
-fn lacks(entry: &Propagate, target: &Target, node: &Node) -> Rejection {
+fn lacks(entry: &Propagation, target: &Target, node: &Node<'_>) -> Rejection {
     Rejection::forbidden(format!(
         "Node {} lacks a usable {}, which is required for the Pod's {} {}; add it to the Node, or give the entry of \
          nodeMetadata.propagate a default",
         quote(node.name.as_str()),
-        source::describe(&entry.source),
+        node_source::describe(&entry.source),
         target.kind.name(),
         target.key.with_rest("*"),
     ))

@@ -1,53 +1,51 @@
 //! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users to
 //! the taints of the node.
 
-use super::demands::NamespaceDemands;
-use super::named_node::{ALLOCATABLE, TAINTS, has_resource, labelled, lasting_taints, tainted};
-use super::toleration_demands::{Objection, TolerationDemands};
-use crate::cluster::{LookupError, Node, NodeName};
+use super::holding_entry::HoldingEntry;
+use super::named_node::{has_resource, labelled, lasting_taints, tainted};
+use super::namespace_rules::{NamespaceRules, SourcedRequirement};
+use super::toleration_rules::{Objection, TolerationRules};
+use crate::cluster::{Node, NodeLookup, NodeName};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::look_up;
 use crate::message::{quote, shorten};
-use crate::object_meta::Named;
+use crate::object_meta::ObjectName;
 use crate::request::Requester;
 use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 
 /// What the node of a Binding is held to.
 #[derive(Debug)]
 pub struct BindingRules<'s> {
-    demands: NamespaceDemands<'s>,
+    rules: NamespaceRules<'s>,
     /// Where the namespace judges tolerations, and the requester is not the scheduler, which has compared the taints with
     /// the Pod's own: a Binding does not show the Pod.
-    tolerations: Option<TolerationDemands>,
+    tolerations: Option<TolerationRules<'s>>,
 }
 
 impl<'s> BindingRules<'s> {
-    /// What a namespace demands of the nodes that `requester` binds its Pods to; nothing, if any node will do.
+    /// What a namespace demands of the nodes that `requester` binds its Pods to.
     ///
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
-    pub fn of(demands: NamespaceDemands<'s>, requester: Requester) -> Result<Option<Self>, Rejection> {
+    pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
+        let rules = NamespaceRules::of(holding)?;
         let tolerations = match requester {
             Requester::Scheduler => None,
-            _ => Some(demands.tolerations()?).filter(TolerationDemands::judge_anything),
+            _ => Some(TolerationRules::of(holding)?).filter(TolerationRules::judge_anything),
         };
-        if demands.select_every_node() && tolerations.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Self { demands, tolerations }))
+        Ok(Self { rules, tolerations })
     }
 
-    /// The fields that are needed of the node.
+    /// The fields that are needed of the node; none, if any node will do.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::default();
-        if !self.demands.select_every_node() {
+        if !self.rules.select_every_node() {
             masks.add(FieldMasks::LABELS);
         }
         if let Some(tolerations) = &self.tolerations {
-            masks.add(TAINTS);
+            masks.add(Node::TAINTS);
             if tolerations.tolerate_extended_resources {
-                masks.add(ALLOCATABLE);
+                masks.add(Node::ALLOCATABLE);
             }
         }
         masks
@@ -57,68 +55,65 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// What the node lacks; or that it could not be read.
-    pub fn verify(&self, node: Result<&Node, &LookupError>, target: &NodeName, pod: &Named) -> Result<(), Rejection> {
+    pub fn verify(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
+        if self.field_masks().is_empty() {
+            return Ok(());
+        }
         let target = quote(target.as_str());
         let node = match node {
-            Ok(node) => node,
-            Err(error) => {
-                return Err(look_up::unreadable_node(error, &format!("{pod} is bound to node {target}")));
-            }
+            NodeLookup::Found(node) => node,
+            NodeLookup::Failed(error) => return Err(error.reject(&format!("{pod} is bound to node {target}"))),
+            NodeLookup::NotNeeded => return Ok(()),
         };
-        if let Some(demanded) = self.demands.unmet_by(&node.labels) {
+        if let Some(SourcedRequirement { requirement, source }) = self.rules.unmet_by(&node.labels) {
             let rejection = Rejection::forbidden(format!(
-                "{pod} can't be bound to node {target}: {} demands {}, which the node does not meet; recreate the Pod if the \
-                 demand is newer than it",
-                demanded.origin,
-                shorten(&demanded.requirement.to_string()),
+                "{pod} can't be bound to node {target}: {source} demands {}, which the node does not meet; recreate the Pod \
+                 if the demand is newer than it",
+                shorten(&requirement.to_string()),
             ));
-            return Err(rejection.with_detail(labelled(node, demanded.requirement.key())));
+            return Err(rejection.with_detail(labelled(node, requirement.key())));
         }
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
-        for taint in lasting_taints(node)? {
-            let objection = match objection_to(&taint, node, tolerations)? {
+        for taint in lasting_taints(node) {
+            let objection = match objection_to(taint, node, tolerations) {
                 None => continue,
-                Some(Objection::Forbidden { origin, .. }) => format!("{origin} forbids it"),
-                Some(Objection::NotAllowed { origin }) => format!("{origin} does not allow it"),
+                Some(Objection::Forbidden { source, .. }) => format!("{source} forbids it"),
+                Some(Objection::NotAllowed { source }) => format!("{source} does not allow it"),
             };
             let rejection = Rejection::forbidden(format!(
                 "{pod} can't be bound to node {target}: it has a taint that no Pod of namespace {} may tolerate, since \
                  {objection}; bind it to another node",
-                quote(&self.demands.namespace)
+                quote(self.rules.namespace)
             ));
-            return Err(rejection.with_detail(tainted(&taint)));
+            return Err(rejection.with_detail(tainted(taint)));
         }
         Ok(())
     }
 }
 
 /// Why no Pod of the namespace may tolerate `taint` of `node`; nothing, if one may.
-fn objection_to<'d>(
-    taint: &Taint,
-    node: &Node,
-    demands: &'d TolerationDemands,
-) -> Result<Option<Objection<'d>>, Rejection> {
-    let mut defaults = demands.defaults_of_settings.iter().flat_map(|list| &list.tolerations);
-    if defaults.any(|default| default.tolerates(taint)) || is_for_resource(taint, node, demands)? {
-        return Ok(None);
+fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'_>) -> Option<Objection<'r>> {
+    if rules.defaults_of_settings.iter().any(|default| default.tolerates(taint)) || is_for_resource(taint, node, rules)
+    {
+        return None;
     }
     // The least that tolerates it, for as short as any whitelist wants.
     let seconds = (taint.effect == Effect::NoExecute).then_some(i64::MIN);
-    Ok(demands.objection_to(&Toleration {
+    rules.objection_to(&Toleration {
         key: taint.key.clone(),
         operator: Operator::Equal,
         value: taint.value.clone(),
         effect: taint.effect.clone(),
         seconds,
-    }))
+    })
 }
 
 /// Whether a Pod would get a toleration of `taint` for requesting a resource that `node` has.
-fn is_for_resource(taint: &Taint, node: &Node, demands: &TolerationDemands) -> Result<bool, Rejection> {
+fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) -> bool {
     let toleration = Toleration::exists(&taint.key, Effect::NoSchedule);
-    Ok(demands.tolerate_extended_resources
+    rules.tolerate_extended_resources
         && is_extended(&taint.key)
         && toleration.tolerates(taint)
-        && !demands.forbids(&toleration)
-        && has_resource(node, &taint.key)?)
+        && !rules.forbid(&toleration)
+        && has_resource(node, &taint.key)
 }

@@ -2,154 +2,208 @@
 
 use std::collections::BTreeSet;
 
-use json::{Mismatch, Object, Value, Within};
-
-use super::demands::{Demanded, NamespaceDemands};
+use super::namespace_rules::{NamespaceRules, SourcedRequirement};
 use super::node_affinity::{EXPRESSIONS, Term, expression_of};
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
 use crate::decision::{Decision, Rejection};
-use crate::object_meta::Named;
+use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::object_meta::ObjectName;
 use crate::selector::Requirement;
-use crate::size;
+use crate::size::LARGEST_OBJECT;
 
-/// What was added to a Pod.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Injected<'d>(Vec<Demanded<'d>>);
+/// What is to be added to a Pod's nodeSelector and node affinity.
+#[derive(Clone, Debug, Default)]
+pub struct Injection<'r> {
+    /// Simple requirements, for the nodeSelector.
+    pairs: Vec<SourcedRequirement<'r>>,
+    /// The others, for node affinity; those that a term lacks.
+    expressions: Vec<SourcedRequirement<'r>>,
+    terms: Terms<'r>,
+}
 
-impl<'d> Injected<'d> {
-    /// The first of it.
-    pub fn first(&self) -> Option<Demanded<'d>> {
-        self.0.first().copied()
+/// What becomes of the terms of required node affinity.
+#[derive(Clone, Debug, Default)]
+enum Terms<'r> {
+    /// They stay as they are.
+    #[default]
+    Unchanged,
+    /// There are none, and this is added.
+    New(Vec<&'r Requirement>),
+    /// For some of them, by position, what is added.
+    Narrowed(Vec<(usize, Vec<&'r Requirement>)>),
+}
+
+impl<'r> Injection<'r> {
+    /// What `rules` demand and `own` lacks. Simple requirements go into the nodeSelector, the others into required node
+    /// affinity.
+    ///
+    /// # Errors
+    /// The Pod would become too large.
+    pub fn of(own: &NodeSelection<'_>, rules: &'r NamespaceRules<'_>, name: &ObjectName) -> Result<Self, Rejection> {
+        let mut seen = BTreeSet::new();
+        let mut injection = Self::default();
+        let mut wanted = Vec::new();
+        for demanded in rules.requirements() {
+            if !seen.insert(demanded.requirement.identity()) {
+                continue;
+            }
+            match demanded.requirement.only_value() {
+                None => wanted.push(demanded),
+                Some(_) if own.node_selector.contains_key(demanded.requirement.key()) => {}
+                Some(_) => injection.pairs.push(demanded),
+            }
+        }
+        if !wanted.is_empty() {
+            reject_too_many(&wanted, own, name)?;
+            injection.narrow_terms(own, &wanted);
+        }
+        Ok(injection)
     }
 
-    /// Who had `requirement` added; nobody, if the Pod asked for it itself.
-    pub fn demanded(&self, requirement: &Requirement) -> Option<Demanded<'d>> {
-        self.0.iter().find(|demanded| demanded.requirement.same_as(requirement)).copied()
+    /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so. What a
+    /// term already states is skipped.
+    fn narrow_terms(&mut self, own: &NodeSelection<'_>, wanted: &[SourcedRequirement<'r>]) {
+        let Some(terms) = &own.terms else {
+            self.terms = Terms::New(wanted.iter().map(|demanded| demanded.requirement).collect());
+            self.expressions = wanted.to_vec();
+            return;
+        };
+        let mut keys = BTreeSet::new();
+        for demanded in wanted {
+            keys.insert(demanded.requirement.key());
+        }
+        let mut narrowed = Vec::new();
+        let mut is_missing = vec![false; wanted.len()];
+        for (position, term) in terms.iter().enumerate() {
+            if term.is_empty() {
+                continue;
+            }
+            let stated = term.stated_about(&keys);
+            let mut missing = Vec::new();
+            for (demanded, is_missing) in wanted.iter().zip(&mut is_missing) {
+                if !stated.contains(&demanded.requirement.identity()) {
+                    missing.push(demanded.requirement);
+                    *is_missing = true;
+                }
+            }
+            if !missing.is_empty() {
+                narrowed.push((position, missing));
+            }
+        }
+        let missing = wanted.iter().zip(is_missing).filter(|(_, is_missing)| *is_missing);
+        self.expressions = missing.map(|(demanded, _)| *demanded).collect();
+        if !narrowed.is_empty() {
+            self.terms = Terms::Narrowed(narrowed);
+        }
     }
 
-    /// Tells the audit log what was added, and who demanded it.
-    pub fn record(&self, decision: &mut Decision) {
-        if self.0.is_empty() {
+    /// All that is added.
+    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'r>> {
+        self.pairs.iter().chain(&self.expressions).copied()
+    }
+
+    /// Where `requirement` is demanded; nowhere, if the Pod asked for it itself.
+    pub fn find(&self, requirement: &Requirement) -> Option<SourcedRequirement<'r>> {
+        self.requirements().find(|demanded| demanded.requirement.same_as(requirement))
+    }
+
+    /// Whether nothing is added.
+    pub const fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.expressions.is_empty()
+    }
+
+    /// What a Pod that had `selection` has then.
+    pub fn add_to<'s>(&self, mut selection: NodeSelection<'s>) -> NodeSelection<'s> {
+        for requirement in self.pairs.iter().map(|demanded| demanded.requirement) {
+            if let Some(value) = requirement.only_value() {
+                selection.node_selector.insert(requirement.key().into(), value.into());
+            }
+        }
+        match &self.terms {
+            Terms::Unchanged => {}
+            Terms::New(requirements) => selection.terms = Some(vec![Term::of(requirements)]),
+            Terms::Narrowed(narrowed) => {
+                for (position, requirements) in narrowed {
+                    if let Some(term) = selection.terms.as_mut().and_then(|terms| terms.get_mut(*position)) {
+                        term.add(requirements);
+                    }
+                }
+            }
+        }
+        selection
+    }
+
+    /// Writes it into `spec`, given the `selection` that results.
+    ///
+    /// # Errors
+    /// `spec` can't be read.
+    pub fn write(&self, spec: &mut RawObject<'_>, selection: &NodeSelection<'_>) -> Result<(), ReadError> {
+        if !self.pairs.is_empty() {
+            spec.set(NODE_SELECTOR, &selection.node_selector)?;
+        }
+        match &self.terms {
+            Terms::Unchanged => {}
+            Terms::New(requirements) => {
+                let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
+                let mut term = RawObject::default();
+                add_expressions(&mut term, requirements)?;
+                terms.push(Raw::Object(term));
+            }
+            Terms::Narrowed(narrowed) => {
+                let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
+                for (position, requirements) in narrowed {
+                    if let Some(term) = terms.get_mut(*position) {
+                        add_expressions(term.object_mut().at(*position)?, requirements)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the audit log what was added, and where it is demanded.
+    pub fn record(&self, decision: &mut Decision<'_>) {
+        if self.is_empty() {
             return;
         }
-        let added: Vec<String> = self.0.iter().map(|demanded| demanded.requirement.to_string()).collect();
-        let mut origins: Vec<String> = Vec::new();
-        for demanded in &self.0 {
-            let origin = demanded.origin.to_string();
-            if !origins.contains(&origin) {
-                origins.push(origin);
+        let added: Vec<String> = self.requirements().map(|demanded| demanded.requirement.to_string()).collect();
+        let mut sources: Vec<String> = Vec::new();
+        for demanded in self.requirements() {
+            let source = demanded.source.to_string();
+            if !sources.contains(&source) {
+                sources.push(source);
             }
         }
         decision.audit("node-selector", added.join(","));
-        decision.audit("node-selector-source", origins.join(", "));
+        decision.audit("node-selector-source", sources.join(", "));
     }
 }
 
-/// Adds what `demands` has and `selection` lacks to `spec`, from which that was read, and which stands at `path`.
-///
-/// Simple requirements go into the nodeSelector, the others into required node affinity.
-///
-/// # Errors
-/// `spec` would become too large.
-pub fn inject<'d>(
-    spec: &mut Object,
-    path: &str,
-    selection: &NodeSelection,
-    demands: &'d NamespaceDemands<'_>,
-    named: &Named,
-) -> Result<Injected<'d>, Rejection> {
-    let mut seen = BTreeSet::new();
-    let (mut pairs, mut expressions) = (Vec::new(), Vec::new());
-    for demanded in demands.requirements() {
-        if !seen.insert(demanded.requirement.identity()) {
-            continue;
-        }
-        match demanded.requirement.only_value() {
-            None => expressions.push(demanded),
-            Some(_) if selection.node_selector.contains_key(demanded.requirement.key()) => {}
-            Some(_) => pairs.push(demanded),
-        }
-    }
-    add_pairs(spec, &pairs).within(path)?;
-    let mut injected = pairs;
-    if !expressions.is_empty() {
-        let values: Vec<Value> = expressions.iter().map(|demanded| expression_of(demanded.requirement)).collect();
-        reject_too_many(&values, selection, named)?;
-        injected.extend(add_expressions(spec, selection, &expressions, &values).within(path)?);
-    }
-    Ok(Injected(injected))
-}
-
-fn add_pairs(spec: &mut Object, missing: &[Demanded<'_>]) -> Result<(), Mismatch> {
-    for demanded in missing {
-        if let Some(value) = demanded.requirement.only_value() {
-            spec.object_mut(NODE_SELECTOR)?.push(demanded.requirement.key(), value);
-        }
+fn add_expressions(term: &mut RawObject<'_>, requirements: &[&Requirement]) -> Result<(), ReadError> {
+    let list = term.list_mut(EXPRESSIONS)?;
+    for requirement in requirements {
+        list.push(expression_of(requirement)?);
     }
     Ok(())
 }
 
 /// A few terms and a few expressions make a Pod that is too large, and that before all of it is written.
-fn reject_too_many(expressions: &[Value], selection: &NodeSelection, named: &Named) -> Result<(), Rejection> {
+fn reject_too_many(
+    wanted: &[SourcedRequirement<'_>],
+    selection: &NodeSelection<'_>,
+    name: &ObjectName,
+) -> Result<(), Rejection> {
     let terms = selection.terms.as_ref().map_or(1, Vec::len);
-    let length: usize = expressions.iter().map(Value::text_len).sum();
-    if length.saturating_mul(terms) <= size::LARGEST {
+    let mut length = 0;
+    for demanded in wanted {
+        length += expression_of(demanded.requirement)?.longest_text();
+    }
+    if length.saturating_mul(terms) <= LARGEST_OBJECT {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{named} has {terms} terms of node affinity, to each of which {} expressions of its namespace would be added, more \
+        "{name} has {terms} terms of node affinity, to each of which {} expressions of its namespace would be added, more \
          than can be stored; shorten one of the two",
-        expressions.len()
+        wanted.len()
     )))
-}
-
-/// Adds `wanted`, as `values`, to every term of required node affinity that can match, skipping what a term already states;
-/// without such affinity, a term of them. Returns what was missing somewhere.
-///
-/// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
-fn add_expressions<'d>(
-    spec: &mut Object,
-    selection: &NodeSelection,
-    wanted: &[Demanded<'d>],
-    values: &[Value],
-) -> Result<Vec<Demanded<'d>>, Mismatch> {
-    let Some(terms) = &selection.terms else {
-        let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
-        terms.push(Object::new());
-        add_to_term(terms.object_mut(terms.len() - 1)?, values.iter())?;
-        return Ok(wanted.to_vec());
-    };
-    let mut keys = BTreeSet::new();
-    for demanded in wanted {
-        keys.insert(demanded.requirement.key());
-    }
-    let mut missing_somewhere = BTreeSet::new();
-    for (position, term) in terms.iter().enumerate() {
-        let missing = missing_in(term, &keys, wanted);
-        if missing.is_empty() {
-            continue;
-        }
-        let term = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?.object_mut(position)?;
-        add_to_term(term, missing.iter().filter_map(|position| values.get(*position)))?;
-        missing_somewhere.extend(missing);
-    }
-    Ok(missing_somewhere.into_iter().filter_map(|position| wanted.get(position).copied()).collect())
-}
-
-/// The positions in `wanted` of what `term` does not state.
-fn missing_in(term: &Term, keys: &BTreeSet<&str>, wanted: &[Demanded<'_>]) -> Vec<usize> {
-    if term.is_empty() {
-        return Vec::new();
-    }
-    let stated = term.stated_about(keys);
-    let missing = wanted.iter().enumerate().filter(|(_, demanded)| !stated.contains(&demanded.requirement.identity()));
-    missing.map(|(position, _)| position).collect()
-}
-
-fn add_to_term<'v>(term: &mut Object, expressions: impl Iterator<Item = &'v Value>) -> Result<(), Mismatch> {
-    let list = term.list_mut(EXPRESSIONS)?;
-    for expression in expressions {
-        list.push(expression.clone());
-    }
-    Ok(())
 }

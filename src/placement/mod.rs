@@ -2,27 +2,28 @@
 //!
 //! The policy adds the namespace's node selector to Pods, and rejects what contradicts it. One file per rule:
 //!
-//! - [`possible_demands`]: what a namespace may demand, and what of the Namespace must be known to tell; [`asked`]:
-//!   whether it can matter to a Pod. [`demands`]: what it does demand.
+//! - [`holding_entry`]: which entry of the settings holds for a namespace. [`namespace_rules`]: what it, and the
+//!   Namespace's annotations, demand of nodes; [`toleration_rules`]: and of tolerations.
 //! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
-//! - [`conflict`], [`injection`], [`whitelist`], [`named_node`]: what is done about it.
-//! - [`toleration_demands`], [`tolerations`]: the same for what Pods tolerate; [`toleration_plugin`], as in-tree.
+//! - [`conflict`], [`injection`], [`whitelist`], [`tolerations`], [`named_node`]: what is done about it, and to what ([`judged`]).
 //! - [`pods`], [`workloads`], [`namespaces`], [`bindings`], [`nodes`]: when, one file per kind of request.
+//! - [`node_selector_plugin`], [`toleration_plugin`]: the in-tree plugins, where their own configurations are given.
 
-pub mod asked;
 pub mod bindings;
 pub mod conflict;
-pub mod demands;
+pub mod holding_entry;
 pub mod injection;
+pub mod judged;
 pub mod named_node;
+pub mod namespace_rules;
 pub mod namespaces;
 pub mod node_affinity;
 pub mod node_selection;
+pub mod node_selector_plugin;
 pub mod nodes;
 pub mod pods;
-pub mod possible_demands;
-pub mod toleration_demands;
 pub mod toleration_plugin;
+pub mod toleration_rules;
 pub mod tolerations;
 pub mod whitelist;
 pub mod workloads;

@@ -1,76 +1,71 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
-use json::{Mismatch, Object, Within};
-
-use super::demands::NamespaceDemands;
-use super::pods::{self, Judged};
-use super::possible_demands::PossibleDemands;
+use super::holding_entry::{CandidateEntries, HoldingEntry};
+use super::judged::{Judged, SPEC};
+use super::namespace_rules::NamespaceRules;
+use super::pods;
+use super::toleration_rules::TolerationRules;
 use crate::cluster::Namespace;
 use crate::decision::{Decision, Rejection};
-use crate::object_meta::{self, Named};
+use crate::json::{RawObject, ReadError, Within};
+use crate::object_meta::{self, ObjectName};
 use crate::request::Request;
-use crate::settings::{Mistake, OnNamespaces, OnTolerationAnnotations, Placement, first_matching};
+use crate::settings::{OnNamespaces, Placement};
 use crate::toleration::{AddedTo, DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 
 /// Judges a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
 /// # Errors
 /// What is wrong with the annotations.
-pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<Decision, Rejection> {
-    let mut decision = Decision::accept();
+pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decision<'_>) -> Result<(), Rejection> {
     let object = request.object()?;
-    let on_namespaces = settings.on_namespaces()?;
+    let on_namespaces = settings.on_namespaces;
+    // What goes away must be able to.
     if on_namespaces == OnNamespaces::Ignore || request.is_about_terminating()? {
-        return Ok(decision);
+        return Ok(());
     }
     let name = object_meta::name(object).within("object")?;
-    let namespace = read(object).within("object")?;
-    if !must_be_judged(request, settings, &name, &namespace)? {
-        return Ok(decision);
+    let holding = CandidateEntries::of(settings, &name).find(read(object).within("object")?)?;
+    if !must_be_judged(request, &holding)? {
+        return Ok(());
     }
-    let possible = PossibleDemands::read(settings, &name)?;
-    let judged = NamespaceDemands::of(possible, namespace).and_then(|demands| {
-        // A Pod that asks for nothing gets what the annotations say.
-        let judged = Judged { named: &Named::EveryPod, path: pods::SPEC, added_to: AddedTo::AnyPod, is_pinned: false };
-        pods::admit(&mut Object::new(), &judged, &demands).map(drop)
-    });
-    match judged {
-        Err(rejection) if on_namespaces == OnNamespaces::Warn => decision.warn_instead(&rejection),
-        judged => judged?,
+    match judge_every_pod(&holding) {
+        Err(rejection) if on_namespaces == OnNamespaces::Warn => {
+            decision.warn_instead(&rejection);
+            Ok(())
+        }
+        judged => judged,
     }
-    Ok(decision)
+}
+
+/// A Pod that asks for nothing gets what the annotations say.
+fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
+    let rules = NamespaceRules::of(holding)?;
+    let judged = Judged { name: &ObjectName::EveryPod, path: SPEC, added_to: AddedTo::AnyPod, is_pinned: false };
+    pods::admit(&RawObject::default(), &judged, &rules, &TolerationRules::of(holding)?).map(drop)
 }
 
 /// Whether an annotation that counts is there, and was not before, or another entry holds now.
-fn must_be_judged(
-    request: &Request,
-    settings: &Placement<'_>,
-    name: &str,
-    namespace: &Namespace,
-) -> Result<bool, Rejection> {
-    let mut keys = settings.annotations()?;
-    if settings.on_toleration_annotations()? == OnTolerationAnnotations::Honor {
-        keys.extend([DEFAULTS_ANNOTATION.into(), WHITELIST_ANNOTATION.into()]);
+fn must_be_judged(request: &Request<'_>, holding: &HoldingEntry<'_>) -> Result<bool, Rejection> {
+    let HoldingEntry { settings, namespace, entry, found } = holding;
+    let mut keys: Vec<&str> = settings.namespace_annotations.iter().map(String::as_str).collect();
+    if settings.honors_toleration_annotations() {
+        keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
-    if !keys.iter().any(|key| namespace.annotations.contains_key(key)) {
+    if !keys.iter().any(|key| found.annotations.contains_key(*key)) {
         return Ok(false);
     }
     if !request.is_update() {
         return Ok(true);
     }
     let old = read(request.old_object()?).within("oldObject")?;
-    if keys.iter().any(|key| namespace.annotations.get(key) != old.annotations.get(key)) {
+    if keys.iter().any(|key| found.annotations.get(*key) != old.annotations.get(*key)) {
         return Ok(true);
     }
-    Ok(namespace.labels != old.labels && entry_of(settings, name, namespace)? != entry_of(settings, name, &old)?)
+    let before = CandidateEntries::of(settings, namespace).find(old)?;
+    Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
 }
 
-/// Where the entry stands that holds for the namespace.
-fn entry_of(settings: &Placement<'_>, name: &str, namespace: &Namespace) -> Result<Option<String>, Mistake> {
-    let entry = first_matching(settings.candidates(name)?, &namespace.labels)?;
-    Ok(entry.map(|entry| entry.place().to_string()))
-}
-
-fn read(object: &Object) -> Result<Namespace, Mismatch> {
+fn read<'a>(object: &RawObject<'a>) -> Result<Namespace<'a>, ReadError> {
     Ok(Namespace { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use json::{List, Mismatch, Object, StringMap, Value, Within};
+use serde::Serialize;
 
+use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
@@ -37,12 +38,27 @@ pub struct Expression {
 
 impl Term {
     /// Reads `term`; `null` is an empty one.
-    pub fn read(term: &Value) -> Result<Self, Mismatch> {
+    ///
+    /// # Errors
+    /// It is no term.
+    pub fn read(term: &Raw<'_>) -> Result<Self, ReadError> {
         if term.is_null() {
             return Ok(Self::default());
         }
         let term = term.object()?;
         Ok(Self { expressions: Expression::read_all(term, EXPRESSIONS)?, fields: Expression::read_all(term, FIELDS)? })
+    }
+
+    /// One that has nothing but these requirements.
+    pub fn of(requirements: &[&Requirement]) -> Self {
+        let mut term = Self::default();
+        term.add(requirements);
+        term
+    }
+
+    /// Adds `requirements` to its expressions.
+    pub fn add(&mut self, requirements: &[&Requirement]) {
+        self.expressions.extend(requirements.iter().map(|requirement| Expression::of(requirement)));
     }
 
     /// Whether the term has neither expressions nor fields, and so matches no node.
@@ -58,9 +74,12 @@ impl Term {
     /// Whether a node with this name and these labels matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
-    pub fn matches(&self, node: &str, labels: &StringMap) -> bool {
+    pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
         !self.is_empty()
-            && self.expressions.iter().all(|expression| expression.accepts(labels.get(&expression.key)))
+            && self
+                .expressions
+                .iter()
+                .all(|expression| expression.accepts(labels.get(expression.key.as_str()).map(|value| &**value)))
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 
@@ -89,27 +108,33 @@ impl Term {
 }
 
 impl Expression {
-    fn read_all(term: &Object, member: &str) -> Result<Vec<Self>, Mismatch> {
-        let Some(list) = term.list(member)? else { return Ok(Vec::new()) };
+    fn read_all(term: &RawObject<'_>, member: &str) -> Result<Vec<Self>, ReadError> {
+        let list = term.list(member)?;
         let mut expressions = Vec::with_capacity(list.len());
-        for (position, expression) in list.objects().enumerate() {
-            expressions.push(expression.and_then(|expression| Self::read(expression).at(position)).within(member)?);
+        for (position, expression) in list.iter().enumerate() {
+            expressions.push(expression.object().and_then(Self::read).at(position).within(member)?);
         }
         Ok(expressions)
     }
 
-    fn read(expression: &Object) -> Result<Self, Mismatch> {
-        let key = expression.string("key")?.into_owned();
-        let operator = expression.string("operator")?.into_owned();
-        let mut values = Vec::new();
-        for value in expression.strings("values")? {
-            values.push(value.into_owned());
-        }
+    fn read(expression: &RawObject<'_>) -> Result<Self, ReadError> {
+        let key = expression.string("key")?;
+        let operator = expression.string("operator")?;
+        let values: Vec<String> = expression.get("values")?.unwrap_or_default();
         let requirement = match operator_named(&operator) {
             Some(operator) => Requirement::new(key.clone(), operator, values.clone()).ok(),
             None => None,
         };
         Ok(Self { key, operator, values, requirement })
+    }
+
+    fn of(requirement: &Requirement) -> Self {
+        Self {
+            key: requirement.key().to_owned(),
+            operator: name_of(requirement.operator()).to_owned(),
+            values: requirement.values().to_owned(),
+            requirement: Some(requirement.clone()),
+        }
     }
 
     fn accepts(&self, value: Option<&str>) -> bool {
@@ -141,19 +166,25 @@ impl fmt::Display for Expression {
     }
 }
 
+/// A node-affinity expression, to be written (`NodeSelectorRequirement`).
+#[derive(Serialize)]
+struct WrittenExpression<'r> {
+    key: &'r str,
+    operator: &'static str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    values: &'r [String],
+}
+
 /// `requirement` as a node-affinity expression.
-pub fn expression_of(requirement: &Requirement) -> Value {
-    let mut expression = Object::new();
-    expression.push("key", requirement.key());
-    expression.push("operator", name_of(requirement.operator()));
-    if !requirement.values().is_empty() {
-        let mut values = List::new();
-        for value in requirement.values() {
-            values.push(value.as_str());
-        }
-        expression.push("values", values);
-    }
-    expression.into()
+///
+/// # Errors
+/// It can't be written as JSON.
+pub fn expression_of<'a>(requirement: &Requirement) -> Result<Raw<'a>, ReadError> {
+    Raw::written(&WrittenExpression {
+        key: requirement.key(),
+        operator: name_of(requirement.operator()),
+        values: requirement.values(),
+    })
 }
 
 /// `NodeSelectorOperator` has fewer operators than a selector, and other names.

@@ -1,8 +1,7 @@
 //! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity.
 
-use json::{Mismatch, Object, StringMap, Within};
-
 use super::node_affinity::Term;
+use crate::json::{RawObject, ReadError, StringMap, Within};
 
 /// The member of a PodSpec that holds the pairs.
 pub const NODE_SELECTOR: &str = "nodeSelector";
@@ -15,17 +14,20 @@ pub const TERMS: &str = "nodeSelectorTerms";
 
 /// On which nodes a Pod may run, by its own account.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeSelection {
+pub struct NodeSelection<'a> {
     /// `nodeSelector`
-    pub node_selector: StringMap,
+    pub node_selector: StringMap<'a>,
     /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity.
     pub terms: Option<Vec<Term>>,
 }
 
-impl NodeSelection {
+impl<'a> NodeSelection<'a> {
     /// Reads that of `spec`, a PodSpec.
-    pub fn read(spec: &Object) -> Result<Self, Mismatch> {
-        let node_selector = spec.string_map(NODE_SELECTOR)?;
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn read(spec: &RawObject<'a>) -> Result<Self, ReadError> {
+        let node_selector = spec.get(NODE_SELECTOR)?.unwrap_or_default();
         let terms = match spec.object_at(&REQUIRED_AFFINITY)? {
             Some(required) => Some(read_terms(required).within(&REQUIRED_AFFINITY.join("."))?),
             None => None,
@@ -36,14 +38,14 @@ impl NodeSelection {
     /// Whether a node with this name and these labels is one that the Pod may run on.
     ///
     /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
-    pub fn matches(&self, node: &str, labels: &StringMap) -> bool {
+    pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
         self.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value))
             && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
     }
 }
 
-fn read_terms(required: &Object) -> Result<Vec<Term>, Mismatch> {
-    let Some(list) = required.list(TERMS)? else { return Ok(Vec::new()) };
+fn read_terms(required: &RawObject<'_>) -> Result<Vec<Term>, ReadError> {
+    let list = required.list(TERMS)?;
     let mut terms = Vec::with_capacity(list.len());
     for (position, term) in list.iter().enumerate() {
         terms.push(Term::read(term).at(position).within(TERMS)?);

@@ -2,52 +2,68 @@
 
 use std::collections::BTreeSet;
 
-use json::{StringMap, Within};
-
 use crate::decision::Rejection;
+use crate::json::{StringMap, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta;
 use crate::request::{Request, Requester};
-use crate::settings::{OnNodes, Placement};
+use crate::selector::{self, Requirement};
+use crate::settings::source::EntryAt;
+use crate::settings::{OnNodes, Placement, SettingsError, Source};
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets labels that a node selector of the settings names.
 ///
 /// # Errors
 /// The Node and the labels.
-pub fn judge(request: &Request, settings: &Placement<'_>) -> Result<(), Rejection> {
-    let on_nodes = settings.on_nodes()?;
-    let is_judged = match on_nodes {
+pub fn judge(request: &Request<'_>, settings: &Placement) -> Result<(), Rejection> {
+    let is_judged = match settings.on_nodes {
         OnNodes::Ignore => false,
         OnNodes::RejectChanges => request.is_update(),
         OnNodes::Reject => true,
     };
-    if !is_judged || request.requester()? != Requester::Kubelet {
+    if !is_judged || request.requester != Requester::Kubelet {
         return Ok(());
     }
     let node = request.object()?;
     let labels = object_meta::labels(node).within("object")?;
-    let old = if request.is_update() {
-        object_meta::labels(request.old_object()?).within("oldObject")?
-    } else {
-        StringMap::new()
-    };
+    let mut old = StringMap::new();
+    if request.is_update() {
+        old = object_meta::labels(request.old_object()?).within("oldObject")?;
+    }
     if labels == old {
         return Ok(());
     }
-    let guarded = settings.selected_node_labels()?;
-    let mut changed = BTreeSet::new();
-    for key in &guarded {
-        if labels.get(key) != old.get(key) {
-            changed.insert(key.as_str());
-        }
-    }
-    if changed.is_empty() {
+    let mut guarded = selected_labels(settings)?;
+    guarded.retain(|key| labels.get(key.as_str()) != old.get(key.as_str()));
+    if guarded.is_empty() {
         return Ok(());
     }
-    let keys: Vec<String> = changed.into_iter().map(shorten).collect();
+    let keys: Vec<String> = guarded.iter().map(|key| shorten(key)).collect();
     Err(Rejection::forbidden(format!(
         "Node {} must not set labels that decide which Pods it gets (placement.onNodes): {}; have an administrator set them",
         quote(&object_meta::name(node).within("object")?),
         keys.join(", ")
     )))
+}
+
+/// Every node label that a selector of the settings names.
+fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
+    let mut selectors = Vec::new();
+    let cluster_default = Source::Placement("clusterDefaultNodeSelector");
+    selectors.push((cluster_default, &settings.cluster_default_node_selector));
+    for (position, entry) in settings.namespaces.iter().enumerate() {
+        let source = |field| Source::Entry(EntryAt { position, entry }, field);
+        selectors.push((source("requiredNodeSelector"), &entry.required_node_selector));
+        selectors.push((source("defaultNodeSelector"), &entry.default_node_selector));
+        selectors.push((source("allowedNodeSelector"), &entry.allowed_node_selector));
+    }
+    let mut keys = BTreeSet::new();
+    for (source, text) in selectors {
+        let Some(text) = text else { continue };
+        match selector::parse(text) {
+            Ok(selector) => keys.extend(selector.requirements().iter().map(Requirement::key).map(str::to_owned)),
+            Err(error) => return Err(SettingsError::new(&source, error.to_string())),
+        }
+    }
+    Ok(keys)
 }

@@ -1,98 +1,70 @@
 //! Pods: judged and completed when they are created, judged again while they may still change.
 
-use json::{Mismatch, Object, Within};
-
-use super::asked::SpecAt;
-use super::demands::NamespaceDemands;
-use super::injection::{self, Injected};
+use super::holding_entry::CandidateEntries;
+use super::injection::Injection;
+use super::judged::{Judged, SPEC};
+use super::namespace_rules::NamespaceRules;
 use super::node_selection::NodeSelection;
-use super::possible_demands::PossibleDemands;
+use super::toleration_rules::TolerationRules;
 use super::tolerations::{self, AddedTolerations};
 use super::{conflict, whitelist};
-use crate::cluster::Cluster;
+use crate::cluster::{Answer, Cluster};
 use crate::decision::{Decision, Rejection};
-use crate::object_meta::Named;
-use crate::request::Request;
+use crate::json::{RawObject, ReadError, Within};
 use crate::settings::Placement;
-use crate::toleration::{AddedTo, Toleration};
 
-/// The path of a Pod's spec in the request.
-pub const SPEC: &str = "object.spec";
-
-/// What is judged: a Pod, or the template of Pods.
-#[derive(Clone, Copy, Debug)]
-pub struct Judged<'j> {
-    /// What messages call it.
-    pub named: &'j Named,
-    /// Where its PodSpec stands.
-    pub path: &'j str,
-    /// What the cluster adds to the tolerations of such Pods by itself.
-    pub added_to: AddedTo,
-    /// Whether the DaemonSet controller pinned it to its node, by `matchFields`.
-    pub is_pinned: bool,
-}
-
-impl<'j> Judged<'j> {
-    /// A Pod that `request` is about.
-    ///
-    /// # Errors
-    /// Who made it can't be read.
-    pub fn pod(pod: &Object, named: &'j Named, request: &Request) -> Result<Self, Mismatch> {
-        // Only that controller pins Pods to a node.
-        let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
-        let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        Ok(Self { named, path: SPEC, added_to, is_pinned })
-    }
-
-    /// Whether it is a template.
-    pub const fn is_template(&self) -> bool {
-        matches!(self.named, Named::TemplateOf(..))
-    }
-}
-
-/// What became of a Pod that is let in.
+/// What is to be added to a Pod that is let in.
 #[derive(Debug)]
-pub struct Admitted<'d> {
-    /// On which nodes it may run now.
-    pub selection: NodeSelection,
-    /// What was added to its nodeSelector and node affinity.
-    pub injected: Injected<'d>,
-    /// What was added to its tolerations.
+pub struct Additions<'r> {
+    /// On which nodes it may run then.
+    pub selection: NodeSelection<'r>,
+    /// What is added to its nodeSelector and node affinity.
+    pub injection: Injection<'r>,
+    /// What is added to its tolerations.
     pub tolerations: AddedTolerations,
 }
 
-impl Admitted<'_> {
-    /// Whether anything was added.
-    pub fn is_changed(&self) -> bool {
-        self.injected.first().is_some() || self.tolerations.first().is_some()
+impl Additions<'_> {
+    /// Whether nothing is added.
+    pub const fn are_empty(&self) -> bool {
+        self.injection.is_empty() && self.tolerations.is_empty()
     }
 
-    /// Tells the audit log what was added, and who demanded it.
-    pub fn record(&self, decision: &mut Decision) {
-        self.injected.record(decision);
+    /// Writes all of it into `spec`, a PodSpec.
+    ///
+    /// # Errors
+    /// `spec` can't be read.
+    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+        self.injection.write(spec, &self.selection)?;
+        self.tolerations.write(spec)
+    }
+
+    /// Tells the audit log what was added, and where it is demanded.
+    pub fn record(&self, decision: &mut Decision<'_>) {
+        self.injection.record(decision);
         self.tolerations.record(decision);
     }
 }
 
-/// Judges what is being created, and adds what its namespace demands to `spec`.
+/// Judges what is being created, and tells what its namespace adds to `spec`.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
 ///
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
-pub fn admit<'d>(
-    spec: &mut Object,
+pub fn admit<'r>(
+    spec: &RawObject<'r>,
     judged: &Judged<'_>,
-    demands: &'d NamespaceDemands<'_>,
-) -> Result<Admitted<'d>, Rejection> {
-    let Judged { named, path, is_pinned, .. } = *judged;
-    let own = NodeSelection::read(spec).within(path)?;
-    conflict::reject(&own, demands, named)?;
-    let injected = injection::inject(spec, path, &own, demands, named)?;
-    let selection = if injected.first().is_some() { NodeSelection::read(spec).within(path)? } else { own };
-    whitelist::check(&selection, &injected, is_pinned, demands, named)?;
-    let tolerations = tolerations::admit(spec, judged, &demands.tolerations()?)?;
-    Ok(Admitted { selection, injected, tolerations })
+    rules: &'r NamespaceRules<'_>,
+    toleration_rules: &TolerationRules<'_>,
+) -> Result<Additions<'r>, Rejection> {
+    let own = NodeSelection::read(spec).within(judged.path)?;
+    conflict::reject(&own, rules, judged.name)?;
+    let injection = Injection::of(&own, rules, judged.name)?;
+    let selection = injection.add_to(own);
+    whitelist::check(&selection, &injection, judged.is_pinned, rules, judged.name)?;
+    let tolerations = tolerations::admit(spec, judged, toleration_rules)?;
+    Ok(Additions { selection, injection, tolerations })
 }
 
 /// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can be
@@ -101,44 +73,36 @@ pub fn admit<'d>(
 /// # Errors
 /// The first rule that the Pod breaks.
 pub fn judge_update(
-    spec: &Object,
-    old_spec: &Object,
+    spec: &RawObject<'_>,
+    old_spec: &RawObject<'_>,
     judged: &Judged<'_>,
-    settings: &Placement<'_>,
+    settings: &Placement,
     namespace: &str,
     cluster: &impl Cluster,
 ) -> Result<(), Rejection> {
     const OLD: &str = "oldObject.spec";
-    let named = judged.named;
     // What the new object says of its node is not validated yet, and trusted by nobody.
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selection = NodeSelection::read(spec).within(SPEC)?;
     let is_selection_judged = !is_bound && selection != NodeSelection::read(old_spec).within(OLD)?;
-    let possible = PossibleDemands::read(settings, namespace)?;
-    let new_tolerations = if possible.judge_tolerations()? {
-        tolerations::new_among(tolerations::read(spec).within(SPEC)?, &tolerations::read(old_spec).within(OLD)?)
-    } else {
-        Vec::new()
-    };
+    let candidates = CandidateEntries::of(settings, namespace);
+    let mut new_tolerations = Vec::new();
+    if candidates.may_judge_tolerations() {
+        let old = tolerations::read(old_spec).within(OLD)?;
+        new_tolerations = tolerations::new_among(tolerations::read(spec).within(SPEC)?, &old);
+    }
     if !is_selection_judged && new_tolerations.is_empty() {
         return Ok(());
     }
-    let demands = possible.look_up(Some(SpecAt { spec, path: SPEC }), cluster)?;
+    let answer = Answer::new();
+    let holding = candidates.look_up(cluster, &answer)?;
+    let rules = NamespaceRules::of(&holding)?;
     if is_selection_judged {
-        conflict::reject(&selection, &demands, named)?;
-        whitelist::check(&selection, &Injected::default(), judged.is_pinned, &demands, named)?;
+        conflict::reject(&selection, &rules, judged.name)?;
+        whitelist::check(&selection, &Injection::default(), judged.is_pinned, &rules, judged.name)?;
     }
-    judge_new_tolerations(spec, &new_tolerations, judged, &demands)
-}
-
-fn judge_new_tolerations(
-    spec: &Object,
-    new: &[Toleration],
-    judged: &Judged<'_>,
-    demands: &NamespaceDemands<'_>,
-) -> Result<(), Rejection> {
-    if new.is_empty() {
-        return Ok(());
+    if !new_tolerations.is_empty() {
+        tolerations::judge_update(spec, &new_tolerations, judged, &TolerationRules::of(&holding)?)?;
     }
-    tolerations::judge_update(spec, new, judged, &demands.tolerations()?)
+    Ok(())
 }

@@ -2,22 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use json::{Mismatch, Object, Within};
-
-use super::pods::Judged;
-use super::toleration_demands::{Objection, TolerationDemands};
+use super::judged::Judged;
+use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{Decision, Rejection};
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::pod_spec;
-use crate::settings::Origin;
-use crate::toleration::{
-    self, CONFLICT, Effect, Operator, Toleration, requested, requested_by_template, tolerations_of_extended,
-};
+use crate::settings::Source;
+use crate::toleration::{self, CONFLICT, Effect, Operator, Resources, Toleration, tolerations_of_extended};
 
 /// The member of a PodSpec that holds them.
-const TOLERATIONS: &str = "tolerations";
+pub const TOLERATIONS: &str = "tolerations";
 
-/// What was added to the tolerations of a Pod.
+/// What is to be added to the tolerations of a Pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddedTolerations {
     /// The defaults.
@@ -27,14 +24,34 @@ pub struct AddedTolerations {
 }
 
 impl AddedTolerations {
-    /// The first of it.
-    pub fn first(&self) -> Option<&Toleration> {
-        self.defaults.iter().chain(&self.of_extended).next()
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Toleration> {
+        self.defaults.iter().chain(&self.of_extended)
+    }
+
+    /// Whether nothing is added.
+    pub const fn is_empty(&self) -> bool {
+        self.defaults.is_empty() && self.of_extended.is_empty()
+    }
+
+    /// Writes them into `spec`.
+    ///
+    /// # Errors
+    /// `spec` can't be read.
+    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let list = spec.list_mut(TOLERATIONS)?;
+        for toleration in self.iter() {
+            list.push(Raw::written(toleration)?);
+        }
+        Ok(())
     }
 
     /// Tells the audit log what was added.
-    pub fn record(&self, decision: &mut Decision) {
-        let added: Vec<String> = self.defaults.iter().chain(&self.of_extended).map(ToString::to_string).collect();
+    pub fn record(&self, decision: &mut Decision<'_>) {
+        let added: Vec<String> = self.iter().map(ToString::to_string).collect();
         if !added.is_empty() {
             decision.audit("tolerations", added.join(","));
         }
@@ -45,39 +62,30 @@ impl AddedTolerations {
 ///
 /// # Errors
 /// They can't be read.
-pub fn read(spec: &Object) -> Result<Vec<Toleration>, Mismatch> {
-    match spec.get(TOLERATIONS) {
-        Some(list) => toleration::tolerations(list).within(TOLERATIONS),
-        None => Ok(Vec::new()),
-    }
+pub fn read(spec: &RawObject<'_>) -> Result<Vec<Toleration>, ReadError> {
+    Ok(spec.get(TOLERATIONS)?.unwrap_or_default())
 }
 
-/// Adds to `spec` the tolerations that `demands` has for it, and judges all it has then.
+/// Judges the tolerations that a Pod has, and those that it gets. Returns the latter.
 ///
 /// # Errors
 /// The first toleration that is forbidden or not allowed.
 pub fn admit(
-    spec: &mut Object,
+    spec: &RawObject<'_>,
     judged: &Judged<'_>,
-    demands: &TolerationDemands,
+    rules: &TolerationRules<'_>,
 ) -> Result<AddedTolerations, Rejection> {
-    let path = judged.path;
-    if demands.are_empty() {
+    if rules.are_empty() {
         return Ok(AddedTolerations::default());
     }
-    let own = read(spec).within(path)?;
-    let of_extended = for_extended_resources(spec, judged, demands).within(path)?;
-    let wanted = demands.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
+    let own = read(spec).within(judged.path)?;
+    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
     let defaults = toleration::missing(&own, wanted);
     let lacking = lacking_of_extended(&own, &defaults, &of_extended);
-    let added = AddedTolerations { defaults, of_extended: lacking };
-    for toleration in added.defaults.iter().chain(&added.of_extended) {
-        spec.list_mut(TOLERATIONS).within(path)?.push(Object::from(toleration));
-    }
-    let judge = Judge { demands, of_extended: &of_extended, judged };
-    judge.reject(&own, None)?;
-    judge.reject(&added.defaults, demands.defaults.as_ref().map(|list| &list.origin))?;
-    Ok(added)
+    reject(&own, None, &of_extended, rules, judged)?;
+    reject(&defaults, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, judged)?;
+    Ok(AddedTolerations { defaults, of_extended: lacking })
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
@@ -85,13 +93,13 @@ pub fn admit(
 /// # Errors
 /// The first that is forbidden or not allowed.
 pub fn judge_update(
-    spec: &Object,
+    spec: &RawObject<'_>,
     new: &[Toleration],
     judged: &Judged<'_>,
-    demands: &TolerationDemands,
+    rules: &TolerationRules<'_>,
 ) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(spec, judged, demands).within(judged.path)?;
-    Judge { demands, of_extended: &of_extended, judged }.reject(new, None)
+    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    reject(new, None, &of_extended, rules, judged)
 }
 
 /// Those of `tolerations` that are not among `old`.
@@ -104,17 +112,20 @@ pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Tolera
 /// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without those
 /// that something forbidden overlaps.
 fn for_extended_resources(
-    spec: &Object,
+    spec: &RawObject<'_>,
     judged: &Judged<'_>,
-    demands: &TolerationDemands,
-) -> Result<Vec<Toleration>, Mismatch> {
-    if !demands.tolerate_extended_resources {
+    rules: &TolerationRules<'_>,
+) -> Result<Vec<Toleration>, ReadError> {
+    if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let names = if judged.is_template() { requested_by_template } else { requested };
-    let requested = pod_spec::resources_of_containers(spec, names)?;
-    let mut tolerations = tolerations_of_extended(requested.into_iter().flatten());
-    tolerations.retain(|toleration| !demands.forbids(toleration));
+    let resources = pod_spec::resources_of_containers(spec)?;
+    let mut tolerations = if judged.is_template() {
+        tolerations_of_extended(resources.iter().flat_map(Resources::requested_by_template))
+    } else {
+        tolerations_of_extended(resources.iter().flat_map(Resources::requested))
+    };
+    tolerations.retain(|toleration| !rules.forbid(toleration));
     Ok(tolerations)
 }
 
@@ -138,55 +149,42 @@ fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSe
     keys
 }
 
-/// What tolerations of a Pod are judged by.
-struct Judge<'j> {
-    demands: &'j TolerationDemands,
-    /// What the Pod gets for its extended resources, which is not judged.
-    of_extended: &'j [Toleration],
-    judged: &'j Judged<'j>,
-}
-
-impl Judge<'_> {
-    /// Rejects the first of `tolerations` that is forbidden or not allowed; `origin` is who had them added.
-    fn reject(&self, tolerations: &[Toleration], origin: Option<&Origin>) -> Result<(), Rejection> {
-        if !self.demands.judge_anything() {
-            return Ok(());
-        }
-        let extended = keys_of(self.of_extended);
-        for toleration in tolerations {
-            if self.is_exempt(toleration, &extended) {
-                continue;
-            }
-            let (what, remedy) = match self.demands.objection_to(toleration) {
-                None => continue,
-                Some(Objection::Forbidden { forbidding, origin }) => {
-                    (format!("{origin} forbids ({})", quote(&forbidding.to_string())), "remove it")
-                }
-                Some(Objection::NotAllowed { origin }) => {
-                    (format!("{origin} does not allow"), "remove it, or have it allowed")
-                }
-            };
-            return Err(self.rejection(toleration, &what, remedy, origin));
-        }
-        Ok(())
+/// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from the
+/// Pod. Not judged are those that the cluster adds by itself, and those `of_extended` resources.
+fn reject(
+    tolerations: &[Toleration],
+    added_by: Option<Source<'_>>,
+    of_extended: &[Toleration],
+    rules: &TolerationRules<'_>,
+    judged: &Judged<'_>,
+) -> Result<(), Rejection> {
+    if !rules.judge_anything() {
+        return Ok(());
     }
-
-    /// Whether it is not the requester's: the cluster adds it by itself, or the policy does for a resource.
-    fn is_exempt(&self, toleration: &Toleration, extended: &BTreeSet<&str>) -> bool {
+    let extended = keys_of(of_extended);
+    for toleration in tolerations {
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        is_of_extended || self.judged.added_to.has(toleration)
-    }
-
-    fn rejection(&self, toleration: &Toleration, what: &str, remedy: &str, origin: Option<&Origin>) -> Rejection {
-        let shown = quote(&toleration.to_string());
-        let named = self.judged.named;
-        let problem = match origin {
-            Some(origin) => format!(
-                "{origin} adds {shown} to {named}, which {what}; change one of the two, or no such Pod can be created"
-            ),
-            None => format!("{named} tolerates {shown}, which {what}; {remedy}"),
+        if is_of_extended || judged.added_to.has(toleration) {
+            continue;
+        }
+        let (what, remedy) = match rules.objection_to(toleration) {
+            None => continue,
+            Some(Objection::Forbidden { forbidding, source }) => {
+                (format!("{source} forbids ({})", quote(&forbidding.to_string())), "remove it")
+            }
+            Some(Objection::NotAllowed { source }) => {
+                (format!("{source} does not allow"), "remove it, or have it allowed")
+            }
         };
-        Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), problem)
+        let (name, shown) = (judged.name, quote(&toleration.to_string()));
+        let explanation = match added_by {
+            Some(source) => format!(
+                "{source} adds {shown} to {name}, which {what}; change one of the two, or no such Pod can be created"
+            ),
+            None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
+        };
+        return Err(Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), explanation));
     }
+    Ok(())
 }

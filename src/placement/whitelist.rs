@@ -1,48 +1,50 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::conflict::in_tree_sentence;
-use super::demands::NamespaceDemands;
-use super::injection::Injected;
+use super::injection::Injection;
+use super::namespace_rules::{NamespaceRules, SourcedRequirement, SourcedWhitelist};
 use super::node_affinity::{Expression, Term};
 use super::node_selection::NodeSelection;
 use crate::decision::Rejection;
 use crate::message::{quote, quote_pair};
-use crate::object_meta::Named;
+use crate::object_meta::ObjectName;
 use crate::selector::{Operator, Requirement, Whitelist};
-use crate::settings::{OnNodeAffinity, Origin};
+use crate::settings::OnNodeAffinity;
 
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
-const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
+pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
-/// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injected` is what it
+/// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injection` is what it
 /// did not ask for itself. One that `is_pinned` matches the name of its node because the DaemonSet controller wrote that.
 ///
 /// # Errors
-/// What is not allowed, or a mistake in the settings.
+/// What is not allowed.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
 pub fn check(
-    selection: &NodeSelection,
-    injected: &Injected<'_>,
+    selection: &NodeSelection<'_>,
+    injection: &Injection<'_>,
     is_pinned: bool,
-    demands: &NamespaceDemands<'_>,
-    named: &Named,
+    rules: &NamespaceRules<'_>,
+    name: &ObjectName,
 ) -> Result<(), Rejection> {
-    let Some((whitelist, origin)) = demands.whitelist()? else { return Ok(()) };
-    let refusal = Refusal { whitelist: &whitelist, origin: &origin, injected, demands, named };
-    for (key, value) in selection.node_selector.iter() {
+    let Some(allowed) = &rules.whitelist else { return Ok(()) };
+    let whitelist = &allowed.whitelist;
+    let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, name));
+    for (key, value) in &selection.node_selector {
         if !whitelist.allows_value(key, value) {
-            let requirement = Requirement::new(key.to_owned(), Operator::Equals, vec![value.to_owned()]).ok();
-            return Err(refusal.of(&quote_pair(key, value), requirement.as_ref()));
+            let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
+            let added = requirement.and_then(|requirement| injection.find(&requirement));
+            return reject(&quote_pair(key, value), added);
         }
     }
-    if demands.settings.on_node_affinity()? == OnNodeAffinity::Ignore {
+    if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
     }
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
-        if !allows(&whitelist, expression) {
+        if !allows(whitelist, expression) {
             let asked = format!("node affinity {}", quote(&expression.to_string()));
-            return Err(refusal.of(&asked, expression.requirement.as_ref()));
+            let added = expression.requirement.as_ref().and_then(|requirement| injection.find(requirement));
+            return reject(&asked, added);
         }
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
@@ -50,7 +52,7 @@ pub fn check(
         && !is_pinned
         && let Some(field) = fields.next()
     {
-        return Err(refusal.of(&format!("node affinity by matchFields {}", quote(&field.parts())), None));
+        return reject(&format!("node affinity by matchFields {}", quote(&field.parts())), None);
     }
     Ok(())
 }
@@ -63,34 +65,23 @@ fn allows(whitelist: &Whitelist, expression: &Expression) -> bool {
     }
 }
 
-/// Words for what a whitelist does not allow.
-struct Refusal<'r> {
-    whitelist: &'r Whitelist,
-    origin: &'r Origin,
-    injected: &'r Injected<'r>,
-    demands: &'r NamespaceDemands<'r>,
-    named: &'r Named,
-}
-
-impl Refusal<'_> {
-    /// The rejection of `asked`, which is `requirement`, if it is one at all.
-    fn of(&self, asked: &str, requirement: Option<&Requirement>) -> Rejection {
-        let whitelist = format!("{} ({})", self.origin, quote(&self.whitelist.selector().to_string()));
-        let added = requirement.and_then(|requirement| self.injected.demanded(requirement));
-        in_tree_sentence(self.demands.settings.mode, NOT_ALLOWED, || match added {
-            Some(demanded) => format!(
-                "{} adds {asked} to {}, which {whitelist} does not allow; change one of the two, or no Pod of namespace {} \
-                 can be created",
-                demanded.origin,
-                self.named,
-                quote(&self.demands.namespace)
-            ),
-            None => {
-                format!(
-                    "{} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed",
-                    self.named
-                )
-            }
-        })
-    }
+/// The rejection of what is `asked`, or was `added`.
+fn rejection(
+    asked: &str,
+    added: Option<SourcedRequirement<'_>>,
+    allowed: &SourcedWhitelist<'_>,
+    namespace: &str,
+    name: &ObjectName,
+) -> Rejection {
+    let SourcedWhitelist { whitelist, source } = allowed;
+    let whitelist = format!("{source} ({})", quote(&whitelist.selector().to_string()));
+    let explanation = match added {
+        Some(SourcedRequirement { source, .. }) => format!(
+            "{source} adds {asked} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of namespace \
+             {} can be created",
+            quote(namespace)
+        ),
+        None => format!("{name} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed"),
+    };
+    Rejection::with_sentence(NOT_ALLOWED, explanation)
 }

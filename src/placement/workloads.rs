@@ -1,16 +1,16 @@
 //! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
 
-use json::{Mismatch, Object, Within};
-
-use super::asked::SpecAt;
-use super::demands::NamespaceDemands;
-use super::pods::{Admitted, Judged};
-use super::possible_demands::PossibleDemands;
-use super::{named_node, pods};
-use crate::cluster::Cluster;
+use super::holding_entry::CandidateEntries;
+use super::judged::Judged;
+use super::named_node;
+use super::namespace_rules::NamespaceRules;
+use super::pods::{self, Additions};
+use super::toleration_rules::TolerationRules;
+use crate::cluster::{Answer, Cluster};
 use crate::decision::{Decision, Rejection};
+use crate::json::{RawObject, ReadError, Within};
 use crate::message::{quote, shorten};
-use crate::object_meta::{self, Named};
+use crate::object_meta::{self, ObjectName};
 use crate::request::{Request, Requester};
 use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
 use crate::toleration::AddedTo;
@@ -30,168 +30,168 @@ enum Treatment {
     Warn,
     /// A warning too if it lacks the namespace's selector.
     WarnIncomplete,
+    /// What breaks a rule is rejected; what lacks the namespace's selector gets a warning, since the owner of the workload
+    /// would undo every change for ever.
+    WarnOwner,
+    /// It is not looked at.
+    Ignore,
 }
 
 impl Treatment {
-    /// That of `workload`; nothing, where that is not looked at.
-    fn of(workload: Workload, settings: &Placement<'_>) -> Result<Option<Self>, Rejection> {
-        if workload == Workload::DaemonSet {
-            return Ok(match settings.on_daemon_sets()? {
-                OnDaemonSets::Inject => Some(Self::Inject),
-                OnDaemonSets::Reject => Some(Self::RejectIncomplete),
-                OnDaemonSets::Warn => Some(Self::WarnIncomplete),
-                OnDaemonSets::Ignore => None,
-            });
+    fn of(workload: Workload, is_owned: bool, settings: &Placement) -> Self {
+        if workload != Workload::DaemonSet {
+            return match settings.on_workloads {
+                // The Pods of what another object controls are judged, and so is its owner.
+                _ if is_owned => Self::Ignore,
+                OnWorkloads::Reject => Self::Reject,
+                OnWorkloads::Warn => Self::Warn,
+                OnWorkloads::Ignore => Self::Ignore,
+            };
         }
-        Ok(match settings.on_workloads()? {
-            OnWorkloads::Reject => Some(Self::Reject),
-            OnWorkloads::Warn => Some(Self::Warn),
-            OnWorkloads::Ignore => None,
-        })
-    }
-
-    const fn only_warns(self) -> bool {
-        matches!(self, Self::Warn | Self::WarnIncomplete)
-    }
-
-    const fn must_be_complete(self) -> bool {
-        matches!(self, Self::RejectIncomplete | Self::WarnIncomplete)
+        match settings.on_daemon_sets {
+            OnDaemonSets::Ignore => Self::Ignore,
+            OnDaemonSets::Warn => Self::WarnIncomplete,
+            // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity: its controller replaces
+            // it. So the template is judged.
+            OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => Self::WarnOwner,
+            OnDaemonSets::Inject => Self::Inject,
+            OnDaemonSets::Reject => Self::RejectIncomplete,
+        }
     }
 }
 
-/// Judges a workload, and completes the template of a DaemonSet in `object`.
+/// Judges a workload, and completes the template of a DaemonSet in `object`. Returns whether anything was added.
 ///
 /// # Errors
 /// The first rule that its Pods would break.
 pub fn admit(
     workload: Workload,
-    request: &Request,
-    object: &mut Object,
-    settings: &Placement<'_>,
+    request: &Request<'_>,
+    object: &mut RawObject<'_>,
+    settings: &Placement,
     cluster: &impl Cluster,
-) -> Result<Decision, Rejection> {
-    let mut decision = Decision::accept();
-    let Some(treatment) = Treatment::of(workload, settings)? else { return Ok(decision) };
-    if request.is_about_terminating()? || is_unchanged(workload, request, object)? {
-        return Ok(decision);
-    }
+    decision: &mut Decision<'_>,
+) -> Result<bool, Rejection> {
     let is_owned = object_meta::kind_of_controller(object).within("object")?.is_some();
-    // The Pods of what another object controls are judged, and so is its owner. But anybody can claim an owner, and the
-    // Pods of a DaemonSet can't be judged by their affinity: its controller replaces it.
-    if is_owned && workload != Workload::DaemonSet {
-        return Ok(decision);
+    let treatment = Treatment::of(workload, is_owned, settings);
+    // What goes away must be able to: its finalizers are updates too.
+    if treatment == Treatment::Ignore || request.is_about_terminating()? || is_unchanged(workload, request, object)? {
+        return Ok(false);
     }
-    let Some(template) = object.object_at(workload.template()).within("object")? else { return Ok(decision) };
-    let template = Template {
-        workload,
-        settings,
-        namespace: &request.namespace,
-        requester: request.requester()?,
-        named: Named::template_of(workload.kind(), object),
-        spec: template.object("spec").within(&path_of(workload))?.cloned().unwrap_or_default(),
+    let Some(template) = object.object_at(workload.template()).within("object")? else { return Ok(false) };
+    let path = format!("object.{}", workload.template().join("."));
+    let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
+    let name = ObjectName::template_of(workload.kind(), object);
+    let template = Template { workload, requester: &request.requester, name, path: format!("{path}.spec"), spec };
+
+    let candidates = CandidateEntries::of(settings, &request.namespace);
+    let answer = Answer::new();
+    let holding = match candidates.look_up(cluster, &answer) {
+        Ok(holding) => holding,
+        Err(rejection) => return warn_or_reject(treatment, rejection, decision),
     };
-    let judged = if is_owned {
-        template.treat_owned(cluster, &mut decision)
-    } else {
-        template.treat(treatment, object, cluster, &mut decision)
-    };
-    match judged {
-        Err(rejection) if treatment.only_warns() && !rejection.is_bad_request() => {
-            decision.warn_instead(&rejection);
-            Ok(decision)
-        }
-        Err(rejection) => Err(rejection),
-        Ok(()) => Ok(decision),
+    let rules = NamespaceRules::of(&holding);
+    let admitted = rules.and_then(|rules| {
+        let additions = template.admit(&rules, &TolerationRules::of(&holding)?)?;
+        template.treat(treatment, &additions, object, decision)
+    });
+    match admitted {
+        Err(rejection) => warn_or_reject(treatment, rejection, decision),
+        admitted => admitted,
     }
 }
 
-/// A Pod template that is judged, and by what.
+fn warn_or_reject(treatment: Treatment, rejection: Rejection, decision: &mut Decision<'_>) -> Result<bool, Rejection> {
+    let only_warns = matches!(treatment, Treatment::Warn | Treatment::WarnIncomplete);
+    if !only_warns || rejection.is_bad_request() {
+        return Err(rejection);
+    }
+    decision.warn_instead(&rejection);
+    Ok(false)
+}
+
+/// A Pod template that is judged.
 struct Template<'t> {
     workload: Workload,
-    settings: &'t Placement<'t>,
-    namespace: &'t str,
-    requester: Requester,
-    named: Named,
-    spec: Object,
+    requester: &'t Requester,
+    name: ObjectName,
+    /// Where its PodSpec stands.
+    path: String,
+    spec: RawObject<'t>,
 }
 
 impl<'t> Template<'t> {
-    fn treat(
-        mut self,
-        treatment: Treatment,
-        object: &mut Object,
-        cluster: &impl Cluster,
-        decision: &mut Decision,
-    ) -> Result<(), Rejection> {
-        let demands = self.look_up(cluster)?;
-        let admitted = self.admit(&demands)?;
-        if treatment.must_be_complete() {
-            self.reject_incomplete(&admitted)?;
-        }
-        if treatment == Treatment::Inject && admitted.is_changed() {
-            admitted.record(decision);
-            object.object_mut_at(self.workload.template()).within("object")?.set("spec", self.spec);
-        }
-        Ok(())
-    }
-
-    fn look_up(&self, cluster: &impl Cluster) -> Result<NamespaceDemands<'t>, Rejection> {
-        let path = format!("{}.spec", path_of(self.workload));
-        let spec = SpecAt { spec: &self.spec, path: &path };
-        PossibleDemands::read(self.settings, self.namespace)?.look_up(Some(spec), cluster)
-    }
-
-    /// Judges the template as a Pod made from it would be, and adds to its spec what that would get.
-    fn admit<'d>(&mut self, demands: &'d NamespaceDemands<'_>) -> Result<Admitted<'d>, Rejection> {
-        let path = format!("{}.spec", path_of(self.workload));
+    /// Judges the template as a Pod made from it would be. Returns what that would get.
+    fn admit<'r>(
+        &self,
+        rules: &'r NamespaceRules<'_>,
+        toleration_rules: &TolerationRules<'_>,
+    ) -> Result<Additions<'r>, Rejection>
+    where
+        't: 'r,
+    {
         let added_to = if self.workload == Workload::DaemonSet { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        let judged = Judged { named: &self.named, path: &path, added_to, is_pinned: false };
-        let admitted = pods::admit(&mut self.spec, &judged, demands)?;
-        let node_name = self.spec.string("nodeName").within(&path)?;
-        named_node::reject_in_template(&node_name, demands, self.requester, &self.named)?;
-        Ok(admitted)
+        let judged = Judged { name: &self.name, path: &self.path, added_to, is_pinned: false };
+        let additions = pods::admit(&self.spec, &judged, rules, toleration_rules)?;
+        let node_name = self.spec.string("nodeName").within(&self.path)?;
+        named_node::treatment(&node_name, rules, toleration_rules, self.requester, &self.name)?;
+        Ok(additions)
     }
 
-    fn reject_incomplete(&self, admitted: &Admitted<'_>) -> Result<(), Rejection> {
-        if let Some(toleration) = admitted.tolerations.first() {
-            return Err(Rejection::forbidden(format!(
-                "{} lacks the toleration {}, which its namespace adds to Pods; add it, or no Pods are planned for the nodes \
-                 that need it",
-                self.named,
+    /// Does about `additions` what the settings say. Returns whether anything was written into `object`.
+    fn treat(
+        &self,
+        treatment: Treatment,
+        additions: &Additions<'_>,
+        object: &mut RawObject<'_>,
+        decision: &mut Decision<'_>,
+    ) -> Result<bool, Rejection> {
+        if additions.are_empty() {
+            return Ok(false);
+        }
+        match treatment {
+            Treatment::Ignore | Treatment::Reject | Treatment::Warn => Ok(false),
+            Treatment::RejectIncomplete | Treatment::WarnIncomplete => Err(self.incomplete(additions)),
+            Treatment::WarnOwner => {
+                decision.warn_instead(&self.incomplete(additions));
+                Ok(false)
+            }
+            Treatment::Inject => {
+                additions.record(decision);
+                let template = object.object_mut_at(self.workload.template()).within("object")?;
+                additions.write(template.object_mut("spec")?).within(&self.path)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// What the template lacks of `additions`, which are not empty.
+    fn incomplete(&self, additions: &Additions<'_>) -> Rejection {
+        let name = &self.name;
+        let mut reasons = Vec::new();
+        for toleration in additions.tolerations.iter() {
+            reasons.push(format!(
+                "the toleration {}, which its namespace adds to Pods; add it, or no Pods are planned for the nodes that need \
+                 it",
                 quote(&toleration.to_string())
-            )));
+            ));
         }
-        let Some(demanded) = admitted.injected.first() else { return Ok(()) };
-        Err(Rejection::forbidden(format!(
-            "{} lacks {}, which {} demands; add it, or Pods are planned for nodes where they can never run",
-            self.named,
-            shorten(&demanded.requirement.to_string()),
-            demanded.origin
-        )))
-    }
-
-    /// A DaemonSet that another object controls is judged as any other, and never changed: its owner would undo every
-    /// change for ever. It should know what the template lacks.
-    fn treat_owned(mut self, cluster: &impl Cluster, decision: &mut Decision) -> Result<(), Rejection> {
-        let demands = self.look_up(cluster)?;
-        let admitted = self.admit(&demands)?;
-        if let Err(incomplete) = self.reject_incomplete(&admitted) {
-            decision.warn_instead(&incomplete);
+        for demanded in additions.injection.requirements() {
+            reasons.push(format!(
+                "{}, which {} demands; add it, or Pods are planned for nodes where they can never run",
+                shorten(&demanded.requirement.to_string()),
+                demanded.source
+            ));
         }
-        Ok(())
+        Rejection::forbidden(format!("{name} lacks {}", reasons.join("; and ")))
     }
-}
-
-fn path_of(workload: Workload) -> String {
-    format!("object.{}", workload.template().join("."))
 }
 
 /// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
-fn is_unchanged(workload: Workload, request: &Request, object: &Object) -> Result<bool, Mismatch> {
+fn is_unchanged(workload: Workload, request: &Request<'_>, object: &RawObject<'_>) -> Result<bool, ReadError> {
     if !request.is_update() {
         return Ok(false);
     }
-    // Both come from the same serializer: what is equal is spelled the same.
     let old = request.old_object()?.object_at(workload.template()).within("oldObject")?;
     Ok(object.object_at(workload.template()).within("object")? == old)
 }

@@ -1,17 +1,16 @@
 //! A Pod is bound to a node, by its subresource or on the older endpoint.
 
-use std::borrow::Cow;
+use serde::Deserialize;
 
-use json::{Mismatch, Object, Within};
-
-use crate::cluster::{Cluster, NODE, NodeName};
+use crate::cluster::{Answer, Cluster, NodeLookup, NodeName, look_up_node, no_such_node};
 use crate::decision::{Decision, Rejection};
-use crate::look_up;
+use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
-use crate::node_metadata::{NodeMetadata, on_binding, source};
-use crate::object_meta::{self, Named};
+use crate::node_metadata::on_binding;
+use crate::node_metadata::propagation::Propagations;
+use crate::object_meta::{self, ObjectName};
 use crate::placement::bindings::BindingRules;
-use crate::placement::possible_demands::PossibleDemands;
+use crate::placement::holding_entry::CandidateEntries;
 use crate::request::Request;
 use crate::settings::{OnBindings, Settings};
 
@@ -19,48 +18,68 @@ use crate::settings::{OnBindings, Settings};
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide<'a>(
+    mut request: Request<'a>,
+    settings: &Settings,
+    cluster: &impl Cluster,
+) -> Result<Decision<'a>, Rejection> {
     let mut decision = Decision::accept();
     let mut binding = request.take_object()?;
-    // Whatever else may be bound to, it is no node.
     let Some(target) = target_node(&binding).within("object")? else { return Ok(decision) };
-    let pod = Named::Pod(object_meta::name(&binding).within("object")?.into_owned());
+    let pod = ObjectName::Pod(object_meta::name(&binding).within("object")?);
     let Some(target) = NodeName::new(&target) else {
-        return Err(look_up::no_such_node(&format!("{pod} is bound to node {}", quote(&target))));
+        return Err(no_such_node(&format!("{pod} is bound to node {}", quote(&target))));
     };
 
-    let placement = settings.placement()?;
-    let rules = match &placement {
-        Some(placement) if placement.on_bindings()? == OnBindings::Verify => {
-            let demands = PossibleDemands::read(placement, &request.namespace)?.look_up(None, cluster)?;
-            BindingRules::of(demands, request.requester()?)?
+    let (namespace, node) = (Answer::new(), Answer::new());
+    let holding = match &settings.placement {
+        Some(placement) if placement.on_bindings == OnBindings::Verify => {
+            Some(CandidateEntries::of(placement, &request.namespace).look_up(cluster, &namespace)?)
         }
         _ => None,
     };
-    let node_metadata = match settings.node_metadata()? {
-        Some(block) => Some(NodeMetadata::read(&block)?),
+    let rules = match &holding {
+        Some(holding) => Some(BindingRules::of(holding, &request.requester)?),
+        None => None,
+    };
+    let propagations = match &settings.node_metadata {
+        Some(node_metadata) => Some(Propagations::of(node_metadata)?),
         None => None,
     };
 
-    let mut masks = node_metadata.as_ref().map(source::field_masks).unwrap_or_default();
+    let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     if let Some(rules) = &rules {
         masks.extend(&rules.field_masks());
     }
-    let Some(node) = look_up::node(Some(target.clone()), &masks, cluster, &mut decision) else { return Ok(decision) };
-    if let Some(rules) = rules {
-        rules.verify(node.as_ref(), &target, &pod)?;
+    let node = look_up_node(cluster, Some(&target), masks, &node);
+    if let Some(rules) = &rules {
+        rules.verify(&node, &target, &pod)?;
     }
-    if let Some(settings) = node_metadata {
-        on_binding::write(&settings, &mut binding, &pod, node.as_ref(), &mut decision)?;
-        decision.mutate(binding);
+    if let Some(propagations) = &propagations {
+        let node = match &node {
+            NodeLookup::NotNeeded => return Ok(decision),
+            NodeLookup::Found(node) => Ok(node),
+            NodeLookup::Failed(error) => Err(error),
+        };
+        let is_changed = on_binding::write(propagations, &mut binding, &pod, node, &mut decision)?;
+        if let Ok(node) = node {
+            decision.audit("node", node.name.as_str().to_owned());
+        }
+        decision.mutate(binding, is_changed);
     }
     Ok(decision)
 }
 
+/// `ObjectReference`
+#[derive(Deserialize)]
+struct Target {
+    kind: Option<String>,
+    name: Option<String>,
+}
+
 /// The node that a Binding is to; nothing, if its target is no Node or has no name.
-fn target_node(binding: &Object) -> Result<Option<Cow<'_, str>>, Mismatch> {
-    let Some(target) = binding.object("target")? else { return Ok(None) };
-    let kind = target.string("kind").within("target")?;
-    let name = target.string("name").within("target")?;
-    if name.is_empty() || !matches!(kind.as_ref(), "" | NODE) { Ok(None) } else { Ok(Some(name)) }
+fn target_node(binding: &RawObject<'_>) -> Result<Option<String>, ReadError> {
+    let Some(Target { kind, name }) = binding.get("target")? else { return Ok(None) };
+    let is_node = matches!(kind.as_deref().unwrap_or_default(), "" | "Node");
+    Ok(name.filter(|name| is_node && !name.is_empty()))
 }

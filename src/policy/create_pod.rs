@@ -1,23 +1,22 @@
 //! A Pod is created.
 
-use json::{Object, StringMap, Within};
-
-use crate::cluster::{Cluster, NodeName};
+use crate::cluster::{Answer, Cluster, NodeLookup, NodeName, look_up_namespace, look_up_node, no_such_node};
 use crate::decision::{Decision, Rejection};
 use crate::field_masks::FieldMasks;
-use crate::look_up;
+use crate::json::{RawObject, Within};
 use crate::message::quote;
-use crate::node_metadata::{NodeMetadata, env, on_create, room, source};
-use crate::object_meta::Named;
-use crate::placement::asked::SpecAt;
-use crate::placement::demands::NamespaceDemands;
-use crate::placement::named_node::NamedNode;
-use crate::placement::pods::{self, Judged};
-use crate::placement::possible_demands::PossibleDemands;
-use crate::placement::toleration_plugin;
+use crate::node_metadata::propagation::Propagations;
+use crate::node_metadata::{env, on_create};
+use crate::object_meta::ObjectName;
+use crate::placement::holding_entry::{CandidateEntries, HoldingEntry};
+use crate::placement::judged::{Judged, SPEC};
+use crate::placement::named_node::{self, NamedNode};
+use crate::placement::namespace_rules::NamespaceRules;
+use crate::placement::toleration_rules::TolerationRules;
+use crate::placement::{node_selector_plugin, pods, toleration_plugin, tolerations};
 use crate::pod_spec;
 use crate::request::Request;
-use crate::settings::{Mode, Placement, Settings};
+use crate::settings::{OnNodeName, Settings};
 use crate::size;
 use crate::toleration::Operation;
 
@@ -25,110 +24,121 @@ use crate::toleration::Operation;
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide<'a>(
+    mut request: Request<'a>,
+    settings: &Settings,
+    cluster: &impl Cluster,
+) -> Result<Decision<'a>, Rejection> {
+    let mut decision = Decision::accept();
     let mut pod = request.take_object()?;
-    let named = Named::pod(&pod);
+    let name = ObjectName::pod(&pod);
+    // The in-tree plugins know no exemption for mirror Pods, and neither do their configurations here.
     let is_mirror = request.is_about_mirror(&pod)?;
-    if !is_mirror {
-        size::check(&pod, None, &named)?;
+    if is_mirror {
+        let is_changed = run_plugins(&request, &mut pod, settings, cluster, &mut decision)?;
+        decision.mutate(pod, is_changed);
+        return Ok(decision);
     }
+    size::check(&pod, None, &name)?;
     let node_name = pod_spec::node_name(&pod).within("object")?;
     let node = NodeName::new(&node_name);
-    if node.is_none() && !node_name.is_empty() && !is_mirror {
-        return Err(look_up::no_such_node(&format!("{named} names node {}", quote(&node_name))));
+    if node.is_none() && !node_name.is_empty() {
+        return Err(no_such_node(&format!("{name} names node {}", quote(&node_name))));
     }
 
-    let mut decision = Decision::accept();
-    // A mirror Pod already runs. The in-tree plugins know no such exemption, and neither do their configurations here.
-    let placement = settings.placement()?.filter(|placement| !is_mirror || placement.mode == Mode::Plugin);
-    let plugin = settings.toleration_plugin()?;
-    let (demands, annotations) = look_up_namespace(request, &pod, placement.as_ref(), plugin.is_some(), cluster)?;
-    let named_node = match &demands {
-        Some(demands) => place(request, &mut pod, &node_name, demands, &named, &mut decision)?,
+    let mut is_changed = run_plugins(&request, &mut pod, settings, cluster, &mut decision)?;
+    let propagations = match &settings.node_metadata {
+        Some(node_metadata) => Some(Propagations::of(node_metadata)?),
         None => None,
     };
-    if let Some(config) = plugin {
-        let tolerations = toleration_plugin::tolerations_of(&pod, Operation::Create).within("object")?;
-        toleration_plugin::write(&mut pod, &tolerations, &request.namespace, &annotations, &config, &mut decision)?;
+    let masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
+    let (namespace_answer, node_answer) = (Answer::new(), Answer::new());
+    let look_up = |for_placement: &FieldMasks| {
+        let mut masks = masks.clone();
+        masks.extend(for_placement);
+        look_up_node(cluster, node.as_ref(), masks, &node_answer)
+    };
+    let (node, is_placed) = match &settings.placement {
+        Some(placement) => {
+            let holding = CandidateEntries::of(placement, &request.namespace).look_up(cluster, &namespace_answer)?;
+            place(&request, &mut pod, &name, &holding, look_up, &mut decision)?
+        }
+        None => (look_up(&FieldMasks::default()), false),
+    };
+    is_changed |= is_placed;
+    if let Some(propagations) = &propagations {
+        is_changed |= on_create::write(propagations, &mut pod, &node, &name, &mut decision)?;
+        is_changed |= env::add(propagations, &mut pod).within("object")?;
     }
-
-    let node_metadata = if is_mirror { None } else { node_metadata_of(&pod, node.is_some(), settings)? };
-    let mut masks = node.as_ref().and(node_metadata.as_ref()).map(source::field_masks).unwrap_or_default();
-    if let Some(named_node) = &named_node {
-        masks.extend(&named_node.field_masks());
+    if let NodeLookup::Found(node) = &node {
+        decision.audit("node", node.name.as_str().to_owned());
     }
-    let node = look_up::node(node, &masks, cluster, &mut decision);
-    if let (Some(named_node), Some(node)) = (named_node, &node) {
-        named_node.verify(node.as_ref(), &node_name, &named)?;
+    if is_changed {
+        size::check(&pod, None, &name)?;
     }
-    if let Some(settings) = &node_metadata {
-        on_create::write(settings, &mut pod, node.as_ref().map(Result::as_ref), &named, &mut decision)?;
-        env::add(settings, &mut pod).within("object")?;
-    }
-    if pod.is_changed() && !is_mirror {
-        size::check(&pod, None, &named)?;
-    }
-    decision.mutate(pod);
+    decision.mutate(pod, is_changed);
     Ok(decision)
 }
 
-/// What the Pod's namespace demands, and its annotations where the plugin needs them. The Namespace is looked up once for
-/// both.
-fn look_up_namespace<'s>(
-    request: &Request,
-    pod: &Object,
-    placement: Option<&'s Placement<'s>>,
-    is_for_plugin: bool,
-    cluster: &impl Cluster,
-) -> Result<(Option<NamespaceDemands<'s>>, StringMap), Rejection> {
-    let possible = match placement {
-        Some(placement) => Some(PossibleDemands::read(placement, &request.namespace)?),
-        None => None,
-    };
-    let mut masks = match &possible {
-        Some(possible) => {
-            let spec = pod.object("spec").within("object")?.map(|spec| SpecAt { spec, path: pods::SPEC });
-            possible.field_masks(spec)?
+/// Judges the Pod by the rules of its namespace, and adds what they demand. Returns the Node that it names, if anybody needs
+/// it, and whether anything was added.
+fn place<'t>(
+    request: &Request<'_>,
+    pod: &mut RawObject<'_>,
+    name: &ObjectName,
+    holding: &HoldingEntry<'_>,
+    look_up: impl Fn(&FieldMasks) -> NodeLookup<'t>,
+    decision: &mut Decision<'_>,
+) -> Result<(NodeLookup<'t>, bool), Rejection> {
+    let empty = RawObject::default();
+    let spec = pod.object("spec").within("object")?.unwrap_or(&empty);
+    let judged = Judged::pod(pod, name, request)?;
+    let rules = NamespaceRules::of(holding)?;
+    let toleration_rules = TolerationRules::of(holding)?;
+    let additions = pods::admit(spec, &judged, &rules, &toleration_rules)?;
+
+    let node_name = spec.string("nodeName").within(SPEC)?;
+    let node = match named_node::treatment(&node_name, &rules, &toleration_rules, &request.requester, name)? {
+        OnNodeName::Verify => {
+            let own = tolerations::read(spec).within(SPEC)?;
+            let named_node = NamedNode::of(own, &additions, &rules, &toleration_rules, name);
+            let node = look_up(&named_node.field_masks());
+            named_node.verify(&node, &node_name)?;
+            node
         }
-        None => FieldMasks::default(),
+        OnNodeName::Ignore | OnNodeName::Reject => look_up(&FieldMasks::default()),
     };
-    if is_for_plugin {
-        masks.add(FieldMasks::ANNOTATIONS);
+    if additions.are_empty() {
+        return Ok((node, false));
     }
-    let namespace = look_up::namespace(&request.namespace, &masks, cluster)?;
-    let annotations = if is_for_plugin { namespace.annotations.clone() } else { StringMap::new() };
-    match possible {
-        Some(possible) => Ok((Some(NamespaceDemands::of(possible, namespace)?), annotations)),
-        None => Ok((None, annotations)),
-    }
+    additions.record(decision);
+    additions.write(pod.object_mut("spec").within("object")?).within(SPEC)?;
+    Ok((node, true))
 }
 
-/// Adds to the Pod what its namespace demands, and judges what results. Returns what is to be verified of the node that
-/// the Pod names, if anything.
-fn place<'d>(
-    request: &Request,
-    pod: &mut Object,
-    node_name: &str,
-    demands: &'d NamespaceDemands<'d>,
-    named: &Named,
-    decision: &mut Decision,
-) -> Result<Option<NamedNode<'d>>, Rejection> {
-    let judged = Judged::pod(pod, named, request)?;
-    let mut spec = pod.object("spec").within("object")?.cloned().unwrap_or_default();
-    let admitted = pods::admit(&mut spec, &judged, demands)?;
-    admitted.record(decision);
-    let named_node = NamedNode::of(node_name, &admitted, &spec, demands, request.requester()?, named)?;
-    if admitted.is_changed() {
-        *pod.object_mut("spec").within("object")? = spec;
+/// Gives the Pod what the in-tree plugins would, where their configurations are given. Returns whether that was anything.
+fn run_plugins(
+    request: &Request<'_>,
+    pod: &mut RawObject<'_>,
+    settings: &Settings,
+    cluster: &impl Cluster,
+    decision: &mut Decision<'_>,
+) -> Result<bool, Rejection> {
+    let node_selectors = &settings.pod_node_selector_plugin_config;
+    let tolerations = &settings.pod_toleration_restriction_plugin_config;
+    if node_selectors.is_none() && tolerations.is_none() {
+        return Ok(false);
     }
-    Ok(named_node)
-}
-
-/// What the settings say about node metadata, where a new Pod needs it.
-fn node_metadata_of(pod: &Object, has_node: bool, settings: &Settings) -> Result<Option<NodeMetadata>, Rejection> {
-    let Some(block) = settings.node_metadata()? else { return Ok(None) };
-    if has_node || block.protect()? || block.has_env() || room::may_lack(pod)? {
-        return Ok(Some(NodeMetadata::read(&block)?));
+    let namespace = &request.namespace;
+    let answer = Answer::new();
+    let annotations = look_up_namespace(cluster, namespace, &answer)?.annotations;
+    let mut is_changed = false;
+    if let Some(config) = node_selectors {
+        is_changed |= node_selector_plugin::write(pod, namespace, &annotations, config, decision)?;
     }
-    Ok(None)
+    if let Some(config) = tolerations {
+        let tolerations = toleration_plugin::tolerations_of(pod, Operation::Create).within("object")?;
+        is_changed |= toleration_plugin::write(pod, &tolerations, namespace, &annotations, config, decision)?;
+    }
+    Ok(is_changed)
 }

@@ -1,17 +1,15 @@
 //! A Pod, or its status, is updated.
 
-use json::{Object, Within};
-
-use crate::cluster::Cluster;
+use crate::cluster::{Answer, Cluster, Namespace, look_up_namespace};
 use crate::decision::{Decision, Rejection};
-use crate::field_masks::FieldMasks;
-use crate::look_up;
-use crate::node_metadata::{NodeMetadata, on_update};
-use crate::object_meta::Named;
-use crate::placement::pods::{self, Judged};
-use crate::placement::toleration_plugin;
+use crate::json::{RawObject, Within};
+use crate::node_metadata::on_update;
+use crate::node_metadata::propagation::Propagations;
+use crate::object_meta::ObjectName;
+use crate::placement::judged::Judged;
+use crate::placement::{pods, toleration_plugin};
 use crate::request::Request;
-use crate::settings::{Mode, Placement, Settings};
+use crate::settings::{Placement, Settings};
 use crate::size;
 use crate::toleration::{Operation, PluginConfig};
 
@@ -19,33 +17,38 @@ use crate::toleration::{Operation, PluginConfig};
 ///
 /// # Errors
 /// The rejection.
-pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster) -> Result<Decision, Rejection> {
+pub fn decide<'a>(
+    mut request: Request<'a>,
+    settings: &Settings,
+    cluster: &impl Cluster,
+) -> Result<Decision<'a>, Rejection> {
     let mut decision = Decision::accept();
     let mut pod = request.take_object()?;
-    let named = Named::pod(&pod);
+    let name = ObjectName::pod(&pod);
     let is_mirror = request.is_about_mirror(&pod)?;
+    let mut is_changed = false;
     if !is_mirror {
-        size::check(&pod, request.old_object().ok(), &named)?;
+        size::check(&pod, request.old_object().ok(), &name)?;
     }
-    if let Some(config) = settings.toleration_plugin()? {
-        restrict_tolerations(request, &mut pod, &config, cluster, &mut decision)?;
+    // The in-tree plugins know no exemption for mirror Pods, and neither do their configurations here.
+    if let Some(config) = &settings.pod_toleration_restriction_plugin_config {
+        is_changed |= restrict_tolerations(&request, &mut pod, config, cluster, &mut decision)?;
     }
     if is_mirror {
-        decision.mutate(pod);
+        decision.mutate(pod, is_changed);
         return Ok(decision);
     }
-    // The in-tree plugin looks at nodeSelectors of Pods only when they are created.
-    if let Some(placement) = settings.placement()?.filter(|placement| placement.mode == Mode::Placement) {
-        judge(request, &pod, &placement, &named, cluster)?;
+    if let Some(placement) = &settings.placement {
+        judge(&request, &pod, placement, &name, cluster)?;
     }
-    if let Some(block) = settings.node_metadata()? {
-        let settings = NodeMetadata::read(&block)?;
-        on_update::write(&settings, request, &mut pod, &named, cluster, &mut decision)?;
+    if let Some(node_metadata) = &settings.node_metadata {
+        let propagations = Propagations::of(node_metadata)?;
+        is_changed |= on_update::write(&propagations, &request, &mut pod, &name, cluster, &mut decision)?;
     }
-    if pod.is_changed() {
-        size::check(&pod, request.old_object().ok(), &named)?;
+    if is_changed {
+        size::check(&pod, request.old_object().ok(), &name)?;
     }
-    decision.mutate(pod);
+    decision.mutate(pod, is_changed);
     Ok(decision)
 }
 
@@ -53,46 +56,47 @@ pub fn decide(request: &mut Request, settings: &Settings, cluster: &impl Cluster
 ///
 /// # Errors
 /// The request can't be read.
-pub fn decide_about_status(request: &mut Request, settings: &Settings) -> Result<Decision, Rejection> {
+pub fn decide_about_status<'a>(mut request: Request<'a>, settings: &Settings) -> Result<Decision<'a>, Rejection> {
     let mut decision = Decision::accept();
-    let Some(block) = settings.node_metadata()? else { return Ok(decision) };
-    if !block.protect()? {
+    let Some(node_metadata) = settings.node_metadata.as_ref().filter(|settings| settings.protect) else {
         return Ok(decision);
-    }
+    };
     let mut pod = request.take_object()?;
     if !request.is_about_mirror(&pod)? {
-        on_update::write_status(&NodeMetadata::read(&block)?, request, &mut pod, &mut decision)?;
-        decision.mutate(pod);
+        let propagations = Propagations::of(node_metadata)?;
+        let is_changed = on_update::write_status(&propagations, &request, &mut pod, &mut decision)?;
+        decision.mutate(pod, is_changed);
     }
     Ok(decision)
 }
 
 fn judge(
-    request: &Request,
-    pod: &Object,
-    placement: &Placement<'_>,
-    named: &Named,
+    request: &Request<'_>,
+    pod: &RawObject<'_>,
+    placement: &Placement,
+    name: &ObjectName,
     cluster: &impl Cluster,
 ) -> Result<(), Rejection> {
-    let none = Object::new();
-    let spec = pod.object("spec").within("object")?.unwrap_or(&none);
-    let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or(&none);
-    let judged = Judged::pod(pod, named, request)?;
+    let empty = RawObject::default();
+    let spec = pod.object("spec").within("object")?.unwrap_or(&empty);
+    let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or(&empty);
+    let judged = Judged::pod(pod, name, request)?;
     pods::judge_update(spec, old_spec, &judged, placement, &request.namespace, cluster)
 }
 
+/// Returns whether anything changed.
 fn restrict_tolerations(
-    request: &Request,
-    pod: &mut Object,
+    request: &Request<'_>,
+    pod: &mut RawObject<'_>,
     config: &PluginConfig,
     cluster: &impl Cluster,
-    decision: &mut Decision,
-) -> Result<(), Rejection> {
+    decision: &mut Decision<'_>,
+) -> Result<bool, Rejection> {
     let tolerations = toleration_plugin::tolerations_of(pod, Operation::Update).within("object")?;
-    let mut masks = FieldMasks::default();
+    let answer = Answer::new();
+    let mut found = Namespace::default();
     if toleration_plugin::needs_annotations(&tolerations) {
-        masks.add(FieldMasks::ANNOTATIONS);
+        found = look_up_namespace(cluster, &request.namespace, &answer)?;
     }
-    let namespace = look_up::namespace(&request.namespace, &masks, cluster)?;
-    toleration_plugin::write(pod, &tolerations, &request.namespace, &namespace.annotations, config, decision)
+    toleration_plugin::write(pod, &tolerations, &request.namespace, &found.annotations, config, decision)
 }

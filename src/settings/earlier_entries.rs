@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::NamePattern;
-use super::fields::Place;
+use super::name_pattern::NamePattern;
+use super::source::EntryAt;
 use crate::message::quote;
 
 /// The entries before one, of those that match by their name alone: each wins for all namespaces that its name covers.
@@ -11,16 +11,16 @@ use crate::message::quote;
 /// Every beginning of a name is looked up, of which there are at most 64, and so many times the entries that there are; the
 /// winner is searched for only where there is one.
 #[derive(Debug, Default)]
-pub(super) struct EarlierEntries {
+pub(super) struct EarlierEntries<'s> {
     names: BTreeSet<String>,
-    entries: Vec<(String, Place)>,
+    entries: Vec<(String, EntryAt<'s>)>,
 }
 
-impl EarlierEntries {
-    /// Adds the entry at `place`, which has this name and no namespaceSelector.
-    pub fn add(&mut self, name: &NamePattern, place: Place) {
+impl<'s> EarlierEntries<'s> {
+    /// Adds the entry `at`, which has this name and no namespaceSelector.
+    pub fn add(&mut self, name: &NamePattern, at: EntryAt<'s>) {
         if self.names.insert(name.to_string()) {
-            self.entries.push((name.to_string(), place));
+            self.entries.push((name.to_string(), at));
         }
     }
 
@@ -32,10 +32,10 @@ impl EarlierEntries {
         let mut covering: Vec<String> = beginnings.map(|beginning| format!("{beginning}*")).collect();
         covering.extend(own.clone());
         let winner = covering.iter().find(|name| self.names.contains(*name))?;
-        let (_, place) = self.entries.iter().find(|(name, _)| name == winner)?;
+        let (_, at) = self.entries.iter().find(|(name, _)| name == winner)?;
         let own = own.map_or_else(|| "an entry without a name".to_owned(), |own| quote(&own));
         Some(format!(
-            "{own} is never reached: {place}, {}, comes before and wins; swap the two, or remove one",
+            "{own} is never reached: {at}, {}, comes before and wins; swap the two, or remove one",
             quote(winner)
         ))
     }

@@ -110,7 +110,7 @@ mod tests {
     fn masks(text: &str) -> Vec<String> {
         let mut masks = FieldMasks::default();
         FieldPath::parse(text).unwrap().add_masks(&mut masks);
-        masks.paths().iter().cloned().collect()
+        masks.into_paths().into_iter().collect()
     }
 
     #[test]

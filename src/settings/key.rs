@@ -36,7 +36,7 @@ const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
 
 impl KeyPattern {
     /// `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
-    pub(super) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         match text.strip_suffix('*') {
             Some(prefix) => Self::Prefix(prefix.to_owned()),
             None => Self::Key(text.to_owned()),
@@ -44,7 +44,7 @@ impl KeyPattern {
     }
 
     /// Checks that there can be such keys of this kind.
-    pub(super) fn check(&self, kind: TargetKind) -> Result<(), String> {
+    pub fn check(&self, kind: TargetKind) -> Result<(), String> {
         let Self::Prefix(before) = self else { return kind.check(self.text()) };
         match before.strip_suffix('/') {
             // A prefix is valid if it is one of some valid key.
@@ -78,7 +78,7 @@ impl KeyPattern {
     }
 
     /// The pattern's text, less the `*`.
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         match self {
             Self::Key(text) | Self::Prefix(text) => text,
         }

@@ -1,109 +1,107 @@
-//! Settings: what the administrator wrote, read a setting at a time.
+//! Settings, exactly as users write them. Read once per request, from `settings` of what the host sends.
 //!
-//! The host sends the settings with every request, and a request reads only the part that it needs: a mistake elsewhere
-//! does not matter to it. So each block is a type whose functions read one setting each, and all know where it stands.
-//! [`mistakes`] asks for all of them, once, before the policy serves; what it did not ask for is an unknown field.
+//! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
+//!   request needs one.
+//! - [`choice`]: the settings with a few words to choose from.
+//! - [`key`], [`field_path`], [`name_pattern`], [`source`]: what stands in some of them, and where it stands.
+//! - [`validate`]: every mistake that the types don't find.
 
-mod choice;
-mod contradictions;
-mod demand;
+pub mod choice;
 mod earlier_entries;
-mod field_path;
-mod fields;
-mod key;
-mod mistake;
-mod name_pattern;
-mod namespace_entry;
-mod node_metadata_block;
-mod placement_block;
+pub mod field_path;
+pub mod key;
+pub mod name_pattern;
+pub mod node_metadata;
+pub mod placement;
+pub mod source;
 mod validate;
 mod validate_node_metadata;
 mod validate_placement;
-mod validate_tolerations;
 
-use json::{Object, Outline, Within};
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::json::read::{ReadError, read};
+use crate::json::strict::from_object;
+use crate::toleration::PluginConfig;
 
 pub use choice::{
     OnBindings, OnDaemonSets, OnExtendedResources, OnLookupFailure, OnNamespaces, OnNodeAffinity, OnNodeName, OnNodes,
     OnTolerationAnnotations, OnWorkloads,
 };
-pub use demand::{Demand, Mode, Origin, TolerationList};
-pub use field_path::{FieldPath, Step};
-pub use fields::Place;
-pub use key::{KeyPattern, TargetKind};
-pub use mistake::Mistake;
-pub use name_pattern::NamePattern;
-pub use namespace_entry::NamespaceEntry;
-pub use node_metadata_block::{Fallback, MOST_WRITTEN, NodeMetadataBlock, Propagate, Source, Target};
-pub use placement_block::{Placement, first_matching};
+pub use node_metadata::{NodeMetadata, Propagate};
+pub use placement::{NamespaceEntry, Placement};
+pub use source::Source;
 pub use validate::mistakes;
 
-use crate::toleration::PluginConfig;
-use fields::Fields;
+/// What stands under `spec.settings` of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Settings {
+    /// Which nodes the Pods of a namespace may use, and which taints they may tolerate.
+    pub placement: Option<Placement>,
+    /// Instead of `placement`: the configuration of the in-tree plugin PodNodeSelector.
+    pub pod_node_selector_plugin_config: Option<PodNodeSelectorPluginConfig>,
+    /// Instead of `placement`: the configuration of the in-tree plugin PodTolerationRestriction.
+    pub pod_toleration_restriction_plugin_config: Option<PluginConfig>,
+    /// What Pods learn about the node they landed on.
+    pub node_metadata: Option<NodeMetadata>,
+}
 
-const TOLERATION_PLUGIN_BLOCK: &str = "podTolerationRestrictionPluginConfig";
+/// The configuration of the in-tree plugin `PodNodeSelector`: what is allowed in a namespace, by its name; and
+/// `clusterDefaultNodeSelector`.
+pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
-/// The settings, as they were written.
-#[derive(Clone, Debug, Default)]
-pub struct Settings(Object);
+from_object!(Settings);
+
+/// The blocks, in the order in which messages name them.
+pub(crate) const PLACEMENT: &str = "placement";
+pub(crate) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
+pub(crate) const TOLERATION_PLUGIN: &str = "podTolerationRestrictionPluginConfig";
+pub(crate) const NODE_METADATA: &str = "nodeMetadata";
+
+/// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError {
+    path: String,
+    problem: String,
+}
 
 impl Settings {
-    /// What of the settings is taken apart while the request is read.
-    pub const OUTLINE: Outline = Outline::Object(&[
-        (placement_block::BLOCK, placement_block::OUTLINE),
-        (placement_block::PLUGIN_BLOCK, Outline::FLAT),
-        (TOLERATION_PLUGIN_BLOCK, Outline::FLAT),
-        (node_metadata_block::BLOCK, node_metadata_block::OUTLINE),
-    ]);
-
-    /// The settings in `object`.
-    pub const fn of(object: Object) -> Self {
-        Self(object)
-    }
-
-    /// What the settings say about placement; nothing, without such a block.
+    /// Reads the `text` of the settings; absent ones are empty.
     ///
     /// # Errors
-    /// The block can't be read; mistakes in it matter only to those who read them.
-    pub fn placement(&self) -> Result<Option<Placement<'_>>, Mistake> {
-        let whole = Fields::whole(&self.0);
-        if let Some(fields) = whole.block(placement_block::BLOCK)? {
-            reject_plugins_beside(&whole)?;
-            return Ok(Some(Placement::new(Mode::Placement, fields)));
-        }
-        let plugin = whole.block(placement_block::PLUGIN_BLOCK)?;
-        Ok(plugin.map(|fields| Placement::new(Mode::Plugin, fields)))
-    }
-
-    /// The configuration of the in-tree plugin `PodTolerationRestriction`; nothing, without that block.
-    ///
-    /// # Errors
-    /// A mistake in the block.
-    pub fn toleration_plugin(&self) -> Result<Option<PluginConfig>, Mistake> {
-        let config = match self.0.object(TOLERATION_PLUGIN_BLOCK) {
-            Ok(Some(config)) => PluginConfig::read(config).within(TOLERATION_PLUGIN_BLOCK),
-            Ok(None) => return Ok(None),
-            Err(mismatch) => Err(mismatch),
-        };
-        config.map(Some).map_err(|mismatch| Mistake::mismatch(&"", mismatch))
-    }
-
-    /// What the settings say about node metadata; nothing, without that block.
-    ///
-    /// # Errors
-    /// The block can't be read; mistakes in it matter only to those who read them.
-    pub fn node_metadata(&self) -> Result<Option<NodeMetadataBlock<'_>>, Mistake> {
-        Ok(Fields::whole(&self.0).block(node_metadata_block::BLOCK)?.map(NodeMetadataBlock::new))
+    /// It is not JSON, or not of these types.
+    pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
+        let Some(text) = text else { return Ok(Self::default()) };
+        let settings: Option<Self> = read(text)?;
+        Ok(settings.unwrap_or_default())
     }
 }
 
-/// The block `placement` is the better one, and does all that the plugins do.
-fn reject_plugins_beside(whole: &Fields<'_>) -> Result<(), Mistake> {
-    for plugin in [placement_block::PLUGIN_BLOCK, TOLERATION_PLUGIN_BLOCK] {
-        if whole.has(plugin) {
-            let problem = format!("{} and {plugin} exclude each other; keep one of them", placement_block::BLOCK);
-            return Err(Mistake::new(&"", &problem));
-        }
+impl SettingsError {
+    /// `problem` at `path`; an empty path stands for the settings as a whole.
+    #[cold]
+    #[inline(never)]
+    pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
+        Self { path: path.to_string(), problem: problem.into() }
     }
-    Ok(())
+}
+
+impl From<ReadError> for SettingsError {
+    fn from(error: ReadError) -> Self {
+        Self::new(&error.path(), error.problem())
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.problem)
+    }
 }

@@ -1,53 +1,82 @@
-//! Reads all settings, and finds every mistake in them at once.
+//! Finds every mistake that the types of the settings don't find, at once.
 
-use json::{Kind, Object, Outline, Value};
+use std::fmt;
 
-use super::fields::Fields;
-use super::mistake::Mistakes;
-use super::placement_block::{BLOCK, PLUGIN_BLOCK};
 use super::{
-    Mistake, Mode, NodeMetadataBlock, Placement, Settings, TOLERATION_PLUGIN_BLOCK, node_metadata_block,
-    reject_plugins_beside, validate_node_metadata, validate_placement, validate_tolerations,
+    NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError, TOLERATION_PLUGIN, validate_node_metadata,
+    validate_placement,
 };
+use crate::selector;
+use crate::toleration::PluginConfig;
 
-/// Every mistake in `text`, the settings as JSON; none, if they are valid.
-pub fn mistakes(text: &str) -> Vec<Mistake> {
-    let mut mistakes = Mistakes::default();
-    match Value::parse(text, &Outline::FLAT) {
-        Err(error) => mistakes.add(Mistake::new(&"", &format!("the settings are not JSON: {error}"))),
-        Ok(value) if value.kind() == Kind::Null => check(&Object::new(), &mut mistakes),
-        Ok(value) => match value.object() {
-            Ok(settings) => check(settings, &mut mistakes),
-            Err(mismatch) => mistakes.add(Mistake::mismatch(&"", mismatch)),
-        },
+/// All mistakes that were found.
+#[derive(Debug, Default)]
+pub(super) struct Mistakes(Vec<SettingsError>);
+
+/// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
+pub fn mistakes(text: &str) -> Vec<SettingsError> {
+    match Settings::read(Some(text)) {
+        Ok(settings) => check(&settings).0,
+        Err(error) => vec![error],
     }
-    mistakes.into_vec()
 }
 
-fn check(object: &Object, mistakes: &mut Mistakes) {
-    let whole = Fields::whole_to_validate(object);
-    let blocks = [BLOCK, PLUGIN_BLOCK, TOLERATION_PLUGIN_BLOCK, node_metadata_block::BLOCK];
-    let [placement, plugin, toleration_plugin, node_metadata] = blocks.map(|name| whole.block(name));
-    whole.reject_unknown(mistakes);
-    if !blocks.iter().any(|name| whole.has(name)) {
-        let problem = format!("expected at least one of {}", blocks.join(", "));
-        mistakes.add(Mistake::new(&"", &problem));
+fn check(settings: &Settings) -> Mistakes {
+    let mut mistakes = Mistakes::default();
+    let Settings {
+        placement,
+        pod_node_selector_plugin_config: node_selector_plugin,
+        pod_toleration_restriction_plugin_config: toleration_plugin,
+        node_metadata,
+    } = settings;
+    let plugins =
+        [(NODE_SELECTOR_PLUGIN, node_selector_plugin.is_some()), (TOLERATION_PLUGIN, toleration_plugin.is_some())];
+    let plugin = plugins.iter().find(|(_, is_there)| *is_there);
+    match (placement, plugin) {
+        (Some(_), Some((plugin, _))) => {
+            // The block `placement` is the better one, and does all that the plugins do.
+            mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
+        }
+        (None, None) if node_metadata.is_none() => {
+            let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
+            mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
+        }
+        _ => {}
     }
-    if whole.has(BLOCK) {
-        mistakes.unless(reject_plugins_beside(&whole));
+    if let Some(placement) = placement {
+        validate_placement::check(placement, &mut mistakes);
     }
-    if let Some(Some(fields)) = mistakes.unless(placement) {
-        validate_placement::check(&Placement::new(Mode::Placement, fields), mistakes);
+    for (namespace, text) in node_selector_plugin.iter().flatten() {
+        if let Some(text) = text
+            && let Err(error) = selector::parse_pairs(text)
+        {
+            mistakes.add(&format_args!("{NODE_SELECTOR_PLUGIN}.{namespace}"), error.to_string());
+        }
     }
-    if let Some(Some(fields)) = mistakes.unless(plugin) {
-        validate_placement::check_plugin_config(&Placement::new(Mode::Plugin, fields), mistakes);
+    if let Some(PluginConfig { default, whitelist }) = toleration_plugin {
+        validate_placement::check_tolerations(&format!("{TOLERATION_PLUGIN}.default"), default, &mut mistakes);
+        validate_placement::check_tolerations(&format!("{TOLERATION_PLUGIN}.whitelist"), whitelist, &mut mistakes);
     }
-    if let Some(Some(fields)) = mistakes.unless(toleration_plugin)
-        && let Some(Some(config)) = mistakes.unless(Settings(object.clone()).toleration_plugin())
-    {
-        validate_tolerations::check_plugin_config(&fields, &config, mistakes);
+    if let Some(node_metadata) = node_metadata {
+        validate_node_metadata::check(node_metadata, &mut mistakes);
     }
-    if let Some(Some(fields)) = mistakes.unless(node_metadata) {
-        validate_node_metadata::check(&NodeMetadataBlock::new(fields), mistakes);
+    mistakes
+}
+
+impl Mistakes {
+    /// `problem` at `path`.
+    pub fn add(&mut self, path: &dyn fmt::Display, problem: impl Into<String>) {
+        self.0.push(SettingsError::new(path, problem));
+    }
+
+    /// The value, or nothing and one mistake more.
+    pub fn ok_or_record<T>(&mut self, read: Result<T, SettingsError>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(mistake) => {
+                self.0.push(mistake);
+                None
+            }
+        }
     }
 }

@@ -2,74 +2,66 @@
 
 use std::collections::BTreeSet;
 
-use super::fields::Fields;
-use super::mistake::Mistakes;
-use super::node_metadata_block::{
-    DEFAULT, ENV, NODE_ANNOTATION, NODE_LABEL, POD_ANNOTATION, POD_LABEL, PROPAGATE, REQUIRED, own_target,
-    read_default, read_required, read_source, read_target, target_field,
+use super::key::TargetKind;
+use super::node_metadata::{
+    MOST_WRITTEN, NODE_ANNOTATION, NODE_LABEL, NodeSource, POD_ANNOTATION, POD_LABEL, Target, place,
 };
-use super::{MOST_WRITTEN, Mistake, NodeMetadataBlock, OnLookupFailure, Propagate, Source, Target, TargetKind};
+use super::validate::Mistakes;
+use super::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
 use crate::message::quote;
 use crate::selector::syntax;
 
 /// Finds every mistake in the block.
-pub(super) fn check(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
-    let before = mistakes.len();
-    let entries = block.fields.elements(PROPAGATE, mistakes);
-    if entries.is_empty() && mistakes.len() == before {
-        mistakes.add(block.fields.mistake(PROPAGATE, "expected at least one entry"));
+pub(super) fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
+    let path = format!("{NODE_METADATA}.propagate");
+    if settings.propagate.is_empty() {
+        mistakes.add(&path, "expected at least one entry");
     }
-    let on_lookup_failure = mistakes.unless(block.on_lookup_failure());
     let mut targets = BTreeSet::new();
     let mut variables = BTreeSet::new();
-    for fields in entries {
-        for target in check_entry(&fields, mistakes) {
-            let key = quote(target.key.text());
+    let mut size_of_defaults = 0;
+    for (position, entry) in settings.propagate.iter().enumerate() {
+        let place = place(position);
+        for target in check_entry(entry, position, mistakes) {
+            let key = target.key.text();
+            size_of_defaults += entry.default.as_ref().map_or(0, |default| key.len() + default.len());
+            let problem = format!("{} is the target of an earlier entry", quote(key));
             if !targets.insert((target.kind, target.key)) {
-                mistakes.add(Mistake::new(&fields.place, &format!("{key} is the target of an earlier entry")));
+                mistakes.add(&place, problem);
             }
         }
-        check_env(&fields, &mut variables, mistakes);
-        if on_lookup_failure == Some(OnLookupFailure::Ignore) && read_required(&fields) == Ok(true) {
+        if entry.required && settings.on_lookup_failure == OnLookupFailure::Ignore {
             let problem =
                 "Pods are bound without it where onLookupFailure is Ignore; say Reject there, or give a default";
-            mistakes.add(fields.mistake(REQUIRED, problem));
+            mistakes.add(&format_args!("{place}.required"), problem);
         }
-        fields.reject_unknown(mistakes);
+        check_env(entry, &place, &mut variables, mistakes);
     }
-    check_size_of_defaults(block, mistakes);
-    mistakes.unless(block.protect());
-    block.fields.reject_unknown(mistakes);
-}
-
-/// Checks that all defaults together can be written.
-fn check_size_of_defaults(block: &NodeMetadataBlock<'_>, mistakes: &mut Mistakes) {
-    let Ok(propagate) = block.propagate() else { return };
-    let size: usize = propagate.iter().map(Propagate::size_of_defaults).sum();
-    if size > MOST_WRITTEN {
-        let problem =
-            format!("the defaults have {size} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them");
-        mistakes.add(block.fields.mistake(PROPAGATE, &problem));
+    if size_of_defaults > MOST_WRITTEN {
+        let problem = format!(
+            "the defaults have {size_of_defaults} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them"
+        );
+        mistakes.add(&path, problem);
     }
 }
 
 /// Checks the name of the environment variable; `earlier` are those of the entries before.
-fn check_env(fields: &Fields<'_>, earlier: &mut BTreeSet<String>, mistakes: &mut Mistakes) {
-    let Some(Some(name)) = mistakes.unless(fields.string(ENV)) else { return };
-    if !is_variable(&name) {
+fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s str>, mistakes: &mut Mistakes) {
+    let Some(name) = &entry.env else { return };
+    let path = format!("{place}.env");
+    if !is_variable(name) {
         let problem = format!(
             "{} is no name of an environment variable, expected letters, digits and '_', not beginning with a digit",
-            quote(&name)
+            quote(name)
         );
-        mistakes.add(fields.mistake(ENV, &problem));
+        mistakes.add(&path, problem);
     }
-    let sources = [NODE_LABEL, NODE_ANNOTATION, POD_ANNOTATION, POD_LABEL];
-    if sources.iter().any(|name| matches!(fields.string(name), Ok(Some(key)) if key.ends_with('*'))) {
-        mistakes.add(fields.mistake(ENV, "a variable has one value, and the entry ends with '*'"));
+    let keys = [&entry.node_label, &entry.node_annotation, &entry.pod_annotation, &entry.pod_label];
+    if keys.into_iter().flatten().any(|key| key.ends_with('*')) {
+        mistakes.add(&path, "a variable has one value, and the entry ends with '*'");
     }
-    if !earlier.insert(name.clone().into_owned()) {
-        let problem = format!("{} is the variable of an earlier entry", quote(&name));
-        mistakes.add(fields.mistake(ENV, &problem));
+    if !earlier.insert(name) {
+        mistakes.add(&path, format!("{} is the variable of an earlier entry", quote(name)));
     }
 }
 
@@ -80,75 +72,71 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// Finds every mistake in an entry. Returns its targets.
-fn check_entry(fields: &Fields<'_>, mistakes: &mut Mistakes) -> Vec<Target> {
-    let source = mistakes.unless(read_source(fields));
+fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> Vec<Target> {
+    let place = place(position);
+    let source = mistakes.ok_or_record(entry.source(position));
     let checked = match &source {
-        Some(Source::Label(key)) => Some((NODE_LABEL, key.check(TargetKind::Label))),
-        Some(Source::Annotation(key)) => Some((NODE_ANNOTATION, key.check(TargetKind::Annotation))),
-        Some(Source::Field(_)) | None => None,
+        Some(NodeSource::Label(key)) => Some((NODE_LABEL, key.check(TargetKind::Label))),
+        Some(NodeSource::Annotation(key)) => Some((NODE_ANNOTATION, key.check(TargetKind::Annotation))),
+        Some(NodeSource::Field(_)) | None => None,
     };
     if let Some((name, Err(problem))) = checked {
-        mistakes.add(fields.mistake(name, &problem));
+        mistakes.add(&format_args!("{place}.{name}"), problem);
     }
-    let targets = check_targets(fields, source.as_ref(), mistakes);
-    check_default(fields, source.as_ref(), &targets, mistakes);
+    let mut targets = match &source {
+        Some(source) => mistakes.ok_or_record(entry.targets(source, position)).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    targets.retain(|target| check_target(target, entry, source.as_ref(), &place, mistakes));
+    check_default(entry, source.as_ref(), &targets, &place, mistakes);
     targets
 }
 
-fn check_targets(fields: &Fields<'_>, source: Option<&Source>, mistakes: &mut Mistakes) -> Vec<Target> {
-    let mut targets = Vec::new();
-    for kind in [TargetKind::Annotation, TargetKind::Label] {
-        let Some(Some(target)) = mistakes.unless(read_target(fields, kind)) else { continue };
-        if let Err(problem) = target.key.check(kind) {
-            mistakes.add(fields.mistake(target_field(kind), &problem));
-            continue;
-        }
-        if let Some(problem) = target.problem(source) {
-            mistakes.add(fields.mistake(target_field(kind), &problem));
-        }
-        targets.push(target);
+/// Returns whether there can be such a target.
+fn check_target(
+    target: &Target,
+    entry: &Propagate,
+    source: Option<&NodeSource>,
+    place: &str,
+    mistakes: &mut Mistakes,
+) -> bool {
+    let is_named = entry.pod_annotation.is_some() || entry.pod_label.is_some();
+    let path = match target.kind {
+        _ if !is_named => place.to_owned(),
+        TargetKind::Annotation => format!("{place}.{POD_ANNOTATION}"),
+        TargetKind::Label => format!("{place}.{POD_LABEL}"),
+    };
+    if is_named && let Err(problem) = target.key.check(target.kind) {
+        mistakes.add(&path, problem);
+        return false;
     }
-    if let Some(source) = source
-        && !fields.has(POD_ANNOTATION)
-        && !fields.has(POD_LABEL)
-        && let Some(target) = mistakes.unless(own_target(fields, source))
-    {
-        if let Some(problem) = target.problem(Some(source)) {
-            mistakes.add(Mistake::new(&fields.place, &problem));
-        }
-        targets.push(target);
+    if let Some(reason) = target.kind.refuses(target.key.text()) {
+        mistakes.add(&path, format!("{} can't be a target: {reason}", quote(target.key.text())));
+    } else if source.is_some_and(|source| source.is_prefix() != target.key.is_prefix()) {
+        mistakes.add(&path, "source and target must both end with '*', or neither");
     }
-    targets
+    true
 }
 
-fn check_default(fields: &Fields<'_>, source: Option<&Source>, targets: &[Target], mistakes: &mut Mistakes) {
-    let is_required = mistakes.unless(read_required(fields)) == Some(true);
-    let Some(Some(default)) = mistakes.unless(read_default(fields)) else { return };
-    if is_required {
-        let problem = format!("a default is never used where {REQUIRED} is true; remove one of them");
-        mistakes.add(fields.mistake(DEFAULT, &problem));
+fn check_default(
+    entry: &Propagate,
+    source: Option<&NodeSource>,
+    targets: &[Target],
+    place: &str,
+    mistakes: &mut Mistakes,
+) {
+    let Some(default) = &entry.default else { return };
+    let path = format!("{place}.default");
+    if entry.required {
+        mistakes.add(&path, "a default is never used where required is true; remove one of them");
     }
-    if source.is_some_and(Source::is_prefix) {
-        let problem = "a default needs a single key to be written to, and the source ends with '*'";
-        mistakes.add(fields.mistake(DEFAULT, problem));
+    if source.is_some_and(NodeSource::is_prefix) {
+        mistakes.add(&path, "a default needs a single key to be written to, and the source ends with '*'");
     }
     if targets.iter().any(|target| target.kind == TargetKind::Label)
-        && let Err(expected) = syntax::label_value(&default)
+        && let Err(expected) = syntax::label_value(default)
     {
-        let problem = format!("{} can't be the value of a {POD_LABEL}, expected {expected}", quote(&default));
-        mistakes.add(fields.mistake(DEFAULT, &problem));
-    }
-}
-
-impl Target {
-    /// Why nothing from `source` may be written there, if so.
-    fn problem(&self, source: Option<&Source>) -> Option<String> {
-        if let Some(reason) = self.kind.refuses(self.key.text()) {
-            return Some(format!("{} can't be a target: {reason}", quote(self.key.text())));
-        }
-        if source.is_some_and(|source| source.is_prefix() != self.key.is_prefix()) {
-            return Some("source and target must both end with '*', or neither".to_owned());
-        }
-        None
+        let problem = format!("{} can't be the value of a {POD_LABEL}, expected {expected}", quote(default));
+        mistakes.add(&path, problem);
     }
 }

@@ -1,125 +1,103 @@
-//! Finds every mistake in the placement blocks.
+//! Finds every mistake in the block `placement`.
 
 use std::collections::BTreeSet;
 
-use super::choice::Choice;
-use super::contradictions::{check_required, consistent};
 use super::earlier_entries::EarlierEntries;
-use super::fields::{Fields, Place};
-use super::mistake::Mistakes;
-use super::namespace_entry::{
-    ALLOWED, ALLOWED_TOLERATIONS, DEFAULT, DEFAULT_TOLERATIONS, FORBIDDEN_TOLERATIONS, NAME, NAMESPACE_SELECTOR,
-    NamespaceEntry, REQUIRED,
-};
-use super::placement_block::{ANNOTATIONS, CLUSTER_DEFAULT, CLUSTER_DEFAULT_TOLERATIONS, NAMESPACES};
-use super::validate_tolerations::{check_defaults_against_forbidden, check_list};
-use super::{
-    Demand, Mistake, NamePattern, OnDaemonSets, OnNodeAffinity, OnNodes, Placement, TargetKind, TolerationList,
-};
+use super::key::TargetKind;
+use super::name_pattern::NamePattern;
+use super::source::EntryAt;
+use super::validate::Mistakes;
+use super::{NamespaceEntry, OnDaemonSets, OnNodeAffinity, OnNodes, PLACEMENT, Placement};
 use crate::message::quote;
-use crate::selector::Requirement;
+use crate::selector::{self, Requirement, Selector, Whitelist};
+use crate::toleration::{Operator, Toleration};
 
-/// Finds every mistake in the block `placement`.
-pub(super) fn check(placement: &Placement<'_>, mistakes: &mut Mistakes) {
-    let fields = &placement.fields;
-    let cluster_default = consistent(fields, CLUSTER_DEFAULT, placement.cluster_default(), mistakes);
-    let cluster_defaults = check_list(fields, CLUSTER_DEFAULT_TOLERATIONS, mistakes);
-    check_annotations(fields, mistakes);
-    let entries = fields.elements(NAMESPACES, mistakes);
-    let on_node_affinity = mistakes.unless(placement.on_node_affinity());
-    mistakes.unless(placement.on_node_name());
-    mistakes.unless(placement.on_toleration_annotations());
-    mistakes.unless(placement.on_extended_resources());
-    mistakes.unless(placement.on_workloads());
-    let on_daemon_sets = mistakes.unless(placement.on_daemon_sets());
-    mistakes.unless(placement.on_namespaces());
-    mistakes.unless(placement.on_bindings());
-    let on_nodes = mistakes.unless(placement.on_nodes());
-    fields.reject_unknown(mistakes);
+const DEFAULT: &str = "defaultNodeSelector";
+const REQUIRED: &str = "requiredNodeSelector";
+const CLUSTER_DEFAULT: &str = "placement.clusterDefaultNodeSelector";
+const CLUSTER_DEFAULT_TOLERATIONS: &str = "placement.clusterDefaultTolerations";
 
-    let entries: Vec<NamespaceEntry<'_>> = entries.into_iter().map(NamespaceEntry::new).collect();
-    if let Some(on_daemon_sets @ (OnDaemonSets::Warn | OnDaemonSets::Ignore)) = on_daemon_sets
-        && on_node_affinity == Some(OnNodeAffinity::Check)
-    {
-        check_daemon_sets(fields, on_daemon_sets, &entries, mistakes);
+/// Finds every mistake in the block.
+pub(super) fn check(placement: &Placement, mistakes: &mut Mistakes) {
+    let cluster_default = consistent(&CLUSTER_DEFAULT, placement.cluster_default_node_selector.as_deref(), mistakes);
+    if let Some(tolerations) = &placement.cluster_default_tolerations {
+        check_tolerations(CLUSTER_DEFAULT_TOLERATIONS, tolerations, mistakes);
     }
-    if on_nodes.is_some_and(|on_nodes| on_nodes != OnNodes::Ignore)
-        && placement.selected_node_labels().is_ok_and(|labels| labels.is_empty())
-    {
-        let problem = "there is no label to guard: no node selector of the settings names one; add one, or say Ignore";
-        mistakes.add(fields.mistake(OnNodes::FIELD, problem));
+    for (position, key) in placement.namespace_annotations.iter().enumerate() {
+        if let Err(problem) = TargetKind::Annotation.check(key) {
+            mistakes.add(&format_args!("{PLACEMENT}.namespaceAnnotations[{position}]"), problem);
+        }
     }
-    let sure_default = cluster_default.as_ref().filter(|_| placement.annotations().is_ok_and(|keys| keys.is_empty()));
-
+    check_daemon_sets(placement, mistakes);
     let mut earlier = Earlier::default();
-    for entry in entries {
-        check_whom(&entry, &mut earlier, mistakes);
-        check_selectors(&entry, cluster_default.as_ref(), mistakes);
-        if let (Some(default), Some(on_node_affinity)) = (sure_default, on_node_affinity) {
-            check_allowed(&entry, default, on_node_affinity, mistakes);
+    let mut guarded = cluster_default.iter().any(|selector| !selector.is_empty());
+    for (position, entry) in placement.namespaces.iter().enumerate() {
+        let at = EntryAt { position, entry };
+        check_whom(at, &mut earlier, mistakes);
+        let selectors = Selectors::of(at, mistakes);
+        selectors.check_required(cluster_default.as_ref(), mistakes);
+        // Where no annotation can replace it, and no Pod could be created with it.
+        if placement.namespace_annotations.is_empty()
+            && let Some(default) = &cluster_default
+        {
+            selectors.check_allowed(default, placement.on_node_affinity, mistakes);
         }
-        check_tolerations(&entry, cluster_defaults.as_ref(), mistakes);
-        entry.fields.reject_unknown(mistakes);
+        guarded |= selectors.name_any_label();
+        check_entry_tolerations(at, placement.cluster_default_tolerations.as_deref(), mistakes);
+    }
+    if placement.on_nodes != OnNodes::Ignore && !guarded {
+        let problem = "there is no label to guard: no node selector of the settings names one; add one, or say Ignore";
+        mistakes.add(&format_args!("{PLACEMENT}.onNodes"), problem);
     }
 }
 
-/// Finds every mistake in the block `podNodeSelectorPluginConfig`.
-pub(super) fn check_plugin_config(placement: &Placement<'_>, mistakes: &mut Mistakes) {
-    for namespace in placement.fields.keys() {
-        // The cluster's default is read the same way.
-        mistakes.unless(placement.plugin_whitelist(&namespace));
-    }
-}
-
-fn check_annotations(fields: &Fields<'_>, mistakes: &mut Mistakes) {
-    let Some(Some(keys)) = mistakes.unless(fields.list(ANNOTATIONS)) else { return };
-    let Place::Block(block) = fields.place else { return };
-    for (position, key) in keys.iter().enumerate() {
-        let place = Place::Element { block, list: ANNOTATIONS, position };
-        match key.string() {
-            Err(mismatch) => mistakes.add(Mistake::mismatch(&place, mismatch)),
-            Ok(key) => {
-                if let Err(problem) = TargetKind::Annotation.check(&key) {
-                    mistakes.add(Mistake::new(&place, &problem));
-                }
-            }
+/// The selector `text` at `path`, if it is there, parses, and does not contradict itself.
+fn consistent(path: &dyn std::fmt::Display, text: Option<&str>, mistakes: &mut Mistakes) -> Option<Selector> {
+    let selector = match selector::parse(text?) {
+        Ok(selector) => selector,
+        Err(error) => {
+            mistakes.add(path, error.to_string());
+            return None;
         }
-    }
-}
-
-/// Checks which namespaces the entry is about; `earlier` are the entries before.
-fn check_whom(entry: &NamespaceEntry<'_>, earlier: &mut Earlier, mistakes: &mut Mistakes) {
-    let fields = &entry.fields;
-    let selector = consistent(fields, NAMESPACE_SELECTOR, entry.namespace_selector(), mistakes);
-    check_not_empty(fields, NAMESPACE_SELECTOR, selector.as_ref(), mistakes);
-    let is_by_labels = fields.is_written(NAMESPACE_SELECTOR);
-    let Some(name) = mistakes.unless(entry.name()) else { return };
-    let name = match name.map(|name| NamePattern::parse(&name)) {
-        Some(Ok(name)) => Some(name),
-        Some(Err(problem)) => return mistakes.add(fields.mistake(NAME, &problem)),
-        None if is_by_labels => None,
-        None => return mistakes.add(fields.mistake(NAME, EXPECTED_NAME)),
     };
-    if let Some(reason) = earlier.by_name.reason_never_reached(name.as_ref()) {
-        return mistakes.add(fields.mistake(NAME, &reason));
+    if let Some(requirements) = selector.contradiction() {
+        mistakes.add(path, format!("contradicts itself: {}", nothing_meets(requirements, &[])));
+        return None;
     }
-    match (&name, selector) {
-        (_, Some(selector)) => {
-            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
-            if !earlier.by_labels.insert(format!("{name} {}", selector.selector)) {
-                let problem = "an earlier entry is about the same namespaces, and wins; make one of the two";
-                mistakes.add(fields.mistake(NAMESPACE_SELECTOR, problem));
-            }
-        }
-        (Some(name), None) if !is_by_labels => earlier.by_name.add(name, fields.place),
-        _ => {}
+    Some(selector)
+}
+
+/// Words for requirements on one label that contradict each other.
+fn nothing_meets(own: &[Requirement], others: &[Requirement]) -> String {
+    let key = own.first().map(Requirement::key).unwrap_or_default();
+    let own = quote(&selector::text(own));
+    if others.is_empty() {
+        return format!("nothing that label {} can be meets {own}", quote(key));
     }
+    format!("nothing that label {} can be meets both {own} and {}", quote(key), quote(&selector::text(others)))
+}
+
+/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask for.
+fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
+    let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
+    if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
+        return;
+    }
+    let mut entries = placement.namespaces.iter().enumerate();
+    let Some((position, entry)) = entries.find(|(_, entry)| entry.allowed_node_selector.is_some()) else { return };
+    let problem = format!(
+        "{:?} lets DaemonSets past {}.allowedNodeSelector: the node affinity of their Pods is their controller's; say Inject \
+         or Reject, or onNodeAffinity: Ignore",
+        placement.on_daemon_sets,
+        EntryAt { position, entry }
+    );
+    mistakes.add(&format_args!("{PLACEMENT}.onDaemonSets"), problem);
 }
 
 /// The entries before one.
 #[derive(Default)]
-struct Earlier {
-    by_name: EarlierEntries,
+struct Earlier<'s> {
+    by_name: EarlierEntries<'s>,
     /// Of those by labels, the name and the namespaceSelector.
     by_labels: BTreeSet<String>,
 }
@@ -127,75 +105,164 @@ struct Earlier {
 const EXPECTED_NAME: &str =
     "expected the name of a namespace, or the beginning of names and '*'; or a namespaceSelector";
 
-/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask for.
-fn check_daemon_sets(
-    fields: &Fields<'_>,
-    on_daemon_sets: OnDaemonSets,
-    entries: &[NamespaceEntry<'_>],
-    mistakes: &mut Mistakes,
-) {
-    let Some(entry) = entries.iter().find(|entry| entry.limits_nodes()) else { return };
-    let problem = format!(
-        "{on_daemon_sets:?} lets DaemonSets past {}: the node affinity of their Pods is their controller's; say Inject or \
-         Reject, or onNodeAffinity: Ignore",
-        entry.fields.place.field(ALLOWED)
-    );
-    mistakes.add(fields.mistake(OnDaemonSets::FIELD, &problem));
-}
-
-/// Checks that the entry allows the cluster's `default`, where nothing replaces that: no Pod could be created otherwise.
-fn check_allowed(
-    entry: &NamespaceEntry<'_>,
-    default: &Demand,
-    on_node_affinity: OnNodeAffinity,
-    mistakes: &mut Mistakes,
-) {
-    let fields = &entry.fields;
-    let Ok(Some((whitelist, _))) = entry.allowed() else { return };
-    if fields.has(DEFAULT) {
-        return;
+/// Checks which namespaces the entry is about; `earlier` are the entries before.
+fn check_whom<'s>(at: EntryAt<'s>, earlier: &mut Earlier<'s>, mistakes: &mut Mistakes) {
+    let NamespaceEntry { name, namespace_selector, .. } = at.entry;
+    let path = format!("{at}.namespaceSelector");
+    let selector = consistent(&path, namespace_selector.as_deref(), mistakes);
+    if selector.as_ref().is_some_and(Selector::is_empty) {
+        mistakes.add(&path, NOTHING_DEMANDED);
     }
-    let is_allowed = |requirement: &Requirement| match requirement.only_value() {
-        Some(value) => whitelist.allows_value(requirement.key(), value),
-        None => on_node_affinity == OnNodeAffinity::Ignore || whitelist.allows(requirement),
+    let name_path = format!("{at}.name");
+    let name = match name.as_deref().map(NamePattern::parse) {
+        Some(Ok(name)) => Some(name),
+        Some(Err(problem)) => return mistakes.add(&name_path, problem),
+        None if namespace_selector.is_some() => None,
+        None => return mistakes.add(&name_path, EXPECTED_NAME),
     };
-    if let Some(refused) = default.selector.requirements().iter().find(|requirement| !is_allowed(requirement)) {
-        let problem = format!(
-            "does not allow {}, which {} adds to Pods, so that none can be created; allow it, or say {DEFAULT}: \"\"",
-            quote(&refused.to_string()),
-            default.origin
-        );
-        mistakes.add(fields.mistake(ALLOWED, &problem));
+    if let Some(reason) = earlier.by_name.reason_never_reached(name.as_ref()) {
+        return mistakes.add(&name_path, reason);
+    }
+    match (name, selector) {
+        (name, Some(selector)) => {
+            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
+            if !earlier.by_labels.insert(format!("{name} {selector}")) {
+                let problem = "an earlier entry is about the same namespaces, and wins; make one of the two";
+                mistakes.add(&path, problem);
+            }
+        }
+        (Some(name), None) if namespace_selector.is_none() => earlier.by_name.add(&name, at),
+        _ => {}
     }
 }
 
-/// Where a template renders to nothing, that must not take a fence away: what is written under `name` demands something.
-fn check_not_empty(fields: &Fields<'_>, name: &'static str, demand: Option<&Demand>, mistakes: &mut Mistakes) {
-    let is_null = !fields.has(name) && fields.is_written(name);
-    if is_null || demand.is_some_and(|demand| demand.selector.is_empty()) {
-        let problem = "expected at least one requirement on labels; leave it out to demand nothing";
-        mistakes.add(fields.mistake(name, problem));
+/// Where a template renders to nothing, that must not take a fence away.
+const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; leave it out to demand nothing";
+
+/// The selectors of an entry that parse, and don't contradict themselves.
+struct Selectors<'s> {
+    at: EntryAt<'s>,
+    required: Option<Selector>,
+    default: Option<Selector>,
+    allowed: Option<Selector>,
+}
+
+impl<'s> Selectors<'s> {
+    fn of(at: EntryAt<'s>, mistakes: &mut Mistakes) -> Self {
+        let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
+        let required_path = format!("{at}.{REQUIRED}");
+        let required = consistent(&required_path, required_node_selector.as_deref(), mistakes);
+        if required.as_ref().is_some_and(Selector::is_empty) {
+            mistakes.add(&required_path, NOTHING_DEMANDED);
+        }
+        Self {
+            at,
+            required,
+            default: consistent(&format_args!("{at}.{DEFAULT}"), default_node_selector.as_deref(), mistakes),
+            allowed: consistent(&format_args!("{at}.allowedNodeSelector"), allowed_node_selector.as_deref(), mistakes),
+        }
+    }
+
+    /// Checks what is required against what holds with it where no annotation is present: the entry's own default, or the
+    /// cluster's if it has none.
+    fn check_required(&self, cluster_default: Option<&Selector>, mistakes: &mut Mistakes) {
+        let Some(required) = &self.required else { return };
+        if let Some(default) = &self.default
+            && let Some((own, others)) = default.contradiction_with(required)
+        {
+            let problem = format!("contradicts {REQUIRED}: {}", nothing_meets(own, others));
+            mistakes.add(&format_args!("{}.{DEFAULT}", self.at), problem);
+        }
+        if let Some(cluster_default) = cluster_default
+            && self.at.entry.default_node_selector.is_none()
+            && let Some((own, others)) = required.contradiction_with(cluster_default)
+        {
+            let problem = format!(
+                "contradicts {CLUSTER_DEFAULT}: {}; if that is not meant to hold here, say {DEFAULT}: \"\"",
+                nothing_meets(own, others)
+            );
+            mistakes.add(&format_args!("{}.{REQUIRED}", self.at), problem);
+        }
+    }
+
+    /// Checks that the entry allows the cluster's `default`, if it has none of its own: no Pod could be created otherwise.
+    fn check_allowed(&self, default: &Selector, on_node_affinity: OnNodeAffinity, mistakes: &mut Mistakes) {
+        let Some(allowed) = &self.allowed else { return };
+        if self.at.entry.default_node_selector.is_some() {
+            return;
+        }
+        let required = self.required.iter().flat_map(Selector::requirements).cloned();
+        let whitelist = Whitelist::new(allowed.clone(), required.collect());
+        let mut refused = default.requirements().iter().filter(|requirement| match requirement.only_value() {
+            Some(value) => !whitelist.allows_value(requirement.key(), value),
+            None => on_node_affinity == OnNodeAffinity::Check && !whitelist.allows(requirement),
+        });
+        if let Some(refused) = refused.next() {
+            let problem = format!(
+                "does not allow {}, which {CLUSTER_DEFAULT} adds to Pods, so that none can be created; allow it, or say \
+                 {DEFAULT}: \"\"",
+                quote(&refused.to_string())
+            );
+            mistakes.add(&format_args!("{}.allowedNodeSelector", self.at), problem);
+        }
+    }
+
+    /// Whether a label stands in any of them.
+    fn name_any_label(&self) -> bool {
+        [&self.required, &self.default, &self.allowed].into_iter().flatten().any(|selector| !selector.is_empty())
     }
 }
 
-fn check_selectors(entry: &NamespaceEntry<'_>, cluster_default: Option<&Demand>, mistakes: &mut Mistakes) {
-    let fields = &entry.fields;
-    let required = consistent(fields, REQUIRED, entry.required(), mistakes);
-    let default = consistent(fields, DEFAULT, entry.default(), mistakes);
-    check_not_empty(fields, REQUIRED, required.as_ref(), mistakes);
-    consistent(fields, ALLOWED, entry.allowed_selector(), mistakes);
-    if let Some(required) = &required {
-        check_required(fields, required, default.as_ref(), cluster_default, mistakes);
+fn check_entry_tolerations(at: EntryAt<'_>, cluster_defaults: Option<&[Toleration]>, mistakes: &mut Mistakes) {
+    let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
+    let lists = [
+        ("defaultTolerations", default_tolerations),
+        ("allowedTolerations", allowed_tolerations),
+        ("forbiddenTolerations", forbidden_tolerations),
+    ];
+    for (field, list) in lists {
+        if let Some(list) = list {
+            check_tolerations(&format!("{at}.{field}"), list, mistakes);
+        }
+    }
+    let Some(forbidden) = forbidden_tolerations else { return };
+    let path = format!("{at}.forbiddenTolerations");
+    for (position, toleration) in forbidden.iter().enumerate() {
+        if is_key_alone(toleration) {
+            mistakes.add(&format_args!("{path}[{position}]"), KEY_ALONE);
+        }
+    }
+    let (source, defaults) = match (default_tolerations, cluster_defaults) {
+        (Some(own), _) => (format!("{at}.defaultTolerations"), own.as_slice()),
+        (None, Some(cluster)) => (CLUSTER_DEFAULT_TOLERATIONS.to_owned(), cluster),
+        (None, None) => return,
+    };
+    // A default that something forbidden overlaps would have every Pod rejected.
+    for default in defaults {
+        if let Some(forbidding) = forbidden.iter().find(|forbidding| forbidding.overlaps(default)) {
+            let problem = format!(
+                "forbids {}, which {source} adds to Pods: {} overlaps it; change one of the two",
+                quote(&default.to_string()),
+                quote(&forbidding.to_string())
+            );
+            mistakes.add(&path, problem);
+        }
     }
 }
 
-fn check_tolerations(entry: &NamespaceEntry<'_>, cluster: Option<&TolerationList>, mistakes: &mut Mistakes) {
-    let fields = &entry.fields;
-    let default = check_list(fields, DEFAULT_TOLERATIONS, mistakes);
-    check_list(fields, ALLOWED_TOLERATIONS, mistakes);
-    let forbidden = check_list(fields, FORBIDDEN_TOLERATIONS, mistakes);
-    let default = if fields.has(DEFAULT_TOLERATIONS) { default.as_ref() } else { cluster };
-    if let (Some(default), Some(forbidden)) = (default, &forbidden) {
-        check_defaults_against_forbidden(fields, default, forbidden, mistakes);
+const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator: Exists to forbid every value, or \
+                         operator: Equal if only that one is meant";
+
+fn is_key_alone(toleration: &Toleration) -> bool {
+    !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
+}
+
+/// Checks what the API server would refuse in a Pod.
+pub(super) fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+    for (position, toleration) in tolerations.iter().enumerate() {
+        for invalid in toleration.check() {
+            let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
+            mistakes.add(&format_args!("{path}[{position}].{}", invalid.field), problem);
+        }
     }
 }

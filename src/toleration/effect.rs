@@ -1,5 +1,10 @@
+//! What a taint does.
+
+use serde::Deserialize;
+
 /// What a taint does to Pods that don't tolerate it (`TaintEffect`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(from = "String")]
 pub enum Effect {
     /// Absent or empty: in a toleration, every effect.
     #[default]
@@ -41,5 +46,11 @@ impl From<&str> for Effect {
             "NoExecute" => Self::NoExecute,
             other => Self::Other(other.to_owned()),
         }
+    }
+}
+
+impl From<String> for Effect {
+    fn from(word: String) -> Self {
+        Self::from(word.as_str())
     }
 }

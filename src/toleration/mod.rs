@@ -33,12 +33,13 @@ pub use plugin::{
     CONFLICT, DEFAULTS_ANNOTATION, Operation, PluginConfig, PodTolerations, Refusal, Scope, WHITELIST_ANNOTATION,
     admit, is_allowed,
 };
-pub use read::{FIELDS, from_annotation, tolerations};
-pub use resources::{has_cpu_or_memory, is_above_zero, requested, requested_by_template};
+pub use read::{from_annotation, from_settings};
+pub use resources::{AboveZero, Resources};
 pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "schema::Toleration"))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
     pub key: String,

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use json::{Mismatch, Object, ParseError, StringMap, Within};
+use serde::Deserialize;
 
 use super::cluster_added::of_memory_pressure;
-use super::{Merged, Toleration, from_annotation, merge, tolerations};
+use super::{Merged, Toleration, from_annotation, merge};
+use crate::json::strict::{from_object, null_is_default};
+use crate::json::{ReadError, StringMap};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -16,14 +18,20 @@ pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/toleration
 /// How the plugin says that a Pod is rejected; then it says whose whitelist forbids the tolerations.
 pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace default tolerations) conflict with its";
 
-/// The plugin's configuration: what holds for namespaces without an annotation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The plugin's configuration, as it stands in the API server's file: case matters, unknown fields don't.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "Self", default)]
 pub struct PluginConfig {
-    /// What is added to Pods.
+    /// What is added to Pods of namespaces without an annotation.
+    #[serde(deserialize_with = "null_is_default")]
     pub default: Vec<Toleration>,
-    /// What Pods may tolerate; empty allows everything.
+    /// What Pods of namespaces without an annotation may tolerate; empty allows everything.
+    #[serde(deserialize_with = "null_is_default")]
     pub whitelist: Vec<Toleration>,
 }
+
+from_object!(PluginConfig);
 
 /// What is done with a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +70,7 @@ pub enum Refusal {
         /// Its key.
         annotation: &'static str,
         /// What is wrong with it.
-        error: ParseError,
+        error: ReadError,
     },
     /// The Pod tolerates what the whitelist does not allow, perhaps since it was added.
     Conflict {
@@ -73,20 +81,6 @@ pub enum Refusal {
     },
 }
 
-impl PluginConfig {
-    /// Reads the configuration as it stands in the API server's file: case matters, unknown fields don't.
-    ///
-    /// # Errors
-    /// A list is none, or a field of a toleration has another type.
-    pub fn read(config: &Object) -> Result<Self, Mismatch> {
-        let list = |name| match config.get(name) {
-            Some(value) => tolerations(value).within(name),
-            None => Ok(Vec::new()),
-        };
-        Ok(Self { default: list("default")?, whitelist: list("whitelist")? })
-    }
-}
-
 /// What becomes of the Pod's tolerations, given the `annotations` of its namespace (`Plugin.Admit`).
 ///
 /// The defaults are only read, and only added, at CREATE. The whitelist is only read if the Pod then tolerates
@@ -94,7 +88,7 @@ impl PluginConfig {
 ///
 /// # Errors
 /// An annotation that is needed can't be read, or the whitelist does not allow what results.
-pub fn admit(pod: &PodTolerations, annotations: &StringMap, config: &PluginConfig) -> Result<Merged, Refusal> {
+pub fn admit(pod: &PodTolerations, annotations: &StringMap<'_>, config: &PluginConfig) -> Result<Merged, Refusal> {
     let mut to_add = match pod.operation {
         Operation::Create => read(annotations, DEFAULTS_ANNOTATION)?.unwrap_or_else(|| config.default.clone()),
         Operation::Update => Vec::new(),
@@ -111,7 +105,7 @@ pub fn admit(pod: &PodTolerations, annotations: &StringMap, config: &PluginConfi
 /// Checks what a Pod tolerates against its namespace's whitelist (`Plugin.Validate`).
 fn judge<'t>(
     tolerations: impl Iterator<Item = &'t Toleration>,
-    annotations: &StringMap,
+    annotations: &StringMap<'_>,
     config: &PluginConfig,
 ) -> Result<(), Refusal> {
     let mut tolerations = tolerations.peekable();
@@ -136,7 +130,7 @@ pub fn is_allowed(toleration: &Toleration, whitelist: &[Toleration]) -> bool {
 }
 
 /// What the annotation holds, if it is there.
-fn read(annotations: &StringMap, annotation: &'static str) -> Result<Option<Vec<Toleration>>, Refusal> {
+fn read(annotations: &StringMap<'_>, annotation: &'static str) -> Result<Option<Vec<Toleration>>, Refusal> {
     let Some(text) = annotations.get(annotation) else { return Ok(None) };
     match from_annotation(text) {
         Ok(tolerations) => Ok(Some(tolerations)),

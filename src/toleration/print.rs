@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use json::Object;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 
 use super::Toleration;
 use super::read::{EFFECT, KEY, OPERATOR, SECONDS, VALUE};
@@ -19,25 +20,25 @@ impl fmt::Display for Toleration {
     }
 }
 
-impl From<&Toleration> for Object {
+impl Serialize for Toleration {
     /// As an entry of a Pod's `spec.tolerations`, in the order in which Kubernetes writes the fields, without the empty
     /// ones.
-    fn from(toleration: &Toleration) -> Self {
-        let mut object = Self::new();
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let texts = [
-            (KEY, toleration.key.as_str()),
-            (OPERATOR, toleration.operator.as_str()),
-            (VALUE, toleration.value.as_str()),
-            (EFFECT, toleration.effect.as_str()),
+            (KEY, self.key.as_str()),
+            (OPERATOR, self.operator.as_str()),
+            (VALUE, self.value.as_str()),
+            (EFFECT, self.effect.as_str()),
         ];
+        let mut object = serializer.serialize_map(None)?;
         for (field, text) in texts {
             if !text.is_empty() {
-                object.push(field, text);
+                object.serialize_entry(field, text)?;
             }
         }
-        if let Some(seconds) = toleration.seconds {
-            object.push(SECONDS, seconds);
+        if let Some(seconds) = self.seconds {
+            object.serialize_entry(SECONDS, &seconds)?;
         }
-        object
+        object.end()
     }
 }

@@ -2,14 +2,19 @@
 //!
 //! Pods and configurations are read by `sigs.k8s.io/json`, annotations by Go's `encoding/json`. Both take the last of
 //! repeated fields, leave a text as it is for `null`, and pass over what they don't know. They differ in the names of
-//! fields: only for annotations case does not matter.
+//! fields: only for annotations case does not matter. The policy's own settings know no other fields.
 
-use json::{Mismatch, Outline, ParseError, Value, Within};
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::{Effect, Operator, Toleration};
+use crate::json::read::{ReadError, read};
 
 /// The fields of a toleration.
-pub const FIELDS: [&str; 5] = [KEY, OPERATOR, VALUE, EFFECT, SECONDS];
+pub(super) const FIELDS: &[&str] = &[KEY, OPERATOR, VALUE, EFFECT, SECONDS];
 
 pub(super) const KEY: &str = "key";
 pub(super) const OPERATOR: &str = "operator";
@@ -17,93 +22,155 @@ pub(super) const VALUE: &str = "value";
 pub(super) const EFFECT: &str = "effect";
 pub(super) const SECONDS: &str = "tolerationSeconds";
 
-/// Whether the case of a field's name matters.
+/// Who wrote a toleration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
-    Matters,
-    Ignored,
-}
-
-/// The list `value` as that of a Pod's `spec.tolerations`, or of a plugin's configuration; `null` is empty.
-///
-/// # Errors
-/// It is no list of objects, or a field has another type; with its place: `[2].key`.
-pub fn tolerations(value: &Value) -> Result<Vec<Toleration>, Mismatch> {
-    read_all(value, Case::Matters)
+enum Dialect {
+    /// As an entry of a Pod's `spec.tolerations`: unknown fields are passed over, `null` is one without anything.
+    Pod,
+    /// The same, where case does not matter.
+    Annotation,
+    /// A setting: unknown fields are mistakes, as is `null`.
+    Settings,
 }
 
 /// The tolerations in the `text` of a namespace's annotation; one that is empty has none.
 ///
 /// # Errors
 /// It is not JSON, no list of objects, or a field has another type.
-pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ParseError> {
+pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let value = Value::parse(text, &Outline::OBJECTS)?;
-    Ok(read_all(&value, Case::Ignored)?)
+    Ok(read::<InAnnotation>(text)?.0)
+}
+
+/// Reads a list of tolerations in the settings, if it is there.
+///
+/// # Errors
+/// It is no list of tolerations, or one has an unknown field.
+pub fn from_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Toleration>>, D::Error> {
+    Ok(Option::<InSettings>::deserialize(deserializer)?.map(|list| list.0))
+}
+
+struct InAnnotation(Vec<Toleration>);
+
+struct InSettings(Vec<Toleration>);
+
+impl<'de> Deserialize<'de> for InAnnotation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ListOf(Dialect::Annotation)).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for InSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ListOf(Dialect::Settings)).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Toleration {
+    /// Reads an entry of a Pod's `spec.tolerations`; `null` is one without anything.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        One(Dialect::Pod).deserialize(deserializer)
+    }
+}
+
+/// One toleration.
+struct One(Dialect);
+
+/// A list of them; `null` is empty.
+struct ListOf(Dialect);
+
+impl<'de> DeserializeSeed<'de> for One {
+    type Value = Toleration;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Toleration, D::Error> {
+        match self.0 {
+            Dialect::Settings => deserializer.deserialize_map(self),
+            Dialect::Pod | Dialect::Annotation => deserializer.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for One {
+    type Value = Toleration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Toleration, E> {
+        match self.0 {
+            Dialect::Settings => Err(E::invalid_type(serde::de::Unexpected::Unit, &self)),
+            Dialect::Pod | Dialect::Annotation => Ok(Toleration::default()),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Toleration, A::Error> {
+        let mut toleration = Toleration::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match FIELDS.iter().find(|field| self.0.names(field, &name)) {
+                Some(field) => toleration.read_field(field, &mut map)?,
+                None if self.0 == Dialect::Settings => return Err(A::Error::unknown_field(&name, FIELDS)),
+                None => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
+            }
+        }
+        Ok(toleration)
+    }
+}
+
+impl<'de> Visitor<'de> for ListOf {
+    type Value = Vec<Toleration>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Vec<Toleration>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Toleration>, A::Error> {
+        let mut tolerations = Vec::new();
+        while let Some(toleration) = list.next_element_seed(One(self.0))? {
+            tolerations.push(toleration);
+        }
+        Ok(tolerations)
+    }
 }
 
 impl Toleration {
-    /// The toleration that `value` is, as an entry of a Pod's `spec.tolerations`; `null` is one without anything.
-    ///
-    /// # Errors
-    /// It is no object, or a field has another type.
-    pub fn read(value: &Value) -> Result<Self, Mismatch> {
-        read(value, Case::Matters)
-    }
-
-    /// Gives `field` this value. `null` leaves a text as it is, and clears the seconds.
-    fn set(&mut self, field: &str, value: &Value) -> Result<(), Mismatch> {
+    /// Gives `field` the value that comes next. `null` leaves a text as it is, and clears the seconds.
+    fn read_field<'de, A: MapAccess<'de>>(&mut self, field: &str, map: &mut A) -> Result<(), A::Error> {
         if field == SECONDS {
-            self.seconds = if value.is_null() { None } else { Some(value.integer()?) };
+            self.seconds = match map.next_value::<Option<Box<RawValue>>>()? {
+                Some(number) => Some(seconds(number.get())?),
+                None => None,
+            };
             return Ok(());
         }
-        if value.is_null() {
-            return Ok(());
-        }
-        let text = value.string()?;
+        let Some(text) = map.next_value::<Option<String>>()? else { return Ok(()) };
         match field {
-            KEY => self.key = text.into_owned(),
-            OPERATOR => self.operator = Operator::from(text.as_ref()),
-            VALUE => self.value = text.into_owned(),
-            _ => self.effect = Effect::from(text.as_ref()),
+            KEY => self.key = text,
+            OPERATOR => self.operator = Operator::from(text.as_str()),
+            VALUE => self.value = text,
+            _ => self.effect = Effect::from(text.as_str()),
         }
         Ok(())
     }
 }
 
-fn read_all(value: &Value, case: Case) -> Result<Vec<Toleration>, Mismatch> {
-    if value.is_null() {
-        return Ok(Vec::new());
-    }
-    let list = value.list()?;
-    let mut tolerations = Vec::with_capacity(list.len());
-    for (position, entry) in list.iter().enumerate() {
-        tolerations.push(read(entry, case).at(position)?);
-    }
-    Ok(tolerations)
+/// An integer as Go reads it: `-0` is one, and `5.0` is none.
+fn seconds<E: Error>(number: &str) -> Result<i64, E> {
+    number.parse().map_err(|_| E::custom("expected an integer"))
 }
 
-fn read(value: &Value, case: Case) -> Result<Toleration, Mismatch> {
-    let mut toleration = Toleration::default();
-    if value.is_null() {
-        return Ok(toleration);
-    }
-    for (name, value) in value.object()?.members() {
-        if let Some(field) = FIELDS.into_iter().find(|field| case.names(field, &name)) {
-            toleration.set(field, value).within(field)?;
-        }
-    }
-    Ok(toleration)
-}
-
-impl Case {
+impl Dialect {
     /// Whether `name` is one of `field`.
     fn names(self, field: &str, name: &str) -> bool {
         match self {
-            Self::Matters => field == name,
-            Self::Ignored => field.chars().map(folded).eq(name.chars().map(folded)),
+            Self::Pod | Self::Settings => field == name,
+            Self::Annotation => field.chars().map(folded).eq(name.chars().map(folded)),
         }
     }
 }

@@ -1,73 +1,111 @@
-//! What a container, or a Pod as a whole, has under `resources`: `requests` and `limits`.
+//! What a container, or a Pod as a whole, has under `resources`.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
 
-use json::{Kind, Mismatch, Object, Value, Within};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-const REQUESTS: &str = "requests";
-const LIMITS: &str = "limits";
-
-/// The resources that decide about a Pod's quality of service (`isSupportedQoSComputeResource`).
-const COMPUTE: [&str; 2] = ["cpu", "memory"];
-
-/// The names of the resources of which a Pod's container requests more than zero. (The in-tree plugin counts zero too,
-/// which would let anybody tolerate any taint whose key looks like a resource.)
-///
-/// # Errors
-/// `requests` is no object, or a quantity neither a string nor a number.
-pub fn requested(resources: &Object) -> Result<Vec<Cow<'_, str>>, Mismatch> {
-    names(resources, &[REQUESTS])
+/// `ResourceRequirements`
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Resources {
+    requests: Option<AboveZero>,
+    limits: Option<AboveZero>,
 }
 
-/// The same in a template of Pods. There a limit is a request too: the API server writes it among the requests of Pods,
-/// and not of templates (`SetDefaults_Pod`).
-///
-/// # Errors
-/// `requests` or `limits` is no object, or a quantity neither a string nor a number.
-pub fn requested_by_template(resources: &Object) -> Result<Vec<Cow<'_, str>>, Mismatch> {
-    names(resources, &[REQUESTS, LIMITS])
+/// The names of the resources of which there is more than zero, among quantities by name: `requests`, or a Node's
+/// `status.allocatable`.
+#[derive(Clone, Debug, Default)]
+pub struct AboveZero(pub BTreeSet<String>);
+
+impl Resources {
+    /// The names of the resources of which some is requested.
+    pub fn requested(&self) -> impl Iterator<Item = &String> {
+        self.requests.iter().flat_map(|requests| &requests.0)
+    }
+
+    /// The same in a template of Pods. There a limit is a request too: the API server writes it among the requests of
+    /// Pods, and not of templates (`SetDefaults_Pod`).
+    pub fn requested_by_template(&self) -> impl Iterator<Item = &String> {
+        self.requested().chain(self.limits.iter().flat_map(|limits| &limits.0))
+    }
+
+    /// Whether cpu or memory is requested, or limited. A Pod none of whose resources have that is `BestEffort`
+    /// (`ComputePodQOS`).
+    pub fn have_cpu_or_memory(&self) -> bool {
+        self.requested_by_template().any(|name| matches!(name.as_str(), "cpu" | "memory"))
+    }
 }
 
-fn names<'r>(resources: &'r Object, lists: &[&str]) -> Result<Vec<Cow<'r, str>>, Mismatch> {
-    let mut names = Vec::new();
-    for list in lists {
-        let Some(quantities) = resources.object(list)? else { continue };
-        for (name, quantity) in quantities.members() {
-            // As in Go, `null` is zero.
-            if !quantity.is_null() && is_above_zero(quantity).within(&name).within(list)? {
-                names.push(name);
+impl<'de> Deserialize<'de> for AboveZero {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadQuantities)
+    }
+}
+
+struct ReadQuantities;
+
+impl<'de> Visitor<'de> for ReadQuantities {
+    type Value = AboveZero;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AboveZero, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let Quantity(is_above_zero) = map.next_value()?;
+            // Of repeated names the last counts.
+            if is_above_zero {
+                names.insert(name);
+            } else {
+                names.remove(&name);
             }
         }
+        Ok(AboveZero(names))
     }
-    Ok(names)
 }
 
-/// Whether cpu or memory above zero is requested, or a limit of such. A Pod none of whose resources have that is
-/// `BestEffort` (`ComputePodQOS`).
-///
-/// # Errors
-/// A list is no object, or a quantity neither a string nor a number.
-pub fn has_cpu_or_memory(resources: &Object) -> Result<bool, Mismatch> {
-    for list in [REQUESTS, LIMITS] {
-        let Some(quantities) = resources.object(list)? else { continue };
-        for name in COMPUTE {
-            if let Some(quantity) = quantities.get(name)
-                && is_above_zero(quantity).within(name).within(list)?
-            {
-                return Ok(true);
-            }
-        }
+/// Whether a quantity, as in `500m` or `1e3`, is more than nothing.
+struct Quantity(bool);
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReadQuantity)
     }
-    Ok(false)
 }
 
-/// Whether a quantity, as in `500m` or `1e3`, is more than nothing: it has no minus, and a digit other than 0 before
-/// its unit or exponent. Kubernetes rounds up what is less than it can count.
-///
-/// # Errors
-/// It is neither a string nor a number.
-pub fn is_above_zero(quantity: &Value) -> Result<bool, Mismatch> {
-    let text = if quantity.kind() == Kind::Number { quantity.text() } else { quantity.string()? };
-    let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
-    Ok(mantissa.any(|byte| matches!(byte, b'1'..=b'9')))
+struct ReadQuantity;
+
+impl Visitor<'_> for ReadQuantity {
+    type Value = Quantity;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a quantity")
+    }
+
+    /// A quantity is more than nothing if it has no minus, and a digit other than 0 before its unit or exponent. Kubernetes
+    /// rounds up what is less than it can count.
+    fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
+        let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
+        Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))
+    }
+
+    /// As in Go, `null` is zero.
+    fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
+        Ok(Quantity(false))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0.0))
+    }
 }

@@ -1,6 +1,6 @@
 //! Taints of Nodes, and what tolerates them.
 
-use json::{Mismatch, Value};
+use serde::Deserialize;
 
 use super::{Effect, Operator, Toleration};
 
@@ -8,7 +8,8 @@ use super::{Effect, Operator, Toleration};
 const CONDITIONS: &str = "node.kubernetes.io/";
 
 /// One entry of a Node's `spec.taints`; absent texts are empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Taint {
     /// Its key.
     pub key: String,
@@ -19,19 +20,6 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// The entry that `taint` is.
-    ///
-    /// # Errors
-    /// It is no object, or a field is no string.
-    pub fn read(taint: &Value) -> Result<Self, Mismatch> {
-        let taint = taint.object()?;
-        Ok(Self {
-            key: taint.string("key")?.into_owned(),
-            value: taint.string("value")?.into_owned(),
-            effect: Effect::from(taint.string("effect")?.as_ref()),
-        })
-    }
-
     /// Whether this tells a passing condition of the Node, such as `node.kubernetes.io/not-ready`.
     pub fn tells_a_condition(&self) -> bool {
         self.key.starts_with(CONDITIONS)

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
-use node_placement_policy::field_masks::FieldMasks;
+use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -28,15 +27,14 @@ impl TestCluster {
 }
 
 impl Cluster for TestCluster {
-    fn namespace(&self, _name: &NamespaceName, _masks: &FieldMasks) -> Result<String, String> {
-        Ok(self.namespace.to_string())
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
+        match request.kind.as_str() {
+            "Namespace" => Ok(self.namespace.to_string()),
+            kind => Err(format!("Cannot find v1/{kind} named '{}' inside of namespace 'None'", request.name)),
+        }
     }
 
-    fn node(&self, name: &NodeName, _masks: &FieldMasks) -> Result<String, String> {
-        Err(format!("Cannot find v1/Node named '{}' inside of namespace 'None'", name.as_str()))
-    }
-
-    fn log_failure(&self, _failure: &str) {}
+    fn log(&self, _level: LogLevel, _message: &str) {}
 }
 
 /// The policy's answer, read back.
@@ -59,8 +57,8 @@ impl Answer {
 
 pub fn validate(request: &Value, settings: &Value, cluster: &TestCluster) -> Answer {
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let (answer, _) = node_placement_policy::validate(payload.as_bytes(), cluster);
-    Answer(serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{error}: {answer}")))
+    let answer = node_placement_policy::validate(payload.as_bytes(), cluster);
+    Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| panic!("{error}: {answer:?}")))
 }
 
 /// A request in the core group about `object`, in namespace `team-a`.

@@ -1,9 +1,10 @@
 //! Whether the scheduler would bring a Pod to its node again, by the policy's own matcher of nodes.
 
 use node_placement_policy::{
-    json::{Object, Outline},
+    json::{Raw, StringMap, read::read},
     placement::node_selection::NodeSelection,
 };
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{creation::text, finding::added_node_selector};
@@ -29,11 +30,11 @@ pub fn misfit(created: &Value, evaluation: &Evaluation, node: &Value) -> Option<
 
 /// What is no Pod fits nowhere.
 fn fits(pod: &Value, node: &Value) -> bool {
-    let object = |value: &Value| Object::parse(value.to_string(), &Outline::FLAT).ok();
     let matches = || {
-        let (spec, metadata) = (object(&pod["spec"])?, object(&node["metadata"])?);
-        let selection = NodeSelection::read(&spec).ok()?;
-        Some(selection.matches(text(&node["metadata"]["name"]), &metadata.string_map("labels").ok()?))
+        let spec = pod["spec"].to_string();
+        let selection = NodeSelection::read(read::<Raw>(&spec).ok()?.object().ok()?).ok()?;
+        let labels = Option::<StringMap>::deserialize(&node["metadata"]["labels"]).ok()?.unwrap_or_default();
+        Some(selection.matches(text(&node["metadata"]["name"]), &labels))
     };
     matches().unwrap_or_default()
 }

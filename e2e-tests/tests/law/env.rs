@@ -5,7 +5,7 @@ use e2e_tests::NoCluster;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{POLICY, has_all_letters, odd_members, unharmed};
+use super::{POLICY, odd_members, unharmed};
 
 const NAMES: [&str; 3] = ["ZONE", "RACK", "OTHER"];
 
@@ -90,10 +90,7 @@ proptest! {
         prop_assert_eq!(environments(after), expected.clone(), "{}", pod);
         prop_assert_eq!(answer.get("mutated_object").is_some(), expected != environments(&before), "{}", text);
         unharmed::check(&before, after, Some(&["spec"]), |_, _| false);
-        if let Some((_, mutated)) = text.split_once(r#""mutated_object":"#) {
-            // Where nothing was, the list stands in its place.
-            let kept = pod.replace(r#""env" : null"#, r#""env":"#);
-            prop_assert!(has_all_letters(mutated, &kept), "{} of {}", mutated, pod);
+        if answer.get("mutated_object").is_some() {
             let again = parse(&answer_text(&after.to_string(), &given));
             prop_assert_eq!(again, json!({"accepted": true}));
         }

@@ -1,0 +1,415 @@
+//! Objects whose members stay text until a rule asks for one, or sets one: what no rule names goes back as it came.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::read::{self, ReadError, Within};
+use super::text::Text;
+
+/// How many members there is room for at first. Most objects have no more.
+const USUAL_MEMBERS: usize = 8;
+
+/// Whether the member `key` of an object that is being read is one that rules look into: it is taken apart in the same
+/// pass. All others are skipped, and only their text is kept.
+fn is_looked_into(key: &str) -> bool {
+    matches!(
+        key,
+        "request"
+            | "object"
+            | "oldObject"
+            | "metadata"
+            | "spec"
+            | "template"
+            | "jobTemplate"
+            | "affinity"
+            | "nodeAffinity"
+            | "requiredDuringSchedulingIgnoredDuringExecution"
+            | "nodeSelectorTerms"
+            | "matchExpressions"
+            | "matchFields"
+    )
+}
+
+/// A JSON object. Of members with the same key the last counts, as in Go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawObject<'a> {
+    members: Vec<(Text<'a>, Raw<'a>)>,
+}
+
+/// A value in a [`RawObject`].
+#[derive(Clone, Debug)]
+pub enum Raw<'a> {
+    /// As it came.
+    Text(&'a RawValue),
+    /// As a rule set it.
+    Written(Box<RawValue>),
+    /// Taken apart.
+    Object(RawObject<'a>),
+    /// Taken apart.
+    List(Vec<Raw<'a>>),
+}
+
+impl<'a> RawObject<'a> {
+    /// The member `key`, unless it is absent or null.
+    pub fn member(&self, key: &str) -> Option<&Raw<'a>> {
+        let (_, value) = self.members.iter().rev().find(|(own, _)| &**own == key)?;
+        if value.is_null() { None } else { Some(value) }
+    }
+
+    /// The member `key` as a `T`, unless it is absent or null.
+    ///
+    /// # Errors
+    /// It is no `T`, or a rule has set it.
+    pub fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, ReadError> {
+        match self.member(key) {
+            None => Ok(None),
+            Some(value) => value.get().within(key),
+        }
+    }
+
+    /// The string `key`; empty, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no string.
+    pub fn string(&self, key: &str) -> Result<String, ReadError> {
+        Ok(self.get(key)?.unwrap_or_default())
+    }
+
+    /// The text of the member `key`; nothing, if it is absent or null.
+    pub fn text(&self, key: &str) -> Option<&'a str> {
+        match self.member(key) {
+            Some(Raw::Text(text)) => Some(text.get()),
+            _ => None,
+        }
+    }
+
+    /// The member `key`, which is not there any more then, unless it is absent or null.
+    pub fn take(&mut self, key: &str) -> Option<Raw<'a>> {
+        let position = self.members.iter().rposition(|(own, _)| &**own == key)?;
+        let (_, value) = self.members.swap_remove(position);
+        if value.is_null() { None } else { Some(value) }
+    }
+
+    /// The object `key`, which is one of those that are looked into; nothing, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn object(&self, key: &str) -> Result<Option<&Self>, ReadError> {
+        match self.member(key) {
+            None => Ok(None),
+            Some(value) => value.object().map(Some).within(key),
+        }
+    }
+
+    /// The object at the end of `path`, each step of which is looked into; nothing, if one is absent or null.
+    ///
+    /// # Errors
+    /// A step is no object.
+    pub fn object_at(&self, path: &[&str]) -> Result<Option<&Self>, ReadError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(Some(self)) };
+        match self.object(first)? {
+            Some(object) => object.object_at(rest).within(first),
+            None => Ok(None),
+        }
+    }
+
+    /// The elements of the list `key`, which is one of those that are looked into; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn list(&self, key: &str) -> Result<&[Raw<'a>], ReadError> {
+        match self.member(key) {
+            None => Ok(&[]),
+            Some(Raw::List(elements)) => Ok(elements),
+            Some(other) => Err(ReadError::mismatch("a list", other.kind())).within(key),
+        }
+    }
+
+    /// The object `key`, to be changed. It is made if it is absent or null.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn object_mut(&mut self, key: &str) -> Result<&mut Self, ReadError> {
+        let value = self.member_mut(key, || Raw::Object(RawObject::default()));
+        value.take_apart().within(key)?;
+        value.object_mut().within(key)
+    }
+
+    /// The object at the end of `path`, to be changed. Steps that are absent or null are made.
+    ///
+    /// # Errors
+    /// A step is something else.
+    pub fn object_mut_at(&mut self, path: &[&str]) -> Result<&mut Self, ReadError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(self) };
+        self.object_mut(first)?.object_mut_at(rest).within(first)
+    }
+
+    /// The elements of the list `key`, to be changed; those that were not looked into are texts. It is made if it is absent
+    /// or null.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn list_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
+        let value = self.member_mut(key, || Raw::List(Vec::new()));
+        if let Raw::Text(text) = value
+            && text.get().starts_with('[')
+        {
+            let elements: Vec<&'a RawValue> = read::read(text.get()).within(key)?;
+            *value = Raw::List(elements.into_iter().map(Raw::Text).collect());
+        }
+        value.list_mut().within(key)
+    }
+
+    /// The same, where each element is looked into.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn elements_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
+        let value = self.member_mut(key, || Raw::List(Vec::new()));
+        value.take_apart().within(key)?;
+        value.list_mut().within(key)
+    }
+
+    /// Gives `key` this value.
+    ///
+    /// # Errors
+    /// It can't be written as JSON.
+    pub fn set(&mut self, key: &str, value: &impl Serialize) -> Result<(), ReadError> {
+        let written = Raw::written(value).within(key)?;
+        *self.member_mut(key, || Raw::List(Vec::new())) = written;
+        Ok(())
+    }
+
+    /// How long its text is at most, in bytes.
+    pub fn longest_text(&self) -> usize {
+        /// What a character of a key becomes at most: `\u0000`. Most stay what they are, but keys are short.
+        const ESCAPED: usize = 6;
+        /// The quotes and the colon of a member, and the comma or bracket after it.
+        const AROUND: usize = 4;
+        let members = self.members.iter().map(|(key, value)| key.len() * ESCAPED + AROUND + value.longest_text());
+        2 + members.sum::<usize>()
+    }
+
+    /// The member `key`, which now comes last; if it was absent or null, what `make` makes.
+    fn member_mut(&mut self, key: &str, make: fn() -> Raw<'a>) -> &mut Raw<'a> {
+        let value = self.take(key).unwrap_or_else(make);
+        &mut self.members.push_mut((Text::from(key), value)).1
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// `value`, to be set.
+    ///
+    /// # Errors
+    /// It can't be written as JSON.
+    pub fn written(value: &impl Serialize) -> Result<Self, ReadError> {
+        match to_raw_value(value) {
+            Ok(text) => Ok(Self::Written(text)),
+            Err(error) => Err(ReadError::new(error.to_string())),
+        }
+    }
+
+    /// The value as a `T`.
+    ///
+    /// # Errors
+    /// It is no `T`, or a rule has set it.
+    pub fn get<T: Deserialize<'a>>(&self) -> Result<T, ReadError> {
+        match self {
+            Self::Text(text) => read::read(text.get()),
+            Self::Written(_) | Self::Object(_) | Self::List(_) => Err(ReadError::new(format!(
+                "expected a text as it came, found {} that has been taken apart",
+                self.kind()
+            ))),
+        }
+    }
+
+    /// The object that this is.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
+        match self {
+            Self::Object(object) => Ok(object),
+            other => Err(ReadError::mismatch("an object", other.kind())),
+        }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn object_mut(&mut self) -> Result<&mut RawObject<'a>, ReadError> {
+        match self {
+            Self::Object(object) => Ok(object),
+            other => Err(ReadError::mismatch("an object", other.kind())),
+        }
+    }
+
+    fn list_mut(&mut self) -> Result<&mut Vec<Self>, ReadError> {
+        match self {
+            Self::List(elements) => Ok(elements),
+            other => Err(ReadError::mismatch("a list", other.kind())),
+        }
+    }
+
+    /// Whether this is null.
+    pub fn is_null(&self) -> bool {
+        self.text() == Some("null")
+    }
+
+    /// What messages call such a value.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Object(_) => "an object",
+            Self::List(_) => "a list",
+            Self::Text(text) => kind_of(text),
+            Self::Written(text) => kind_of(text),
+        }
+    }
+
+    /// The text, unless it is taken apart.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text.get()),
+            Self::Written(text) => Some(text.get()),
+            Self::Object(_) | Self::List(_) => None,
+        }
+    }
+
+    /// The same, taken apart: the text is read into members or elements; a scalar stays what it is.
+    ///
+    /// # Errors
+    /// The text is no JSON.
+    pub fn taken_apart(mut self) -> Result<Self, ReadError> {
+        self.take_apart()?;
+        Ok(self)
+    }
+
+    fn take_apart(&mut self) -> Result<(), ReadError> {
+        if let Self::Text(text) = *self {
+            *self = read::read(text.get())?;
+        }
+        Ok(())
+    }
+
+    /// How long its text is at most, in bytes.
+    pub fn longest_text(&self) -> usize {
+        match self {
+            Self::Object(object) => object.longest_text(),
+            Self::List(elements) => 2 + elements.iter().map(|element| element.longest_text() + 1).sum::<usize>(),
+            Self::Text(text) => text.get().len(),
+            Self::Written(text) => text.get().len(),
+        }
+    }
+}
+
+fn kind_of(text: &RawValue) -> &'static str {
+    match text.get().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "a list",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}
+
+/// Texts are compared as they are written: an API server writes the same value the same way.
+impl PartialEq for Raw<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Object(own), Self::Object(others)) => own == others,
+            (Self::List(own), Self::List(others)) => own == others,
+            _ => self.text().is_some() && self.text() == other.text(),
+        }
+    }
+}
+
+impl Serialize for RawObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.members.len()))?;
+        for (key, value) in &self.members {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Raw<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::Written(text) => text.serialize(serializer),
+            Self::Object(object) => object.serialize(serializer),
+            Self::List(elements) => elements.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    /// Reads a value that is looked into.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TakenApart)
+    }
+}
+
+struct TakenApart;
+
+impl TakenApart {
+    fn scalar<'a, E: serde::de::Error>(value: &impl Serialize) -> Result<Raw<'a>, E> {
+        Raw::written(value).map_err(E::custom)
+    }
+}
+
+impl<'de> Visitor<'de> for TakenApart {
+    type Value = Raw<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw<'de>, A::Error> {
+        let mut members = Vec::with_capacity(USUAL_MEMBERS);
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            let value = if is_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
+            members.push((key, value));
+        }
+        Ok(Raw::Object(RawObject { members }))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Raw<'de>, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element()? {
+            elements.push(element);
+        }
+        Ok(Raw::List(elements))
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<Raw<'de>, E> {
+        Self::scalar(&())
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Raw<'de>, E> {
+        Self::scalar(&value)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Raw<'de>, E> {
+        Self::scalar(&value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Raw<'de>, E> {
+        Self::scalar(&value)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw<'de>, E> {
+        Self::scalar(&value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Raw<'de>, E> {
+        Self::scalar(&value)
+    }
+}

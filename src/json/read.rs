@@ -1,0 +1,180 @@
+//! Reads a text into a type. An error names the path of the value, what was expected and what was found.
+
+use std::fmt;
+
+use crate::json::error_path::path_of;
+use crate::message::quote;
+use serde::Deserialize;
+
+/// A value is not what is needed at its path, or the text is not JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError(Box<PathAndProblem>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PathAndProblem {
+    /// As in `spec.containers[0].env`; empty for the value itself.
+    path: String,
+    problem: String,
+}
+
+/// Adds to a [`ReadError`] where the value stands in which it was found.
+pub trait Within {
+    /// Under the key `parent`, or at the end of a path such as `metadata.labels`.
+    fn within(self, parent: &str) -> Self;
+
+    /// At this position of a list, counted from zero.
+    fn at(self, position: usize) -> Self;
+}
+
+/// Reads `text` as a `T`.
+///
+/// # Errors
+/// It is no `T`; with the path within it.
+pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, ReadError> {
+    match serde_json::from_str(text) {
+        Ok(value) => Ok(value),
+        Err(error) => Err(ReadError::of(&error, text)),
+    }
+}
+
+impl ReadError {
+    /// `problem` of the value itself; [`Within`] says where that stands.
+    #[cold]
+    #[inline(never)]
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into() }))
+    }
+
+    /// Something else was found than what is needed.
+    #[cold]
+    #[inline(never)]
+    pub fn mismatch(expected: &str, found: &str) -> Self {
+        Self::new(format!("expected {expected}, found {found}"))
+    }
+
+    /// The path of the value, as in `spec.containers[0].env`; empty for the value itself.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What is wrong there.
+    pub fn problem(&self) -> &str {
+        &self.0.problem
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of(error: &serde_json::Error, text: &str) -> Self {
+        let path = path_of(error, text);
+        let text = error.to_string();
+        // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
+        let text = match text.rsplit_once(" at line ") {
+            Some((text, _)) => text,
+            None => &text,
+        };
+        if let Some(field) = text.strip_prefix("missing field ") {
+            return Self::mismatch("a value", "nothing").within(field.trim_matches('`')).within(&path);
+        }
+        if let Some(rest) = text.strip_prefix("unknown field ") {
+            let (found, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
+            let found = found.trim_matches('`');
+            // The path ends with the field itself.
+            let parent = path.strip_suffix(found).unwrap_or(&path).trim_end_matches('.');
+            return Self::new(unknown_field(found, &words_of(known))).within(parent);
+        }
+        let problem = match text.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected ")) {
+            Some((found, known)) => {
+                let found = quote(found.trim_matches('`'));
+                format!("found {found}, expected one of {}", words_of(known).join(", "))
+            }
+            None => in_words(text),
+        };
+        Self::new(problem).within(&path)
+    }
+}
+
+/// The words between backticks.
+fn words_of(list: &str) -> Vec<&str> {
+    list.split('`').skip(1).step_by(2).collect()
+}
+
+/// A field that is none of the `known`; with the one that looks most like it, where one does.
+fn unknown_field(found: &str, known: &[&str]) -> String {
+    /// How many letters may differ in what still looks alike.
+    const ALIKE: usize = 3;
+    let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
+    match distances.min() {
+        Some((distance, alike)) if distance <= ALIKE && distance < found.chars().count() => {
+            format!("unknown field {}, did you mean {alike}?", quote(found))
+        }
+        _ => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),
+    }
+}
+
+/// serde's words for types, as the documentation has them.
+fn in_words(text: &str) -> String {
+    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    else {
+        return text.to_owned();
+    };
+    let found = match found.split_once(' ').map_or(found, |(word, _)| word) {
+        "null" => "null",
+        "boolean" => "a boolean",
+        "integer" | "floating" => "a number",
+        "string" => "a string",
+        "sequence" => "a list",
+        "map" => "an object",
+        _ => found,
+    };
+    let expected = match expected {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "i64" => "an integer",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("expected {expected}, found {found}")
+}
+
+impl Within for ReadError {
+    #[cold]
+    #[inline(never)]
+    fn within(mut self, parent: &str) -> Self {
+        if !self.0.path.is_empty() && !parent.is_empty() && !self.0.path.starts_with('[') {
+            self.0.path.insert(0, '.');
+        }
+        self.0.path.insert_str(0, parent);
+        self
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn at(self, position: usize) -> Self {
+        self.within(&format!("[{position}]"))
+    }
+}
+
+impl<T> Within for Result<T, ReadError> {
+    fn within(self, parent: &str) -> Self {
+        match self {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.within(parent)),
+        }
+    }
+
+    fn at(self, position: usize) -> Self {
+        match self {
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.at(position)),
+        }
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.0.path.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.0.path, self.0.problem)
+    }
+}
+
+impl std::error::Error for ReadError {}

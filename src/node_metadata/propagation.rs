@@ -1,0 +1,133 @@
+//! What the settings want to be copied, ready to be used.
+
+use crate::field_masks::FieldMasks;
+use crate::settings::field_path::FieldPath;
+use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::node_metadata::{NodeSource, Target};
+use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, SettingsError};
+
+/// What Pods learn about their node.
+#[derive(Clone, Debug)]
+pub struct Propagations {
+    /// In order; of two that write the same key the later wins.
+    pub entries: Vec<Propagation>,
+    /// What happens when the Node can't be read.
+    pub on_lookup_failure: OnLookupFailure,
+    /// Whether the keys written belong to the policy alone.
+    pub protect: bool,
+}
+
+/// One thing that Pods learn.
+#[derive(Clone, Debug)]
+pub struct Propagation {
+    /// Where it stands on the Node.
+    pub source: NodeSource,
+    /// Where it goes on the Pod: at least one place. All are prefixes if the source is one, and none otherwise.
+    pub targets: Vec<Target>,
+    /// What happens where the Node lacks it.
+    pub fallback: Fallback,
+    /// The environment variable that every container has it as.
+    pub env: Option<String>,
+}
+
+/// What happens where the Node lacks the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// Nothing is written.
+    Skip,
+    /// This is written.
+    Default(String),
+    /// The request is rejected.
+    Required,
+}
+
+impl Propagations {
+    /// What `settings` say.
+    ///
+    /// # Errors
+    /// An entry has no source, or a field by no path. Keys are not checked again: what is written is.
+    pub fn of(settings: &NodeMetadata) -> Result<Self, SettingsError> {
+        let mut entries = Vec::with_capacity(settings.propagate.len());
+        for (position, entry) in settings.propagate.iter().enumerate() {
+            entries.push(Propagation::of(entry, position)?);
+        }
+        Ok(Self { entries, on_lookup_failure: settings.on_lookup_failure, protect: settings.protect })
+    }
+
+    /// The host's field masks for what is read of a Node.
+    pub fn field_masks(&self) -> FieldMasks {
+        let mut masks = FieldMasks::default();
+        for entry in &self.entries {
+            match &entry.source {
+                NodeSource::Label(_) => masks.add(FieldMasks::LABELS),
+                NodeSource::Annotation(_) => masks.add(FieldMasks::ANNOTATIONS),
+                NodeSource::Field(path) => FieldPath::add_masks(path, &mut masks),
+            }
+        }
+        masks
+    }
+
+    /// Whether `key` is one that the policy writes.
+    pub fn manage(&self, kind: TargetKind, key: &str) -> bool {
+        self.targets().any(|target| target.kind == kind && target.key.rest(key).is_some())
+    }
+
+    /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
+    pub fn name(&self, kind: TargetKind, key: &str) -> bool {
+        self.targets().any(|target| target.names(kind, key))
+    }
+
+    /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far; otherwise a
+    /// Node may lack what an entry reads of it, or have only other keys of a prefix.
+    pub fn are_sure_to_overwrite(&self, key: &str) -> bool {
+        if self.protect {
+            return self.manage(TargetKind::Annotation, key);
+        }
+        self.guaranteed().any(|target| target.names(TargetKind::Annotation, key))
+    }
+
+    /// The targets that are written whatever the Node has, or the request is rejected.
+    pub fn guaranteed(&self) -> impl Iterator<Item = &Target> {
+        let guaranteed = self.entries.iter().filter(|entry| entry.fallback != Fallback::Skip);
+        guaranteed.flat_map(|entry| &entry.targets)
+    }
+
+    /// How much all defaults come to, in bytes of keys and values.
+    pub fn size_of_defaults(&self) -> usize {
+        let sizes =
+            self.entries.iter().flat_map(|entry| entry.targets.iter().map(|target| entry.size_of_default(target)));
+        sizes.sum()
+    }
+
+    fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.entries.iter().flat_map(|entry| &entry.targets)
+    }
+}
+
+impl Propagation {
+    fn of(entry: &Propagate, position: usize) -> Result<Self, SettingsError> {
+        let source = entry.source(position)?;
+        let targets = entry.targets(&source, position)?;
+        let fallback = match &entry.default {
+            Some(default) => Fallback::Default(default.clone()),
+            None if entry.required => Fallback::Required,
+            None => Fallback::Skip,
+        };
+        Ok(Self { source, targets, fallback, env: entry.env.clone() })
+    }
+
+    /// How much its default comes to at `target`, in bytes of key and value.
+    pub fn size_of_default(&self, target: &Target) -> usize {
+        match &self.fallback {
+            Fallback::Default(default) => target.key.text().len() + default.len(),
+            Fallback::Skip | Fallback::Required => 0,
+        }
+    }
+}
+
+impl Target {
+    /// Whether this is `key` itself, and not a prefix of it.
+    fn names(&self, kind: TargetKind, key: &str) -> bool {
+        self.kind == kind && matches!(&self.key, KeyPattern::Key(own) if own == key)
+    }
+}

@@ -1,0 +1,80 @@
+//! The in-tree admission plugin `PodNodeSelector`, where its own configuration is given: its parser, its sentences, its
+//! order.
+
+use super::conflict::CONFLICT;
+use super::node_selection::NODE_SELECTOR;
+use super::whitelist::NOT_ALLOWED;
+use crate::decision::{Decision, Rejection};
+use crate::json::{RawObject, StringMap, Within};
+use crate::message::quote;
+use crate::selector::{ParseError, Selector, parse_pairs};
+use crate::settings::placement::IN_TREE_ANNOTATION;
+use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
+
+/// The key of the configuration that holds what is added to Pods of namespaces without an annotation.
+const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
+
+/// Gives `pod` the pairs that the plugin would, in the namespace `namespace` with these `annotations`. Returns whether there
+/// were any.
+///
+/// # Errors
+/// The plugin's own sentence, alone; or that an annotation is malformed.
+///
+/// Upstream: `Admit` and `Validate` of the plugin.
+pub fn write(
+    pod: &mut RawObject<'_>,
+    namespace: &str,
+    annotations: &StringMap<'_>,
+    config: &PodNodeSelectorPluginConfig,
+    decision: &mut Decision<'_>,
+) -> Result<bool, Rejection> {
+    let of_config = |key| config.get(key).and_then(Option::as_deref);
+    let mut source = Source::PluginConfig(CLUSTER_DEFAULT);
+    let demanded = if let Some(text) = annotations.get(IN_TREE_ANNOTATION) {
+        source = Source::Annotation { key: IN_TREE_ANNOTATION, namespace };
+        parse_pairs(text).map_err(|error| malformed(source, text, &error))?
+    } else {
+        parse(source, of_config(CLUSTER_DEFAULT))?
+    };
+    let mut pairs: StringMap<'_> = match pod.object("spec").within("object")? {
+        Some(spec) => spec.get(NODE_SELECTOR).within("object.spec")?.unwrap_or_default(),
+        None => StringMap::new(),
+    };
+    let mut added: Vec<String> = Vec::new();
+    for requirement in demanded.requirements() {
+        let Some(value) = requirement.only_value() else { continue };
+        match pairs.get(requirement.key()) {
+            Some(own) if **own != *value => return Err(Rejection::with_sentence(CONFLICT, "")),
+            Some(_) => {}
+            None => {
+                pairs.insert(requirement.key().into(), value.into());
+                added.push(requirement.to_string());
+            }
+        }
+    }
+    let whitelist = parse(Source::PluginConfig(namespace), of_config(namespace))?;
+    if !whitelist.is_empty() && !pairs.iter().all(|(key, value)| is_allowed(&whitelist, key, value)) {
+        return Err(Rejection::with_sentence(NOT_ALLOWED, ""));
+    }
+    if !added.is_empty() {
+        pod.object_mut("spec").within("object")?.set(NODE_SELECTOR, &pairs).within("object.spec")?;
+        decision.audit("node-selector", added.join(","));
+        decision.audit("node-selector-source", source.to_string());
+    }
+    Ok(!added.is_empty())
+}
+
+fn is_allowed(whitelist: &Selector, key: &str, value: &str) -> bool {
+    whitelist.on(key).iter().any(|requirement| requirement.accepts(Some(value)))
+}
+
+fn parse(source: Source<'_>, text: Option<&str>) -> Result<Selector, SettingsError> {
+    match parse_pairs(text.unwrap_or_default()) {
+        Ok(selector) => Ok(selector),
+        Err(error) => Err(SettingsError::new(&source, error.to_string())),
+    }
+}
+
+fn malformed(source: Source<'_>, text: &str, error: &ParseError) -> Rejection {
+    Rejection::forbidden(format!("{source} is not a node selector: {error}; correct the annotation {}", quote(text)))
+}

@@ -1,0 +1,147 @@
+//! The block `nodeMetadata`.
+
+use serde::Deserialize;
+
+use super::choice::OnLookupFailure;
+use super::field_path::FieldPath;
+use super::key::{KeyPattern, TargetKind};
+use super::{NODE_METADATA, SettingsError};
+use crate::json::strict::{from_object, null_is_default};
+
+/// The most that is written onto a Pod, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding
+/// does not show what it holds already.
+pub const MOST_WRITTEN: usize = 16 * 1024;
+
+pub(super) const NODE_LABEL: &str = "nodeLabel";
+pub(super) const NODE_ANNOTATION: &str = "nodeAnnotation";
+pub(super) const NODE_FIELD: &str = "nodeField";
+pub(super) const POD_ANNOTATION: &str = "podAnnotation";
+pub(super) const POD_LABEL: &str = "podLabel";
+
+/// What Pods learn about the node they landed on.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NodeMetadata {
+    /// What is copied, in order; of two entries that write the same key the later wins.
+    #[serde(deserialize_with = "null_is_default")]
+    pub propagate: Vec<Propagate>,
+    /// What happens when the Node can't be read.
+    pub on_lookup_failure: OnLookupFailure,
+    /// Whether the keys that are written belong to the policy alone.
+    #[serde(deserialize_with = "null_is_default")]
+    pub protect: bool,
+}
+
+/// One thing that Pods learn. Exactly one of `nodeLabel`, `nodeAnnotation` and `nodeField` must be there.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Propagate {
+    /// A label of the Node, or a prefix and `*`.
+    pub node_label: Option<String>,
+    /// An annotation of the Node, or a prefix and `*`.
+    pub node_annotation: Option<String>,
+    /// The path of a field of the Node.
+    pub node_field: Option<String>,
+    /// The annotation of the Pod that gets it.
+    pub pod_annotation: Option<String>,
+    /// The label of the Pod that gets it.
+    pub pod_label: Option<String>,
+    /// What is written where the Node lacks it.
+    pub default: Option<String>,
+    /// Whether the Pod is not bound to a Node that lacks it.
+    #[serde(deserialize_with = "null_is_default")]
+    pub required: bool,
+    /// The environment variable that every container has it as.
+    pub env: Option<String>,
+}
+
+from_object!(NodeMetadata, Propagate);
+
+/// Where on a Node something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeSource {
+    /// In `metadata.labels`.
+    Label(KeyPattern),
+    /// In `metadata.annotations`.
+    Annotation(KeyPattern),
+    /// In a field.
+    Field(FieldPath),
+}
+
+/// Where on a Pod something goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// To its annotations, or its labels.
+    pub kind: TargetKind,
+    /// Under which key or keys.
+    pub key: KeyPattern,
+}
+
+impl Propagate {
+    /// Where it stands on the Node. `position` is that of this entry.
+    ///
+    /// # Errors
+    /// None is named, or several, or a field by no path.
+    pub fn source(&self, position: usize) -> Result<NodeSource, SettingsError> {
+        match (&self.node_label, &self.node_annotation, &self.node_field) {
+            (Some(key), None, None) => Ok(NodeSource::Label(KeyPattern::new(key))),
+            (None, Some(key), None) => Ok(NodeSource::Annotation(KeyPattern::new(key))),
+            (None, None, Some(path)) => match FieldPath::parse(path) {
+                Ok(path) => Ok(NodeSource::Field(path)),
+                Err(problem) => Err(SettingsError::new(&format_args!("{}.{NODE_FIELD}", place(position)), problem)),
+            },
+            (label, annotation, field) => {
+                let present = [
+                    (NODE_LABEL, label.is_some()),
+                    (NODE_ANNOTATION, annotation.is_some()),
+                    (NODE_FIELD, field.is_some()),
+                ];
+                let present: Vec<&str> =
+                    present.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+                let found = if present.is_empty() { "none".to_owned() } else { present.join(" and ") };
+                let problem =
+                    format!("expected exactly one of {NODE_LABEL}, {NODE_ANNOTATION} and {NODE_FIELD}, found {found}");
+                Err(SettingsError::new(&place(position), problem))
+            }
+        }
+    }
+
+    /// Where it goes on the Pod: at least one place; the annotation of the key of its `source`, if none is named.
+    ///
+    /// # Errors
+    /// None is named, and the source has no key.
+    pub fn targets(&self, source: &NodeSource, position: usize) -> Result<Vec<Target>, SettingsError> {
+        let mut targets = Vec::with_capacity(2);
+        for (kind, key) in [(TargetKind::Annotation, &self.pod_annotation), (TargetKind::Label, &self.pod_label)] {
+            targets.extend(key.as_ref().map(|key| Target { kind, key: KeyPattern::new(key) }));
+        }
+        if !targets.is_empty() {
+            return Ok(targets);
+        }
+        match source {
+            NodeSource::Label(key) | NodeSource::Annotation(key) => {
+                Ok(vec![Target { kind: TargetKind::Annotation, key: key.clone() }])
+            }
+            NodeSource::Field(_) => {
+                let problem = format!("a {NODE_FIELD} needs a {POD_ANNOTATION} or a {POD_LABEL} to be written to");
+                Err(SettingsError::new(&place(position), problem))
+            }
+        }
+    }
+}
+
+impl NodeSource {
+    pub(super) const fn is_prefix(&self) -> bool {
+        match self {
+            Self::Label(key) | Self::Annotation(key) => key.is_prefix(),
+            Self::Field(_) => false,
+        }
+    }
+}
+
+/// The path of an entry of `propagate`.
+pub(super) fn place(position: usize) -> String {
+    format!("{NODE_METADATA}.propagate[{position}]")
+}

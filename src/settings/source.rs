@@ -1,0 +1,50 @@
+//! Where in the settings, or on a Namespace, something is demanded.
+
+use std::fmt;
+
+use super::{NODE_SELECTOR_PLUGIN, NamespaceEntry, PLACEMENT};
+use crate::message::quote;
+
+/// Where something is demanded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source<'s> {
+    /// A field of the block `placement`.
+    Placement(&'static str),
+    /// A field of an entry of `placement.namespaces`.
+    Entry(EntryAt<'s>, &'static str),
+    /// The configuration of the in-tree plugin for a namespace.
+    PluginConfig(&'s str),
+    /// An annotation of a Namespace.
+    Annotation {
+        /// Its key.
+        key: &'s str,
+        /// The namespace.
+        namespace: &'s str,
+    },
+}
+
+/// An entry of `placement.namespaces`, and its position there, counted from zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EntryAt<'s> {
+    /// Its position.
+    pub position: usize,
+    /// The entry.
+    pub entry: &'s NamespaceEntry,
+}
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Placement(field) => write!(f, "{PLACEMENT}.{field}"),
+            Self::Entry(entry, field) => write!(f, "{entry}.{field}"),
+            Self::PluginConfig(namespace) => write!(f, "{NODE_SELECTOR_PLUGIN}.{namespace}"),
+            Self::Annotation { key, namespace } => write!(f, "annotation {key} of namespace {}", quote(namespace)),
+        }
+    }
+}
+
+impl fmt::Display for EntryAt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PLACEMENT}.namespaces[{}]", self.position)
+    }
+}
