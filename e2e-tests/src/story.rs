@@ -87,10 +87,15 @@ pub struct Expect {
     /// How the warnings begin, all of them.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// What the warnings say, somewhere.
+    #[serde(default)]
+    pub warned: Vec<String>,
     /// The look-ups, in order, as in `Node worker-1 (metadata.labels)`.
     pub lookups: Option<Vec<String>>,
     /// The audit annotations.
     pub audit: Option<BTreeMap<String, String>>,
+    /// What the audit annotations say, somewhere; there are no others.
+    pub audited: Option<BTreeMap<String, Vec<String>>>,
     /// The environment of the containers of the bound Pod.
     #[serde(default)]
     pub environment: Map<String, Value>,
@@ -221,6 +226,10 @@ impl Expect {
         let warned = warnings.len() == self.warnings.len()
             && warnings.iter().zip(&self.warnings).all(|(warning, start)| warning.starts_with(start));
         ensure!(warned, "expected the warnings {:?}, got {warnings:?}", self.warnings);
+        for mention in &self.warned {
+            let is_warned_of = warnings.iter().any(|warning| warning.contains(mention));
+            ensure!(is_warned_of, "expected the warning of {mention:?}, got {warnings:?}");
+        }
         if let Some(lookups) = &self.lookups {
             let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
             ensure!(&made == lookups, "expected the look-ups {lookups:?}, got {made:?}");
@@ -228,6 +237,14 @@ impl Expect {
         if let Some(audit) = &self.audit {
             let annotations = answer.audit_annotations.clone().unwrap_or_default();
             ensure!(&annotations == audit, "expected the audit annotations {audit:?}, got {annotations:?}");
+        }
+        if let Some(audited) = &self.audited {
+            let annotations = answer.audit_annotations.clone().unwrap_or_default();
+            let says = |(key, mentions): (&String, &Vec<String>)| {
+                annotations.get(key).is_some_and(|text| mentions.iter().all(|mention| text.contains(mention)))
+            };
+            let is_audited = annotations.len() == audited.len() && audited.iter().all(says);
+            ensure!(is_audited, "expected the audit annotations {audited:?}, got {annotations:?}");
         }
         let patch = serde_json::to_value(evaluation.patch.clone().unwrap_or_default())?;
         let expected = Value::from(self.patch.clone());
