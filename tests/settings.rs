@@ -1,4 +1,5 @@
-//! `validate_settings`: every mistake is found, at once, and with its path.
+//! `validate_settings`: what is not of the types of the settings is told first, and alone; of all other mistakes every one is
+//! found, at once. Each has its path.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -10,7 +11,7 @@
 
 mod common;
 
-use common::{TestCluster, request, validate};
+use common::{TestCluster, answer, request, validate};
 use node_placement_policy::validate_settings;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -75,8 +76,8 @@ fn valid(#[case] settings: Value) {
 }
 
 #[rstest]
-#[case::not_json("{", "the settings are not JSON: ")]
-#[case::not_text("\u{0}", "the settings are not JSON: ")]
+#[case::not_json("{", "EOF while parsing an object")]
+#[case::not_text("\u{0}", "expected value")]
 #[case::null(
     "null",
     "expected at least one of placement, podNodeSelectorPluginConfig, podTolerationRestrictionPluginConfig, nodeMetadata"
@@ -105,7 +106,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[rstest]
 #[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
 #[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
-#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), r#"placement.clusterDefaultNodeSelector: expected a string such as "pool=a", found a number"#)]
+#[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
 #[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a=b,a in (c)""#)]
 #[case::selector_that_contradicts_itself_by_absence(json!({"clusterDefaultNodeSelector": "b,gpu,!gpu"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "gpu" can be meets "gpu,!gpu""#)]
 #[case::selector_that_excludes_all_it_lists(json!({"clusterDefaultNodeSelector": "a in (x,y),a notin (x,y)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a in (x,y),a notin (x,y)""#)]
@@ -126,7 +127,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
 #[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "placement.onDaemonSets: found")]
 #[case::on_namespaces(json!({"onNamespaces": "Verify"}), "placement.onNamespaces: found")]
-#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: found a boolean, expected one of Verify, Ignore")]
+#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: expected a string, found a boolean")]
 fn invalid_placement(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
@@ -190,14 +191,14 @@ fn valid_placement(#[case] block: Value) {
 #[case::selector_that_is_empty(json!({"namespaceSelector": ""}), "placement.namespaces[0].namespaceSelector: ")]
 #[case::selector_of_blanks(json!({"name": "a", "namespaceSelector": " "}), "placement.namespaces[0].namespaceSelector: ")]
 #[case::selector_that_is_malformed(json!({"namespaceSelector": "a b"}), r#"placement.namespaces[0].namespaceSelector: found "b" at position 3"#)]
-#[case::selector_of_a_wrong_type(json!({"namespaceSelector": {"matchLabels": {}}}), r#"placement.namespaces[0].namespaceSelector: expected a string such as "pool=a", found an object"#)]
+#[case::selector_of_a_wrong_type(json!({"namespaceSelector": {"matchLabels": {}}}), "placement.namespaces[0].namespaceSelector: expected a string, found an object")]
 #[case::selector_that_contradicts_itself(json!({"namespaceSelector": "a=x,a=y"}), "placement.namespaces[0].namespaceSelector: contradicts itself")]
 #[case::empty_name_beside_a_selector(json!({"name": "", "namespaceSelector": "a"}), "placement.namespaces[0].name: ")]
-#[case::a_selector_of_null_and_no_name(json!({"namespaceSelector": null}), "placement.namespaces[0].namespaceSelector: expected at least one requirement")]
-#[case::a_selector_of_null_and_a_name(json!({"name": "a", "namespaceSelector": null}), "placement.namespaces[0].namespaceSelector: expected at least one requirement")]
+#[case::a_selector_of_null_and_no_name(json!({"namespaceSelector": null}), "placement.namespaces[0].namespaceSelector: expected a string, found null")]
+#[case::a_selector_of_null_and_a_name(json!({"name": "a", "namespaceSelector": null}), "placement.namespaces[0].namespaceSelector: expected a string, found null")]
 #[case::required_that_is_empty(json!({"name": "a", "requiredNodeSelector": ""}), "placement.namespaces[0].requiredNodeSelector: expected at least one requirement")]
 #[case::required_of_blanks(json!({"name": "a", "requiredNodeSelector": " "}), "placement.namespaces[0].requiredNodeSelector: expected at least one requirement")]
-#[case::required_of_null(json!({"name": "a", "requiredNodeSelector": null}), "placement.namespaces[0].requiredNodeSelector: expected at least one requirement")]
+#[case::required_of_null(json!({"name": "a", "requiredNodeSelector": null}), "placement.namespaces[0].requiredNodeSelector: expected a string, found null")]
 #[case::a_forbidden_toleration_with_a_key_alone(json!({"name": "a", "forbiddenTolerations": [{"operator": "Exists"}, {"key": "a"}]}), "placement.namespaces[0].forbiddenTolerations[1]: a key alone forbids only the empty value")]
 #[case::a_forbidden_toleration_with_a_key_an_effect_and_empty_texts(json!({"name": "a", "forbiddenTolerations": [{"key": "a", "operator": "", "value": "", "effect": "NoSchedule"}]}), "placement.namespaces[0].forbiddenTolerations[0]: a key alone forbids only the empty value")]
 fn invalid_tenant(#[case] fields: Value, #[case] message: &str) {
@@ -275,7 +276,7 @@ fn a_default_that_is_forbidden(#[case] block: Value, #[case] default: &str) {
 #[case::a_cluster_default_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "c,a=b", "namespaceAnnotations": [], "namespaces": [{"name": "a", "allowedNodeSelector": "c,a=x"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a=b", which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; allow it, or say defaultNodeSelector: """#)]
 #[case::a_cluster_default_of_a_set_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "a in (b,c)", "namespaceAnnotations": [], "namespaces": [{"name": "a", "defaultNodeSelector": null, "allowedNodeSelector": "a=b"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b,c)""#)]
 #[case::a_cluster_default_of_one_value_that_is_not_allowed_where_node_affinity_is_free(json!({"clusterDefaultNodeSelector": "a in (b)", "namespaceAnnotations": [], "onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "allowedNodeSelector": ""}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b)""#)]
-#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: found a boolean, expected one of Reject, RejectChanges, Ignore")]
+#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected a string, found a boolean")]
 fn invalid_choice(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
@@ -352,7 +353,7 @@ fn invalid_plugin_config(#[case] block: Value, #[case] message: &str) {
 #[case::default_and_required(json!({"nodeLabel": "a", "default": "x", "required": true}), "nodeMetadata.propagate[0].default: a default is never used where required is true")]
 #[case::default_of_many_keys(json!({"nodeLabel": "a.io/*", "default": "x"}), "nodeMetadata.propagate[0].default: a default needs a single key")]
 #[case::default_of_a_wrong_type(json!({"nodeLabel": "a", "default": 5}), "nodeMetadata.propagate[0].default: expected a string, found a number")]
-#[case::required_of_a_wrong_type(json!({"nodeLabel": "a", "required": "yes"}), "nodeMetadata.propagate[0].required: expected true or false, found a string")]
+#[case::required_of_a_wrong_type(json!({"nodeLabel": "a", "required": "yes"}), "nodeMetadata.propagate[0].required: expected a boolean, found a string")]
 #[case::star_only_in_the_source(json!({"nodeLabel": "a.io/*", "podLabel": "a.io/x"}), "nodeMetadata.propagate[0].podLabel: source and target must both end with '*', or neither")]
 #[case::star_only_in_the_target(json!({"nodeLabel": "a", "podLabel": "a.io/*"}), "nodeMetadata.propagate[0].podLabel: source and target must both end with '*', or neither")]
 #[case::star_of_a_field(json!({"nodeField": "spec.a", "podAnnotation": "a.io/*"}), "nodeMetadata.propagate[0].podAnnotation: source and target must both end with '*', or neither")]
@@ -385,7 +386,7 @@ fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
 #[case::empty_propagate(json!({"propagate": []}), "nodeMetadata.propagate: expected at least one entry")]
 #[case::propagate_of_a_wrong_type(json!({"propagate": {}}), "nodeMetadata.propagate: expected a list, found an object")]
 #[case::unknown_field(json!({"protekt": true}), r#"nodeMetadata: unknown field "protekt""#)]
-#[case::protect(json!({"protect": "yes"}), "nodeMetadata.protect: expected true or false, found a string")]
+#[case::protect(json!({"protect": "yes"}), "nodeMetadata.protect: expected a boolean, found a string")]
 #[case::on_lookup_failure(json!({"onLookupFailure": "Fail"}), r#"nodeMetadata.onLookupFailure: found "Fail", expected one of Reject, Ignore"#)]
 #[case::required_where_a_failed_look_up_is_ignored(json!({"onLookupFailure": "Ignore", "propagate": [{"nodeLabel": "a"}, {"nodeLabel": "b", "required": true}]}), "nodeMetadata.propagate[1].required: Pods are bound without it where onLookupFailure is Ignore")]
 #[case::defaults_that_are_too_much_together(json!({"propagate": [{"nodeLabel": "a", "default": "x".repeat(8192)}, {"nodeLabel": "b", "default": "x".repeat(8191)}]}), "nodeMetadata.propagate: the defaults have 16385 bytes with their keys, expected at most 16384")]
@@ -434,34 +435,25 @@ fn contradictory_settings_reject_what_is_asked(#[case] block: Value, #[case] dem
     assert!(answer.message().starts_with(sentence) && answer.message().contains(demands), "{}", answer.message());
 }
 
-/// Ten times as many entries take not a hundred times as long.
+/// Of many entries too.
 #[rstest]
-#[case::all_are_reached(|at| format!("a{at:05}*"), false)]
-#[case::half_of_them_never_are(|at| if at % 2 == 0 { format!("a{at:05}*") } else { format!("a{:05}-x", at - 1) }, true)]
-fn many_entries_are_read_in_proportion(#[case] name: fn(usize) -> String, #[case] half_is_mistaken: bool) {
-    let seconds = |count: usize| {
-        let entry = |at| json!({"name": name(at), "requiredNodeSelector": "a=b"});
-        let entries: Vec<Value> = (0..count).map(entry).collect();
-        let settings = json!({"placement": {"clusterDefaultNodeSelector": "c=d", "namespaces": entries}}).to_string();
-        let begin = std::time::Instant::now();
-        let found = validate_settings(settings.as_bytes()).unwrap_or_default();
-        let mistaken = if half_is_mistaken { count / 2 } else { 0 };
-        assert_eq!(found.matches("is never reached").count(), mistaken);
-        begin.elapsed().as_secs_f64()
-    };
-    let (few, many) = (seconds(1_000), seconds(10_000));
-    println!("{few} s for 1,000 entries, {many} s for 10,000");
-    assert!(many < 50.0 * few, "{few} s for 1,000 entries, {many} s for 10,000");
+#[case::all_are_reached(|at| format!("a{at:05}*"), 0)]
+#[case::half_of_them_never_are(|at| if at % 2 == 0 { format!("a{at:05}*") } else { format!("a{:05}-x", at - 1) }, 5_000)]
+fn what_is_never_reached_is_found_among_many(#[case] name: fn(usize) -> String, #[case] count: usize) {
+    let entries: Vec<Value> = (0..10_000).map(|at| json!({"name": name(at), "requiredNodeSelector": "a=b"})).collect();
+    let settings = json!({"placement": {"clusterDefaultNodeSelector": "c=d", "namespaces": entries}});
+    let found = validate_settings(settings.to_string().as_bytes()).unwrap_or_default();
+    assert_eq!(found.matches("is never reached").count(), count);
 }
 
 #[rstest]
-#[case::namespaces(json!({"placement": {"namespaces": [5, {"name": ""}, "x"]}}), &["placement.namespaces[0]: ", "placement.namespaces[1].name: ", "placement.namespaces[2]: "])]
-#[case::annotations(json!({"placement": {"namespaceAnnotations": [5, "bad key", ""]}}), &["placement.namespaceAnnotations[0]: ", "placement.namespaceAnnotations[1]: ", "placement.namespaceAnnotations[2]: "])]
-#[case::propagate(json!({"nodeMetadata": {"propagate": [5, {"nodeLabel": "a/*b"}, {}]}}), &["nodeMetadata.propagate[0]: ", "nodeMetadata.propagate[1].nodeLabel: ", "nodeMetadata.propagate[2]: "])]
-#[case::tolerations(json!({"placement": {"clusterDefaultTolerations": [5, {"key": "-", "operator": "x", "effect": "y", "tolerationSeconds": 1}], "namespaces": [{"name": "a", "allowedTolerations": [{"kee": "a"}, {}]}]}}), &["placement.clusterDefaultTolerations[0]: ", "placement.clusterDefaultTolerations[1].key: ", "placement.clusterDefaultTolerations[1].operator: ", "placement.clusterDefaultTolerations[1].effect: ", "placement.clusterDefaultTolerations[1].tolerationSeconds: ", "placement.namespaces[0].allowedTolerations[0]: ", "placement.namespaces[0].allowedTolerations[1].operator: "])]
+#[case::namespaces(json!({"placement": {"namespaces": [{}, {"name": ""}, {"name": "a*b"}]}}), &["placement.namespaces[0].name: ", "placement.namespaces[1].name: ", "placement.namespaces[2].name: "])]
+#[case::annotations(json!({"placement": {"namespaceAnnotations": ["-", "bad key", ""]}}), &["placement.namespaceAnnotations[0]: ", "placement.namespaceAnnotations[1]: ", "placement.namespaceAnnotations[2]: "])]
+#[case::propagate(json!({"nodeMetadata": {"propagate": [{"podAnnotation": "a"}, {"nodeLabel": "a/*b"}, {}]}}), &["nodeMetadata.propagate[0]: ", "nodeMetadata.propagate[1].nodeLabel: ", "nodeMetadata.propagate[2]: "])]
+#[case::tolerations(json!({"placement": {"clusterDefaultTolerations": [{}, {"key": "-", "operator": "x", "effect": "y", "tolerationSeconds": 1}], "namespaces": [{"name": "a", "allowedTolerations": [{"key": "a b"}, {}]}]}}), &["placement.clusterDefaultTolerations[0].operator: ", "placement.clusterDefaultTolerations[1].key: ", "placement.clusterDefaultTolerations[1].operator: ", "placement.clusterDefaultTolerations[1].effect: ", "placement.clusterDefaultTolerations[1].tolerationSeconds: ", "placement.namespaces[0].allowedTolerations[0].key: ", "placement.namespaces[0].allowedTolerations[1].operator: "])]
 #[case::both_plugins(json!({"podNodeSelectorPluginConfig": {"a": "b"}, "podTolerationRestrictionPluginConfig": {"default": [{}], "whitelist": [{"key": "a", "effect": "x"}]}}), &["podNodeSelectorPluginConfig.a: ", "podTolerationRestrictionPluginConfig.default[0].operator: ", "podTolerationRestrictionPluginConfig.whitelist[0].effect: "])]
-#[case::variables(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "env": "-"}, {"nodeLabel": "b", "env": 5}]}}), &["nodeMetadata.propagate[0].env: ", "nodeMetadata.propagate[1].env: "])]
-#[case::a_repeated_target_beside_another_mistake(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a"}, {"nodeAnnotation": "a", "x": 1}]}}), &["unknown field", "is the target of an earlier entry"])]
+#[case::variables(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a", "env": "-"}, {"nodeLabel": "b", "env": "1"}]}}), &["nodeMetadata.propagate[0].env: ", "nodeMetadata.propagate[1].env: "])]
+#[case::a_repeated_target_beside_another_mistake(json!({"nodeMetadata": {"propagate": [{"nodeLabel": "a"}, {"nodeAnnotation": "a", "env": "-"}]}}), &["nodeMetadata.propagate[1].env: ", "is the target of an earlier entry"])]
 fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]) {
     let found = mistakes(&settings);
     for mistake in expected {
@@ -472,46 +464,350 @@ fn one_mistake_hides_no_other(#[case] settings: Value, #[case] expected: &[&str]
 #[test]
 fn all_mistakes_are_told_at_once() {
     let settings = json!({
-        "x": 1,
-        "placement": {"clusterDefaultNodeSelector": "=", "onNodeName": 5, "namespaces": [{"name": "*a"}]},
-        "nodeMetadata": {"protect": 0, "propagate": [{}, {"nodeLabel": "a", "podLabel": "b"}]},
+        "placement": {
+            "clusterDefaultNodeSelector": "=",
+            "namespaceAnnotations": ["a b"],
+            "namespaces": [{"name": "*a", "defaultTolerations": [{"operator": "In"}]}],
+        },
+        "podNodeSelectorPluginConfig": {"a": "b"},
+        "nodeMetadata": {"onLookupFailure": "Ignore", "propagate": [{}, {"nodeLabel": "a", "podLabel": "b", "required": true}]},
     });
     let found = mistakes(&settings);
     let paths = [
-        "unknown field \"x\"",
+        "placement and podNodeSelectorPluginConfig exclude each other",
         "placement.clusterDefaultNodeSelector: ",
-        "placement.onNodeName: ",
+        "placement.namespaceAnnotations[0]: ",
         "placement.namespaces[0].name: ",
-        "nodeMetadata.protect: ",
+        "placement.namespaces[0].defaultTolerations[0].operator: ",
+        "podNodeSelectorPluginConfig.a: ",
         "nodeMetadata.propagate[0]: ",
         "nodeMetadata.propagate[1].podLabel: ",
+        "nodeMetadata.propagate[1].required: ",
     ];
     for path in paths {
         assert!(found.contains(path), "{path} is missing in {found}");
     }
-    assert_eq!(found.split("; ").filter(|mistake| !mistake.is_empty()).count(), paths.len() + 1, "{found}");
+    // Three of them have a semicolon of their own.
+    assert_eq!(found.split("; ").count(), paths.len() + 3, "{found}");
 }
 
-/// A request reads only the part of the settings that it needs.
+/// Of what is not of the types of the settings, the first mistake in the text is told, and no other.
 #[rstest]
-#[case::the_other_job(json!({"placement": {}, "nodeMetadata": {"propagate": 5}}), true)]
-#[case::another_namespace(json!({"placement": {"namespaces": [5, {"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": 7}]}}), true)]
-#[case::a_default_that_an_annotation_replaces(json!({"placement": {"clusterDefaultNodeSelector": "(("}}), true)]
-#[case::a_choice_for_other_requests(json!({"placement": {"onBindings": "?", "onWorkloads": 3}}), true)]
-#[case::tolerations_of_another_namespace(json!({"placement": {"clusterDefaultTolerations": 5, "namespaces": [{"name": "other", "forbiddenTolerations": 5}, {"name": "team-a", "defaultTolerations": []}]}}), true)]
-#[case::a_choice_about_nodes(json!({"placement": {"onNodes": "?"}}), true)]
-#[case::labels_of_another_name(json!({"placement": {"namespaces": [{"name": "other-*", "namespaceSelector": "(("}]}}), true)]
-#[case::what_it_needs(json!({"placement": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}}), false)]
-fn a_mistake_elsewhere_does_not_matter(#[case] settings: Value, #[case] accepted: bool) {
-    let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
-    let answer = validate(&request("pods", "CREATE", json!({"spec": {}})), &settings, &cluster);
-    assert_eq!(answer.accepted(), accepted, "{answer:?}");
-    if !accepted {
-        assert_eq!(answer.code(), 500);
-        assert!(
-            answer
-                .message()
-                .starts_with("the policy's settings have a mistake: placement.namespaces[0].requiredNodeSelector: ")
-        );
+#[case::of_several(
+    r#"{"placement":{"namespaces":[5,{"name":""},"x"],"onNodes":1}}"#,
+    "placement.namespaces[0]: expected an object, found a number"
+)]
+#[case::after_what_means_nothing(
+    r#"{"placement":{"clusterDefaultNodeSelector":"=","namespaces":[{"name":"*a"},{"name":"b"},"x"]}}"#,
+    "placement.namespaces[2]: expected an object, found a string"
+)]
+#[case::in_the_last_block(r#"{"placement":{"namespaceAnnotations":["a b"]},"nodeMetadata":{"propagate":[{"nodeLabel":"a"},{"nodeLabel":"b","required":"x"}]}}"#, "nodeMetadata.propagate[1].required: expected a boolean, found a string")]
+#[case::in_a_list_of_texts(
+    r#"{"placement":{"namespaceAnnotations":["a","b",{}]}}"#,
+    "placement.namespaceAnnotations[2]: expected a string, found an object"
+)]
+#[case::a_list_in_a_list(
+    r#"{"placement":{"namespaces":[{"name":"a"},[]]}}"#,
+    "placement.namespaces[1]: expected an object, found a list"
+)]
+#[case::a_list_first_in_a_list(
+    r#"{"placement":{"namespaces":[[]]}}"#,
+    "placement.namespaces[0]: expected an object, found a list"
+)]
+#[case::a_field_of_a_toleration(r#"{"placement":{"namespaces":[{"name":"a"},{"name":"b","forbiddenTolerations":[{"key":"a"},{"key":"a","value":true}]}]}}"#, "placement.namespaces[1].forbiddenTolerations[1].value: expected a string, found a boolean")]
+#[case::an_unknown_word(
+    "{\n  \"placement\": {\n    \"onNodeName\": \"verify\",\n    \"onNodes\": \"x\"\n  }\n}",
+    r#"placement.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#
+)]
+#[case::an_unknown_field_that_looks_like_one(
+    "{\n  \"placement\": {\n    \"onNodeNames\": \"Verify\",\n    \"onNodes\": \"x\"\n  }\n}",
+    r#"placement: unknown field "onNodeNames", did you mean onNodeName?"#
+)]
+#[case::an_unknown_field_of_an_entry(
+    r#"{"placement":{"namespaces":[{"name":"a"},{"nam":"b"}]}}"#,
+    r#"placement.namespaces[1]: unknown field "nam", did you mean name?"#
+)]
+#[case::an_unknown_field_of_a_toleration(
+    r#"{"placement":{"clusterDefaultTolerations":[{},{"opertor":"Exists"}]}}"#,
+    r#"placement.clusterDefaultTolerations[1]: unknown field "opertor", did you mean operator?"#
+)]
+#[case::an_unknown_field_with_other_signs(
+    r#"{"placement":{"on-nodes":"Reject"}}"#,
+    r#"placement: unknown field "on-nodes", did you mean onNodes?"#
+)]
+#[case::an_unknown_field_that_looks_like_none(
+    r#"{"nodeMetadata":{"a.b/c":1,"propagate":5}}"#,
+    r#"nodeMetadata: unknown field "a.b/c", expected one of propagate, onLookupFailure, protect"#
+)]
+fn the_first_mistake_of_shape_is_told_alone(#[case] settings: &str, #[case] message: &str) {
+    assert_eq!(validate_settings(settings.as_bytes()).as_deref(), Some(message));
+}
+
+/// serde reads a derived struct from the list of its fields, too.
+#[rstest]
+#[case::all("[]", "expected an object, found a list")]
+#[case::all_of_its_fields("[{},null,null,null]", "expected an object, found a list")]
+#[case::placement(r#"{"placement":[]}"#, "placement: expected an object, found a list")]
+#[case::an_entry(
+    r#"{"placement":{"namespaces":[["a",null,"b=c",null,null,null,null,null]]}}"#,
+    "placement.namespaces[0]: expected an object, found a list"
+)]
+#[case::a_default_toleration(
+    r#"{"placement":{"clusterDefaultTolerations":[["a","Exists","","",null]]}}"#,
+    "placement.clusterDefaultTolerations[0]: expected an object, found a list"
+)]
+#[case::a_toleration_of_an_entry(
+    r#"{"placement":{"namespaces":[{"name":"a","allowedTolerations":[["a","Exists","","",null]]}]}}"#,
+    "placement.namespaces[0].allowedTolerations[0]: expected an object, found a list"
+)]
+#[case::node_selector_plugin(
+    r#"{"podNodeSelectorPluginConfig":[]}"#,
+    "podNodeSelectorPluginConfig: expected an object, found a list"
+)]
+#[case::toleration_plugin(
+    r#"{"podTolerationRestrictionPluginConfig":[[],[]]}"#,
+    "podTolerationRestrictionPluginConfig: expected an object, found a list"
+)]
+#[case::a_toleration_of_the_plugin(
+    r#"{"podTolerationRestrictionPluginConfig":{"default":[["a","Exists","","",null]]}}"#,
+    "podTolerationRestrictionPluginConfig.default[0]: expected an object, found a list"
+)]
+#[case::node_metadata(
+    r#"{"nodeMetadata":[[{"nodeLabel":"a"}],"Reject",false]}"#,
+    "nodeMetadata: expected an object, found a list"
+)]
+#[case::what_is_propagated(
+    r#"{"nodeMetadata":{"propagate":[["a",null,null,null,null,null,false,null]]}}"#,
+    "nodeMetadata.propagate[0]: expected an object, found a list"
+)]
+fn no_list_is_an_object(#[case] settings: &str, #[case] message: &str) {
+    assert_eq!(validate_settings(settings.as_bytes()).as_deref(), Some(message));
+}
+
+/// serde reads a derived enum from an object with the word as key, too.
+#[rstest]
+#[case::on_node_affinity("placement", "onNodeAffinity", "Ignore")]
+#[case::on_node_name("placement", "onNodeName", "Reject")]
+#[case::on_toleration_annotations("placement", "onTolerationAnnotations", "Honor")]
+#[case::on_extended_resources("placement", "onExtendedResources", "Tolerate")]
+#[case::on_workloads("placement", "onWorkloads", "Warn")]
+#[case::on_daemon_sets("placement", "onDaemonSets", "Reject")]
+#[case::on_namespaces("placement", "onNamespaces", "Warn")]
+#[case::on_bindings("placement", "onBindings", "Verify")]
+#[case::on_nodes("placement", "onNodes", "Ignore")]
+#[case::on_lookup_failure("nodeMetadata", "onLookupFailure", "Ignore")]
+fn a_choice_is_a_word(#[case] block: &str, #[case] choice: &str, #[case] word: &str) {
+    let with = |value: Value| {
+        let mut settings = json!({block: {choice: value}});
+        if block == "nodeMetadata" {
+            settings[block]["propagate"] = json!([{"nodeLabel": "a"}]);
+        }
+        validate_settings(settings.to_string().as_bytes())
+    };
+    assert_eq!(with(json!(word)), None);
+    assert_eq!(with(Value::Null), None, "null is the default");
+    for (value, kind) in [
+        (json!({word: null}), "an object"),
+        (json!({}), "an object"),
+        (json!([word]), "a list"),
+        (json!(0), "a number"),
+        (json!(true), "a boolean"),
+    ] {
+        assert_eq!(with(value), Some(format!("{block}.{choice}: expected a string, found {kind}")));
     }
+    for other in ["", " ", &word.to_lowercase(), &format!("{word} ")] {
+        let found = with(json!(other)).unwrap_or_default();
+        assert!(found.starts_with(&format!("{block}.{choice}: found {other:?}, expected one of ")), "{found}");
+    }
+}
+
+/// All settings, with values that are valid together; those that must not be null apart.
+fn all_settings() -> Value {
+    let tolerations =
+        json!([{"key": "a", "operator": "Equal", "value": "x", "effect": "NoExecute", "tolerationSeconds": 5}]);
+    json!({
+        "placement": {
+            "clusterDefaultNodeSelector": "a=b",
+            "clusterDefaultTolerations": tolerations,
+            "namespaceAnnotations": ["a"],
+            "namespaces": [{
+                "name": "a",
+                "namespaceSelector": "tenant",
+                "requiredNodeSelector": "a=b",
+                "defaultNodeSelector": "a=b",
+                "allowedNodeSelector": "a=b",
+                "defaultTolerations": tolerations,
+                "allowedTolerations": tolerations,
+                "forbiddenTolerations": [{"key": "b", "value": "x"}],
+            }],
+            "onNodeAffinity": "Check",
+            "onNodeName": "Reject",
+            "onTolerationAnnotations": "Honor",
+            "onExtendedResources": "Tolerate",
+            "onWorkloads": "Warn",
+            "onDaemonSets": "Reject",
+            "onNamespaces": "Warn",
+            "onBindings": "Verify",
+            "onNodes": "Reject",
+        },
+        "nodeMetadata": {
+            "propagate": [
+                {"nodeLabel": "a", "podAnnotation": "a", "podLabel": "a.io/a", "default": "x", "required": false, "env": "A"},
+                {"nodeField": "spec.providerID", "podAnnotation": "b", "required": true},
+                {"nodeAnnotation": "c", "env": "C"},
+            ],
+            "onLookupFailure": "Reject",
+            "protect": true,
+        },
+    })
+}
+
+/// The pointers of all members and elements of `value`.
+fn pointers(value: &Value, own: &str) -> Vec<String> {
+    let below: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, value)| (format!("{own}/{key}"), value)).collect(),
+        Value::Array(elements) => (0..).zip(elements).map(|(at, value)| (format!("{own}/{at}"), value)).collect(),
+        _ => Vec::new(),
+    };
+    below.into_iter().flat_map(|(pointer, value)| [vec![pointer.clone()], pointers(value, &pointer)].concat()).collect()
+}
+
+/// The same without what is at `pointer`.
+fn without(mut settings: Value, pointer: &str) -> Value {
+    let (parent, last) = pointer.rsplit_once('/').unwrap();
+    match settings.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.remove(last).unwrap()),
+        Value::Array(elements) => drop(elements.remove(last.parse().unwrap())),
+        _ => panic!("{pointer}"),
+    }
+    settings
+}
+
+/// A setting that is null is absent. Not so what keeps Pods in, and elements of lists: what renders to nothing must not
+/// take them away.
+#[test]
+fn null_is_absent_but_where_that_would_be_dangerous() {
+    assert_eq!(validate_settings(all_settings().to_string().as_bytes()), None);
+    let mut mistaken = Vec::new();
+    for pointer in pointers(&all_settings(), "") {
+        let mut settings = all_settings();
+        *settings.pointer_mut(&pointer).unwrap() = Value::Null;
+        let found = validate_settings(settings.to_string().as_bytes());
+        let (_, last) = pointer.rsplit_once('/').unwrap();
+        let is_element = last.bytes().all(|byte| byte.is_ascii_digit());
+        if is_element || ["requiredNodeSelector", "namespaceSelector"].contains(&last) {
+            let expected = format!("{}: expected {}, found null", path_of(&pointer), expected_at(&pointer));
+            assert_eq!(found, Some(expected));
+            mistaken.push(pointer);
+        } else {
+            let absent = without(settings, &pointer).to_string();
+            assert_eq!(found, validate_settings(absent.as_bytes()), "{pointer}");
+        }
+    }
+    assert_eq!(mistaken.len(), 11, "{mistaken:?}");
+}
+
+/// As messages have it: `placement.namespaces[0].name`.
+fn path_of(pointer: &str) -> String {
+    let steps = pointer.split('/').skip(1).map(|step| match step.parse::<usize>() {
+        Ok(position) => format!("[{position}]"),
+        Err(_) => format!(".{step}"),
+    });
+    steps.collect::<String>().trim_start_matches('.').to_owned()
+}
+
+fn expected_at(pointer: &str) -> &'static str {
+    let is_text = pointer.contains("namespaceAnnotations") || pointer.ends_with("Selector");
+    if is_text { "a string" } else { "an object" }
+}
+
+/// serde knows which fields of a struct it has seen.
+#[rstest]
+#[case::a_block(r#"{"placement":{},"placement":{}}"#, "placement")]
+#[case::a_choice(r#"{"placement":{"onNodes":"Ignore","onNodes":"Ignore"}}"#, "placement.onNodes")]
+#[case::a_setting_that_is_null(r#"{"placement":{"namespaces":null,"namespaces":[]}}"#, "placement.namespaces")]
+#[case::a_fence(
+    r#"{"placement":{"namespaces":[{"name":"a","requiredNodeSelector":"a=b","requiredNodeSelector":"a=c"}]}}"#,
+    "placement.namespaces[0].requiredNodeSelector"
+)]
+#[case::a_source(
+    r#"{"nodeMetadata":{"propagate":[{"nodeLabel":"a"},{"nodeLabel":"a","nodeLabel":"b"}]}}"#,
+    "nodeMetadata.propagate[1].nodeLabel"
+)]
+fn a_field_that_is_repeated_is_a_mistake(#[case] settings: &str, #[case] path: &str) {
+    let found = validate_settings(settings.as_bytes()).unwrap_or_default();
+    assert!(found.starts_with(&format!("{path}: duplicate field ")), "{found}");
+}
+
+/// Whatever bytes come, there is a message.
+#[rstest]
+#[case::nothing(b"")]
+#[case::a_word(b"placement")]
+#[case::yaml(b"placement: {}\n")]
+#[case::two_texts(br#"{"placement":{}} {}"#)]
+#[case::a_comma_too_many(br#"{"placement":{},}"#)]
+#[case::not_text(b"{\"placement\":{\"onNodes\":\"\xff\"}}")]
+#[case::a_byte_order_mark(b"\xef\xbb\xbf{\"placement\":{}}")]
+#[case::half_a_character(br#"{"placement":{"clusterDefaultNodeSelector":"\ud800"}}"#)]
+#[case::a_control_character(b"{\"placement\":{\"clusterDefaultNodeSelector\":\"\n\"}}")]
+#[case::too_large_a_number(br#"{"placement":{"namespaces":1e999}}"#)]
+fn what_is_not_json_is_a_mistake(#[case] settings: &[u8]) {
+    let found = validate_settings(settings).unwrap_or_default();
+    assert!(!found.is_empty());
+}
+
+/// However deep the settings are nested, they are refused, and so is a request with them.
+#[rstest]
+#[case::lists("[", "", "]")]
+#[case::objects(r#"{"a":"#, "1", "}")]
+#[case::where_entries_are(r#"{"placement":{"namespaces":["#, "", "]}}")]
+#[case::where_tolerations_are(r#"{"placement":{"clusterDefaultTolerations":[{"a":"#, "1", "}]}}")]
+fn no_nesting_is_too_deep_to_be_refused(#[case] open: &str, #[case] inner: &str, #[case] close: &str) {
+    for depth in [10, 64, 127, 128, 129, 100_000] {
+        let settings = [&open.repeat(depth), inner, &close.repeat(depth)].concat();
+        assert!(validate_settings(settings.as_bytes()).is_some_and(|found| !found.is_empty()), "{depth}");
+        let request = request("pods", "CREATE", json!({}));
+        let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
+        let answer = answer(payload.as_bytes(), &TestCluster::default());
+        assert_eq!(answer.code(), 500, "{depth}: {}", answer.message());
+    }
+}
+
+/// A selector of an entry for other namespaces, or one that an annotation replaces, is not parsed for a request.
+#[rstest]
+#[case::of_another_namespace(json!({"namespaces": [{"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": "(("}]}), None)]
+#[case::a_default_that_an_annotation_replaces(json!({"clusterDefaultNodeSelector": "(("}), None)]
+#[case::labels_of_another_name(json!({"namespaces": [{"name": "other-*", "namespaceSelector": "(("}]}), None)]
+#[case::what_it_needs(json!({"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}), Some("placement.namespaces[0].requiredNodeSelector: "))]
+fn a_malformed_selector_matters_where_it_is_needed(#[case] block: Value, #[case] mistake: Option<&str>) {
+    let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
+    let answer = validate(&request("pods", "CREATE", json!({"spec": {}})), &json!({"placement": block}), &cluster);
+    assert_eq!(answer.accepted(), mistake.is_none(), "{answer:?}");
+    if let Some(mistake) = mistake {
+        assert_eq!(answer.code(), 500);
+        let message = format!("the policy's settings have a mistake: {mistake}");
+        assert!(answer.message().starts_with(&message), "{}", answer.message());
+    }
+}
+
+/// Settings that are not of their types fail every request, needed or not, unless it can't be read itself.
+#[rstest]
+#[case::the_other_job(json!({"placement": {}, "nodeMetadata": {"propagate": 5}}), "nodeMetadata.propagate: expected a list, found a number")]
+#[case::another_namespace(json!({"placement": {"namespaces": [{"name": "other"}, 5]}}), "placement.namespaces[1]: expected an object, found a number")]
+#[case::a_choice_for_other_requests(json!({"placement": {"onBindings": "?", "onWorkloads": 3}}), r#"placement.onBindings: found "?", expected one of Verify, Ignore"#)]
+#[case::tolerations_of_another_namespace(json!({"placement": {"namespaces": [{"name": "other", "forbiddenTolerations": 5}]}}), "placement.namespaces[0].forbiddenTolerations: expected a list, found a number")]
+#[case::labels_of_another_name(json!({"placement": {"namespaces": [{"name": "other", "namespaceSelector": null}]}}), "placement.namespaces[0].namespaceSelector: expected a string, found null")]
+#[case::an_unknown_block(json!({"palcement": {}}), r#"unknown field "palcement", did you mean placement?"#)]
+#[case::no_object(json!([]), "expected an object, found a list")]
+fn settings_of_other_types_fail_every_request(#[case] settings: Value, #[case] mistake: &str) {
+    let message = format!("the policy's settings have a mistake: {mistake}");
+    let cluster = TestCluster::default();
+    for (resource, operation) in
+        [("pods", "CREATE"), ("pods", "DELETE"), ("namespaces", "UPDATE"), ("services", "CREATE")]
+    {
+        let answer = validate(&request(resource, operation, json!({})), &settings, &cluster);
+        assert_eq!((answer.code(), answer.message()), (500, message.as_str()), "{resource} {operation}");
+    }
+    let unreadable = validate(&json!({"operation": "CREATE", "object": {}}), &settings, &cluster);
+    assert_eq!(unreadable.code(), 400, "{}", unreadable.message());
 }

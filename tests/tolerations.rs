@@ -1,104 +1,143 @@
 //! Tolerations, against what Kubernetes v1.36.2 answers: the two admission plugins, `isSuperset`, `ToleratesTaint`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "these are tests")]
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::collections::{BTreeMap, BTreeSet};
 
-use json::{Mismatch, Object, Outline, StringMap, Value, Within};
+use common::vectors;
+use node_placement_policy::json::read::read;
+use node_placement_policy::json::{Raw, StringMap};
 use node_placement_policy::placement::toleration_plugin;
 use node_placement_policy::toleration::{
-    AddedTo, DEFAULTS_ANNOTATION, Effect, Merged, Operation, PluginConfig, PodTolerations, Refusal, Taint, Toleration,
-    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, requested, tolerations,
-    tolerations_of_extended, untolerated,
+    AddedTo, DEFAULTS_ANNOTATION, Merged, Operation, PluginConfig, PodTolerations, Refusal, Resources, Taint,
+    Toleration, WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, tolerations_of_extended,
+    untolerated,
 };
 use rstest::rstest;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
-/// The lines of a file in `e2e-tests/fixtures/vectors`, each of which is an object.
-fn vectors(name: &str, count: usize) -> impl Iterator<Item = (usize, Object)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("e2e-tests/fixtures/vectors").join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let lines: Vec<Object> = text.lines().map(|line| Object::parse(line, &Outline::FLAT).unwrap()).collect();
+mod common;
+
+/// The lines of a file in `e2e-tests/fixtures/vectors`, of which there are so many; each with its number.
+fn lines<T: DeserializeOwned>(name: &str, count: usize) -> impl Iterator<Item = (usize, T)> {
+    let lines = vectors(name);
     assert_eq!(lines.len(), count, "{name}");
     (1..).zip(lines)
 }
 
-/// The tolerations under `key`; absent is empty.
-fn list(object: &Object, key: &str) -> Vec<Toleration> {
-    object.get(key).map(|value| tolerations(value).unwrap()).unwrap_or_default()
-}
+/// A list of tolerations; absent is empty.
+type List = Option<Vec<Toleration>>;
 
 fn one(text: &str) -> Toleration {
-    Toleration::read(&Value::parse(text, &Outline::FLAT).unwrap()).unwrap()
+    read(text).unwrap()
 }
 
 fn result(own: &[Toleration], merged: &Merged) -> Vec<Toleration> {
     merged.all(own).cloned().collect()
 }
 
+/// A line of `tolerations.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Merging {
+    first: List,
+    second: List,
+    merged: List,
+    whitelisted: bool,
+}
+
 #[test]
 fn tolerations_are_merged_and_allowed_as_upstream() {
-    for (line, vector) in vectors("tolerations.jsonl", 1500) {
-        let (first, second) = (list(&vector, "first"), list(&vector, "second"));
+    for (line, vector) in lines::<Merging>("tolerations.jsonl", 1500) {
+        let place = format!("line {line}: {vector:?}");
+        let (first, second) = (vector.first.unwrap_or_default(), vector.second.unwrap_or_default());
         let merged = merge(&first, second.clone());
-        assert_eq!(result(&first, &merged), list(&vector, "merged"), "line {line}: {vector}");
+        assert_eq!(result(&first, &merged), vector.merged.unwrap_or_default(), "{place}");
         let is_whitelisted = first.iter().all(|toleration| is_allowed(toleration, &second));
-        assert_eq!(is_whitelisted, vector.boolean("whitelisted").unwrap(), "line {line}: {vector}");
+        assert_eq!(is_whitelisted, vector.whitelisted, "{place}");
     }
+}
+
+/// A line of `taints.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Tolerating {
+    tolerations: List,
+    taints: Vec<Taint>,
+    untolerated: Option<Taint>,
 }
 
 #[test]
 fn taints_are_tolerated_as_upstream() {
-    for (line, vector) in vectors("taints.jsonl", 1500) {
-        let taints = vector.list("taints").unwrap().unwrap().iter();
-        let taints: Vec<Taint> = taints.map(|taint| Taint::read(taint).unwrap()).collect();
-        let expected = vector.get("untolerated").map(|taint| Taint::read(taint).unwrap());
-        assert_eq!(untolerated(&list(&vector, "tolerations"), &taints), expected.as_ref(), "line {line}: {vector}");
+    for (line, vector) in lines::<Tolerating>("taints.jsonl", 1500) {
+        let tolerations = vector.tolerations.clone().unwrap_or_default();
+        let found = untolerated(&tolerations, &vector.taints);
+        assert_eq!(found, vector.untolerated.as_ref(), "line {line}: {vector:?}");
     }
 }
 
-/// The resources of a Pod's containers and init containers.
-fn resources_of_containers(spec: &Object) -> Result<Vec<&Object>, Mismatch> {
-    let mut resources = Vec::new();
-    for kind in ["containers", "initContainers"] {
-        for container in spec.objects(kind)? {
-            resources.extend(container.object("resources").within(kind)?);
-        }
-    }
-    Ok(resources)
+/// A line of `podtolerationrestriction.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Admission {
+    operation: String,
+    pod: Box<RawValue>,
+    qos: String,
+    namespace: Namespace,
+    config: PluginConfig,
+    admit: Admitted,
 }
 
-fn pod_tolerations(vector: &Object) -> PodTolerations {
-    let operation = match &*vector.string("operation").unwrap() {
-        "CREATE" => Operation::Create,
-        "UPDATE" => Operation::Update,
-        other => panic!("{other}"),
-    };
-    toleration_plugin::tolerations_of(vector.required_object("pod").unwrap(), operation).unwrap()
+#[derive(Debug, Deserialize)]
+struct Namespace {
+    annotations: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Admitted {
+    /// Empty, if the Pod is admitted.
+    error: Option<String>,
+    tolerations: List,
+}
+
+impl Admission {
+    fn annotations(&self) -> StringMap<'_> {
+        self.namespace.annotations.as_ref().map(|annotations| read(annotations.get()).unwrap()).unwrap_or_default()
+    }
+
+    fn pod(&self) -> PodTolerations {
+        let operation = match self.operation.as_str() {
+            "CREATE" => Operation::Create,
+            "UPDATE" => Operation::Update,
+            other => panic!("{other}"),
+        };
+        let pod: Raw<'_> = read(self.pod.get()).unwrap();
+        toleration_plugin::tolerations_of(pod.object().unwrap(), operation).unwrap()
+    }
 }
 
 #[test]
 fn pods_are_admitted_as_by_the_in_tree_plugin() {
     let mut malformed = 0;
-    for (line, vector) in vectors("podtolerationrestriction.jsonl", 1500) {
-        let pod = pod_tolerations(&vector);
-        assert_eq!(pod.is_best_effort, vector.string("qos").unwrap() == "BestEffort", "line {line}: {vector}");
-        let annotations = vector.required_object("namespace").unwrap().string_map("annotations").unwrap();
-        let config = PluginConfig::read(vector.required_object("config").unwrap()).unwrap();
-        let expected = vector.required_object("admit").unwrap();
-        match admit(&pod, &annotations, &config) {
+    for (line, vector) in lines::<Admission>("podtolerationrestriction.jsonl", 1500) {
+        let pod = vector.pod();
+        assert_eq!(pod.is_best_effort, vector.qos == "BestEffort", "line {line}: {vector:?}");
+        let annotations = vector.annotations();
+        let expected_error = vector.admit.error.clone().unwrap_or_default();
+        match admit(&pod, &annotations, &vector.config) {
             Ok(merged) => {
-                assert_eq!(expected.string("error").unwrap(), "", "line {line}: {vector}");
-                assert_eq!(result(&pod.own, &merged), list(expected, "tolerations"), "line {line}: {vector}");
+                assert_eq!(expected_error, "", "line {line}: {vector:?}");
+                let expected = vector.admit.tolerations.clone().unwrap_or_default();
+                assert_eq!(result(&pod.own, &merged), expected, "line {line}: {vector:?}");
             }
             Err(refusal @ Refusal::Conflict { .. }) => {
-                assert_eq!(refusal.to_string(), expected.string("error").unwrap(), "line {line}: {vector}");
+                assert_eq!(refusal.to_string(), expected_error, "line {line}: {vector:?}");
             }
             // Upstream's sentence is Go's own, about what it came upon in the text.
             Err(Refusal::Malformed { annotation, .. }) => {
                 malformed += 1;
-                let error = expected.string("error").unwrap();
-                assert!(!error.is_empty() && !error.starts_with("pod"), "line {line}: {error}");
+                assert!(
+                    !expected_error.is_empty() && !expected_error.starts_with("pod"),
+                    "line {line}: {expected_error}"
+                );
                 assert!(annotations.contains_key(annotation), "line {line}: {annotation}");
             }
         }
@@ -106,50 +145,82 @@ fn pods_are_admitted_as_by_the_in_tree_plugin() {
     assert_eq!(malformed, 124);
 }
 
+/// A line of `extendedresourcetoleration.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Extending {
+    pod: Pod,
+    tolerations: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Pod {
+    spec: PodSpec,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PodSpec {
+    containers: Option<Vec<Container>>,
+    init_containers: Option<Vec<Container>>,
+    tolerations: List,
+}
+
+#[derive(Debug, Deserialize)]
+struct Container {
+    resources: Option<Box<RawValue>>,
+}
+
+impl PodSpec {
+    /// The resources of containers and init containers.
+    fn resources<T: DeserializeOwned>(&self) -> Vec<T> {
+        let containers = self.containers.iter().chain(&self.init_containers).flatten();
+        let resources = containers.filter_map(|container| container.resources.as_ref());
+        resources.map(|resources| read(resources.get()).unwrap()).collect()
+    }
+
+    /// The resources that are requested, but never more than zero of them. All that is recorded are whole numbers.
+    fn requested_zero_of(&self) -> BTreeSet<String> {
+        #[derive(Deserialize)]
+        struct Requests {
+            requests: Option<BTreeMap<String, String>>,
+        }
+        let (mut zero, mut more) = (BTreeSet::new(), BTreeSet::new());
+        for (name, quantity) in self.resources::<Requests>().into_iter().filter_map(|each| each.requests).flatten() {
+            let names = if quantity == "0" { &mut zero } else { &mut more };
+            names.insert(name);
+        }
+        zero.difference(&more).cloned().collect()
+    }
+}
+
 #[test]
 fn extended_resources_are_tolerated_as_by_the_in_tree_plugin() {
     let (mut added_alone, mut for_zero) = (0, 0);
-    for (line, vector) in vectors("extendedresourcetoleration.jsonl", 1000) {
-        let spec = vector.object_at(&["pod", "spec"]).unwrap().unwrap();
-        let resources = resources_of_containers(spec).unwrap();
-        let added = tolerations_of_extended(resources.into_iter().flat_map(|each| requested(each).unwrap()));
-        let mut expected = list(&vector, "tolerations");
-        let own = list(spec, "tolerations");
+    for (line, vector) in lines::<Extending>("extendedresourcetoleration.jsonl", 1000) {
+        let spec = &vector.pod.spec;
+        let added = tolerations_of_extended(spec.resources().iter().flat_map(Resources::requested));
+        let upstream = vector.tolerations.as_ref().map_or("null", |list| list.get());
+        let mut expected = read::<List>(upstream).unwrap().unwrap_or_default();
+        let own = spec.tolerations.clone().unwrap_or_default();
         // Upstream counts requests of zero. What it adds for them is the only difference.
-        let of_zero = of_zero_only(spec);
-        let upstream = expected.len();
+        let of_zero = spec.requested_zero_of();
+        let count = expected.len();
         expected.retain(|toleration| own.contains(toleration) || !of_zero.contains(&toleration.key));
-        for_zero += upstream - expected.len();
+        for_zero += count - expected.len();
         if own.is_empty() {
-            assert_eq!(added, expected, "line {line}: {vector}");
-            if expected.len() == upstream {
-                let added: Vec<String> = added.iter().map(|toleration| Object::from(toleration).to_string()).collect();
-                assert_eq!(vector.get("tolerations").unwrap().text(), format!("[{}]", added.join(",")), "line {line}");
+            assert_eq!(added, expected, "line {line}: {vector:?}");
+            if expected.len() == count && count > 0 {
+                assert_eq!(upstream, serde_json::to_string(&added).unwrap(), "line {line}");
             }
             added_alone += 1;
         }
         // To a Pod's own upstream appends the same, less what it updates in place.
         let appended: Vec<_> = expected.iter().skip(own.len()).collect();
-        assert!(appended.iter().all(|toleration| added.contains(toleration)), "line {line}: {vector}");
-        assert!(added.iter().all(|toleration| expected.contains(toleration)), "line {line}: {vector}");
+        assert!(appended.iter().all(|toleration| added.contains(toleration)), "line {line}: {vector:?}");
+        assert!(added.iter().all(|toleration| expected.contains(toleration)), "line {line}: {vector:?}");
     }
     assert!(added_alone > 300, "only {added_alone} Pods tolerate nothing yet");
     assert!(for_zero > 100, "only {for_zero} tolerations are for zero");
-}
-
-/// The resources that are requested, but never more than zero of them. All that is recorded are whole numbers.
-fn of_zero_only(spec: &Object) -> BTreeSet<String> {
-    let (mut zero, mut more) = (BTreeSet::new(), BTreeSet::new());
-    for list in ["containers", "initContainers"] {
-        for container in spec.objects(list).unwrap() {
-            let Some(requests) = container.object_at(&["resources", "requests"]).unwrap() else { continue };
-            for (name, quantity) in requests.members() {
-                let names = if quantity.string().unwrap() == "0" { &mut zero } else { &mut more };
-                names.insert(name.into_owned());
-            }
-        }
-    }
-    zero.difference(&more).cloned().collect()
 }
 
 #[rstest]
@@ -263,22 +334,17 @@ fn what_the_api_server_would_refuse_is_named(#[case] toleration: &str, #[case] e
 #[case::unknown_words(r#"[{"operator":"In","effect":"No"}]"#, r#"[{"operator":"In","effect":"No"}]"#)]
 #[case::minus_nothing(r#"[{"tolerationSeconds":-0}]"#, r#"[{"tolerationSeconds":0}]"#)]
 fn annotations_are_read_as_by_encoding_json(#[case] text: &str, #[case] expected: &str) {
-    let tolerations: Vec<String> =
-        from_annotation(text).unwrap().iter().map(|read| Object::from(read).to_string()).collect();
-    assert_eq!(format!("[{}]", tolerations.join(",")), expected);
+    assert_eq!(serde_json::to_string(&from_annotation(text).unwrap()).unwrap(), expected);
 }
 
 #[rstest]
-#[case::only_space(" ", "EOF while parsing a value at line 1 column 1")]
+#[case::only_space(" ", "EOF while parsing a value")]
 #[case::no_list(r#"{"key":"a"}"#, "expected a list, found an object")]
 #[case::list_in_it("[{},[]]", "[1]: expected an object, found a list")]
-#[case::number_as_key(r#"[{"key":"a"},{"Key":5}]"#, "[1].key: expected a string, found a number")]
+#[case::number_as_key(r#"[{"key":"a"},{"Key":5}]"#, "[1].Key: expected a string, found a number")]
 #[case::first_of_repeated(r#"[{"key":5,"key":"a"}]"#, "[0].key: expected a string, found a number")]
-#[case::fraction(
-    r#"[{"tolerationSeconds":5.0}]"#,
-    "[0].tolerationSeconds: expected a whole number of 64 bits, found another number"
-)]
-#[case::text_as_seconds(r#"[{"tolerationSeconds":"5"}]"#, "[0].tolerationSeconds: expected a number, found a string")]
+#[case::fraction(r#"[{"tolerationSeconds":5.0}]"#, "[0].tolerationSeconds: expected an integer, found a number")]
+#[case::text_as_seconds(r#"[{"tolerationSeconds":"5"}]"#, "[0].tolerationSeconds: expected an integer, found a string")]
 fn what_annotations_can_not_say_is_told_with_its_place(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(from_annotation(text).unwrap_err().to_string(), expected);
 }
@@ -357,40 +423,13 @@ fn extended_resources_are_known_by_their_names(#[case] name: &str, #[case] expec
     assert_eq!(!tolerations_of_extended([name]).is_empty(), expected);
 }
 
-/// As many tolerations of `key`, each with a value of its own.
-fn many(key: &str, count: usize) -> Vec<Toleration> {
-    let each = |value: usize| Toleration {
-        value: value.to_string(),
-        ..Toleration { operator: "Equal".into(), ..Toleration::exists(key, Effect::NoSchedule) }
-    };
-    (0..count).map(each).collect()
-}
-
-/// How long it takes to merge that many tolerations, none of which covers another.
-fn time_to_merge(count: usize) -> Duration {
-    let (own, wanted) = (many("a", count), many("b", 100));
-    let time = || {
-        let started = Instant::now();
-        let merged = merge(&own, wanted.clone());
-        assert_eq!((merged.kept.len(), merged.added.len()), (count, 100));
-        started.elapsed()
-    };
-    (0..5).map(|_| time()).min().unwrap()
-}
-
-#[test]
-fn ten_times_as_many_tolerations_take_not_a_hundred_times_as_long() {
-    let (few, many) = (time_to_merge(1_000), time_to_merge(10_000));
-    assert!(many < few * 40, "{few:?} for 1,000, {many:?} for 10,000");
-}
-
 #[rstest]
 #[case::defaults_at_create(Operation::Create, DEFAULTS_ANNOTATION, true)]
 #[case::defaults_at_update(Operation::Update, DEFAULTS_ANNOTATION, false)]
 #[case::whitelist_for_nothing(Operation::Update, WHITELIST_ANNOTATION, false)]
 fn the_plugin_reads_what_it_needs(#[case] operation: Operation, #[case] annotation: &str, #[case] is_read: bool) {
     let mut annotations = StringMap::new();
-    annotations.insert(annotation, "[{]");
+    annotations.insert(annotation.into(), "[{]".into());
     let pod = PodTolerations { operation, own: Vec::new(), is_best_effort: true };
     let admitted = admit(&pod, &annotations, &PluginConfig::default());
     assert_eq!(admitted.is_err(), is_read);

@@ -1,5 +1,6 @@
 //! What the tests of the core share: a cluster made of JSON, and the recorded answers of Kubernetes.
 #![allow(dead_code, reason = "not every test needs all of it")]
+#![allow(clippy::needless_pass_by_value, reason = "they read better so")]
 
 use std::path::Path;
 
@@ -56,8 +57,11 @@ impl Answer {
 }
 
 pub fn validate(request: &Value, settings: &Value, cluster: &TestCluster) -> Answer {
-    let payload = json!({"request": request, "settings": settings}).to_string();
-    let answer = node_placement_policy::validate(payload.as_bytes(), cluster);
+    answer(json!({"request": request, "settings": settings}).to_string().as_bytes(), cluster)
+}
+
+pub fn answer(payload: &[u8], cluster: &TestCluster) -> Answer {
+    let answer = node_placement_policy::validate(payload, cluster);
     Answer(serde_json::from_slice(&answer).unwrap_or_else(|error| panic!("{error}: {answer:?}")))
 }
 
