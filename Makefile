@@ -54,18 +54,20 @@ typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 	kwctl annotate -m policy-metadata.yml -u README.md -o $@ $<
 
-# Cargo says itself when it waits for another build. The binary's exit status is what counts: see the README.
-RUN := $(or $(CARGO_TARGET_DIR),target)/debug/run
-RUN_ARGUMENTS := $(if $(REQUEST),--request "$(REQUEST)") \
+# The tool that users run on their desk, with the module that is deployed. With REQUEST it tries that, with CLUSTER it
+# previews that, with SETTINGS alone it checks them; with nothing it gives a tour. Cargo says itself when it waits for
+# another build. The tool's exit status is what counts: see docs/preview.md.
+TOOL := $(or $(CARGO_TARGET_DIR),target)/debug/kubectl-node_placement
+RUN := $(if $(REQUEST),try "$(REQUEST)",$(if $(CLUSTER),preview,$(if $(SETTINGS),check "$(SETTINGS)",tour)))
+RUN_ARGUMENTS := $(RUN) --module policy.wasm \
+	$(if $(REQUEST)$(CLUSTER),$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")) \
 	$(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
-	$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)") \
-	$(if $(FORMAT),--format "$(FORMAT)") $(if $(VERBOSE),--verbose)
+	$(if $(FORMAT),--output "$(FORMAT)") $(if $(VERBOSE),$(if $(filter tour,$(RUN)),--all,$(if $(filter preview,$(RUN)),--verbose)))
 
 .PHONY: run
 run: policy.wasm
-	@[ -e $(RUN) ] || echo "The first build takes some minutes, most of it a Wasm runtime." >&2
-	@cargo build --locked -p e2e-tests --bin run
-	@$(RUN) $(RUN_ARGUMENTS)
+	@cargo build --quiet --locked -p kubectl-node-placement
+	@$(TOOL) $(RUN_ARGUMENTS)
 
 .PHONY: test
 test: fmt lint policy.wasm floor.wasm
