@@ -133,7 +133,7 @@ fn explain_pod(
         has.push((requirement.to_string(), asks_for(&object["spec"], requirement.key())));
     }
     let owner = crate::preview::Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
-    let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.settings));
+    let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.settings), cluster);
     let again = policy.validate(&request, &file.settings, cluster.clone())?;
     let node = node.map(str::to_owned);
     Ok(PodExplanation { name: name.to_owned(), has, node, unmet, again: NewPod::of(&again) })

@@ -17,7 +17,7 @@ pub struct Kubectl {
 }
 
 /// What could be listed of a cluster.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Listed {
     pub manifests: Manifests,
     /// What could not, and why: `pods: pods is forbidden: …`

@@ -13,7 +13,7 @@ pub fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper:
     if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
         return Ok(());
     }
-    let Some(request) = creation_from(workload) else { return Ok(()) };
+    let Some(request) = creation_from(workload, &trial.known) else { return Ok(()) };
     let namespace = request["namespace"].as_str().and_then(|name| trial.known.namespace(name));
     let deployment = trial.file.deployment.as_ref();
     if let Some(reason) = deployment.and_then(|deployment| deployment.spares(&request, namespace)) {

@@ -1,19 +1,24 @@
 use std::{
     io::{IsTerminal, Write, stderr},
+    path::PathBuf,
     sync::Mutex,
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
+use terminal_size::{Width, terminal_size};
 
 use super::{
     Outcome,
-    input::{AskedCluster, Engine, Settings},
+    input::{AskedCluster, Engine, Settings, read_valid},
 };
 use crate::{
+    kubectl::Listed,
     paper::Paper,
-    preview::{Preview as Previewed, Verdict, lines, report},
+    preview::{
+        Changes, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, report, report_of_changes,
+    },
 };
 
 /// Who waits longer than this wants to see that something happens.
@@ -23,13 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement preview -s settings.yml
-  kubectl node-placement preview -s policy.yml -c cluster.json -o json
+  kubectl node-placement preview -s policy.yml -c cluster.json -o html > preview.html
+  kubectl node-placement preview -s new.yml --old old.yml
 
 Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes a cluster down:
   kubectl get namespaces,nodes,pods,deployments,daemonsets,statefulsets,jobs,cronjobs -A -o json > cluster.json")]
 pub struct Preview {
     #[command(flatten)]
     settings: Settings,
+    /// The settings that hold now: show only what the new ones change
+    #[arg(long, value_name = "FILE")]
+    old: Option<PathBuf>,
     #[command(flatten)]
     cluster: AskedCluster,
     /// How it is printed; json is one object a line
@@ -47,6 +56,7 @@ enum Output {
     #[default]
     Text,
     Json,
+    Html,
 }
 
 impl Preview {
@@ -55,15 +65,41 @@ impl Preview {
         let policy = self.engine.policy()?;
         let file = self.settings.read(&policy)?;
         let listed = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.tell(what)))?;
-        let tally = Previewed::new(&policy, &file, listed, self.verbose)
-            .run(|done, total| progress.tell(&format!("{done} of {total} objects")))?;
+        let old = self.old.as_deref().map(|old| read_valid(&policy, old)).transpose()?;
+        ensure!(old.is_none() || self.output != Output::Html, "--old has no page: leave -o html out");
+        let keep_names = self.verbose || old.is_some();
+        let preview = |file, listed: Listed| {
+            let preview = Previewed::new(&policy, file, listed, keep_names);
+            preview.run(|done, total| progress.tell(&format!("{done} of {total} objects")))
+        };
+        let before = old.as_ref().map(|old| preview(old, listed.clone())).transpose()?;
+        let tally = preview(&file, listed)?;
         progress.end();
-        match self.output {
-            Output::Text => paper.write(report(&tally, self.verbose).trim_end()),
-            Output::Json => lines(&tally).iter().for_each(|line| paper.write(&line.to_string())),
-        }
-        Ok(if tally.total(Verdict::Rejected) > 0 { Outcome::Rejected } else { Outcome::Accepted })
+        let is_rejected = match before {
+            Some(before) => {
+                let changes = Changes::between(&before, &tally);
+                match self.output {
+                    Output::Json => lines_of_changes(&changes).iter().for_each(|line| paper.write(&line.to_string())),
+                    _ => paper.write(report_of_changes(&changes, self.verbose).trim_end()),
+                }
+                changes.reject()
+            }
+            None => {
+                match self.output {
+                    Output::Text => paper.write(report(&tally, self.verbose, width()).trim_end()),
+                    Output::Json => lines(&tally).iter().for_each(|line| paper.write(&line.to_string())),
+                    Output::Html => paper.write(page(&tally)?.trim_end()),
+                }
+                tally.total(Verdict::Rejected) > 0
+            }
+        };
+        Ok(if is_rejected { Outcome::Rejected } else { Outcome::Accepted })
     }
+}
+
+/// Of the terminal, if there is one.
+fn width() -> usize {
+    terminal_size().map_or(WIDTH, |(Width(width), _)| usize::from(width))
 }
 
 /// A line on the terminal that says how far it is.

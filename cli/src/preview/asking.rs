@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::{
     Preview,
     creation::{self, text},
-    finding::{Finding, Verdict, findings},
+    finding::{Finding, Verdict, findings, would_be},
     fit,
     owner::Owner,
-    pod,
+    pod, runtime_class,
     tally::{Subject, Tally},
 };
 use crate::{
@@ -47,9 +47,19 @@ impl Preview<'_> {
             name: text(&pod["metadata"]["name"]).to_owned(),
             owner: owner.as_ref().map(|owner| (owner.kind.clone(), owner.name.clone())),
         };
-        let request = pod::creation(pod, owner.as_ref(), &self.managed);
-        let evaluation = self.ask(&request, &subject, tally)?;
+        let request = pod::creation(pod, owner.as_ref(), &self.managed, &self.cluster);
         let created = &request["object"];
+        // The API server merges the class before the policy is asked.
+        if let Some(missing) = runtime_class::missing(&created["spec"], &self.cluster) {
+            tally.count_unknown(POD.kind, &missing);
+            return Ok(());
+        }
+        let evaluation = self.ask(&request, &subject, tally)?;
+        if let Some(evaluation) = &evaluation
+            && let Some(reason) = self.would_wait(created, evaluation, &mut tally.known_to_wait)
+        {
+            tally.report(&subject, Finding::Waits { reason: reason.to_owned() }, None, self.keep_names);
+        }
         let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else { return Ok(()) };
         let unbound = self.bind(&binding, &subject, tally)?;
         let node = text(&binding["object"]["target"]["name"]);
@@ -88,10 +98,24 @@ impl Preview<'_> {
         }
         let metadata = &request["object"]["metadata"];
         let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
-        for finding in evaluation.iter().flat_map(findings) {
+        let would_be = if evaluation.is_some() { self.would_be(request, subject)? } else { vec![] };
+        for finding in evaluation.iter().flat_map(findings).chain(would_be) {
             tally.report(subject, finding.without_name(subject.resource.kind, name), None, self.keep_names);
         }
         Ok(evaluation)
+    }
+
+    /// What would become of a request to a namespace that is only warned, and what does not become of it now.
+    fn would_be(&self, request: &Value, subject: &Subject) -> Result<Vec<Finding>> {
+        if !self.only_warns(&subject.namespace) {
+            return Ok(vec![]);
+        }
+        let now = would_be(&self.policy.validate(request, self.settings, self.cluster.clone())?);
+        let enforced = self.policy.validate(request, &self.enforced, self.cluster.clone())?;
+        if enforced.lookups.iter().any(|lookup| !self.cluster.has(lookup)) {
+            return Ok(vec![]);
+        }
+        Ok(would_be(&enforced).into_iter().filter(|finding| !now.contains(finding)).collect())
     }
 
     /// Asks. Nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs; that is counted.

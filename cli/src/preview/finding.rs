@@ -28,6 +28,14 @@ pub enum Finding {
     Misplaced {
         reason: String,
     },
+    /// A Pod that no node would take.
+    Waits {
+        reason: String,
+    },
+    /// What an entry with `enforcement: Warn` would do, in words.
+    WouldBe {
+        what: String,
+    },
     Warned {
         warning: String,
     },
@@ -56,10 +64,22 @@ impl Finding {
         match self {
             Self::Rejected { code, reason } => Self::Rejected { code, reason: hide(reason) },
             Self::Misplaced { reason } => Self::Misplaced { reason: hide(reason) },
+            Self::WouldBe { what } => Self::WouldBe { what: hide(what) },
+            waits @ Self::Waits { .. } => waits,
             Self::Warned { warning } => Self::Warned { warning: hide(warning) },
             changed @ Self::Changed { .. } => changed,
         }
     }
+}
+
+/// What an answer comes to where nothing is enforced yet.
+pub fn would_be(evaluation: &Evaluation) -> Vec<Finding> {
+    let findings = findings(evaluation).into_iter().filter_map(|finding| match finding {
+        Finding::Rejected { code, reason } => Some(format!("would be rejected: {code}: {reason}")),
+        Finding::Changed { gets } => Some(format!("would get {}", gets.join("; "))),
+        _ => None,
+    });
+    findings.map(|what| Finding::WouldBe { what }).collect()
 }
 
 /// Everything to report of an answer.

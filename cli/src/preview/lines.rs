@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
+    changes::Changes,
     finding::{Finding, Verdict},
     tally::{Group, Tally},
 };
@@ -39,6 +40,42 @@ pub fn lines(tally: &Tally) -> Vec<Value> {
     lines.extend(
         tally.unchecked.iter().map(|(why, count)| json!({ "type": "unchecked", "condition": why, "requests": count })),
     );
+    lines.extend(tally.entries.iter().map(|entry| {
+        json!({
+            "type": "entry", "position": entry.position, "about": entry.about, "namespaces": entry.namespaces,
+            "nodes": entry.nodes,
+        })
+    }));
+    for pool in &tally.pools.pools {
+        lines.push(json!({ "type": "pool", "labels": pool.labels, "taints": pool.taints, "nodes": pool.nodes }));
+    }
+    for row in &tally.pools.rows {
+        let cells = row.cells.iter().map(|cell| json!({ "state": cell.state.in_words(), "pods": cell.pods }));
+        let cells: Vec<Value> = cells.collect();
+        lines.push(json!({
+            "type": "row", "namespaces": row.namespaces, "note": row.note.in_words(), "pools": cells,
+        }));
+    }
+    lines
+}
+
+/// What other settings change: the same, with `change`, which is `new` or `gone`.
+pub fn lines_of_changes(changes: &Changes) -> Vec<Value> {
+    let mut lines = vec![];
+    for moved in &changes.moved {
+        lines.push(json!({
+            "type": "moved", "namespaces": moved.namespaces, "gained": moved.gained, "lost": moved.lost,
+        }));
+    }
+    for (change, findings) in [("new", &changes.new), ("gone", &changes.gone)] {
+        for (namespace, findings) in findings {
+            for (finding, group) in findings {
+                let mut line = line(namespace, finding, group);
+                line["change"] = change.into();
+                lines.push(line);
+            }
+        }
+    }
     lines
 }
 
@@ -46,6 +83,8 @@ fn line(namespace: &str, finding: &Finding, group: &Group) -> Value {
     let mut line = match finding {
         Finding::Rejected { code, reason } => json!({ "type": "rejected", "code": code, "message": reason }),
         Finding::Misplaced { reason } => json!({ "type": "misplaced", "message": reason, "nodes": group.nodes }),
+        Finding::Waits { reason } => json!({ "type": "waits", "message": reason }),
+        Finding::WouldBe { what } => json!({ "type": "wouldBe", "message": what }),
         Finding::Warned { warning } => json!({ "type": "warned", "message": warning }),
         Finding::Changed { gets } => json!({ "type": "changed", "gets": gets }),
     };

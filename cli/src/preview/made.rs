@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::creation::{self, created_by, text};
-use crate::resource::POD;
+use super::{
+    creation::{self, created_by, text},
+    runtime_class,
+};
+use crate::{Manifests, resource::POD};
 
 /// The request with which a controller would create a Pod of the workload; none, if no controller makes Pods of such.
-pub fn creation_from(workload: &Value) -> Option<Value> {
+pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     let (kind, name) = (text(&workload["kind"]), text(&workload["metadata"]["name"]));
     // Who makes the Pods of a Deployment, or a CronJob, is made itself.
     let (api_version, maker, template) = match kind {
@@ -21,6 +24,7 @@ pub fn creation_from(workload: &Value) -> Option<Value> {
     if !(pod["metadata"].is_null() || pod["metadata"].is_object()) {
         return None;
     }
+    runtime_class::merge(&mut pod["spec"], cluster);
     pod["apiVersion"] = "v1".into();
     pod["kind"] = POD.kind.into();
     pod["status"] = json!({});

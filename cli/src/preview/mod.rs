@@ -4,23 +4,33 @@
 //!   to what their controller would make; [`made`] for Pods that are not there yet.
 //! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
 //!   run; [`trial`]: whether a namespace has a rule.
-//! - [`tally`]: everything, grouped and counted; [`report`] for people, in [`phrases`]; [`lines`] for scripts.
+//! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`waiting`]: Pods that no node takes;
+//!   [`runtime_class`]: what the API server makes of a Pod before webhooks see it.
+//! - [`tally`]: everything, grouped and counted; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
+//!   browser; [`lines`] for scripts; [`changes`]: what is different with other settings.
 //!
 //! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create
 //! something else, this does as the controller does.
 
 mod asking;
+mod changes;
 pub mod creation;
+mod entries;
 mod finding;
 mod fit;
 mod lines;
 mod made;
 mod owner;
+mod page;
 mod phrases;
 pub mod pod;
+pub mod pools;
 mod report;
+mod runtime_class;
+mod table;
 mod tally;
 pub mod trial;
+mod waiting;
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -32,18 +42,24 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
 pub use self::{
+    changes::Changes,
     creation::of_manifest,
+    entries::EntryCount,
     finding::{Finding, Verdict, gets},
-    lines::lines,
+    lines::{lines, lines_of_changes},
     made::creation_from,
     owner::Owner,
-    report::report,
+    page::page,
+    pools::Pools,
+    report::{WIDTH, report, report_of_changes},
     tally::{Group, Kind, Members, Tally},
 };
 use crate::{
     Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
     kubectl::{Listed, Unreadable},
+    namespace_rules::namespace_rules,
     resource::{POD, Resource},
+    settings::entries,
 };
 
 /// How often the progress is told.
@@ -53,6 +69,10 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Preview<'p> {
     policy: &'p Policy,
     settings: &'p Value,
+    /// The same, as if every entry were enforced.
+    enforced: Value,
+    /// Whether an entry is not.
+    has_warning_entries: bool,
     deployment: Option<&'p Deployment>,
     cluster: Manifests,
     /// What could not be listed.
@@ -67,7 +87,19 @@ impl<'p> Preview<'p> {
         let SettingsFile { settings, deployment, .. } = file;
         let Listed { manifests: cluster, unreadable } = cluster.into();
         let managed = ManagedKeys::of(settings);
-        Self { policy, settings, deployment: deployment.as_ref(), cluster, unreadable, managed, keep_names }
+        let enforced = enforced(settings);
+        let has_warning_entries = enforced != *settings;
+        Self {
+            policy,
+            settings,
+            enforced,
+            has_warning_entries,
+            deployment: deployment.as_ref(),
+            cluster,
+            unreadable,
+            managed,
+            keep_names,
+        }
     }
 
     /// Asks about everything, with a thread on every core. `progress` is told now and then how many objects of how many
@@ -90,8 +122,21 @@ impl<'p> Preview<'p> {
                 let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
                 tally.merge(part?, self.keep_names);
             }
+            tally.pools = self.pools()?;
+            tally.entries = self.entries();
             Ok(tally)
         })
+    }
+
+    /// Whether the entry that holds for a namespace says `enforcement: Warn`.
+    fn only_warns(&self, namespace: &str) -> bool {
+        if !self.has_warning_entries {
+            return false;
+        }
+        let there = self.namespace(namespace).unwrap_or(&Value::Null);
+        let rules = namespace_rules(self.settings, namespace, there);
+        let holding = rules.entries.iter().find(|entry| entry.holds);
+        holding.is_some_and(|entry| entries(self.settings)[entry.position]["enforcement"] == "Warn")
     }
 
     /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None,
@@ -103,7 +148,7 @@ impl<'p> Preview<'p> {
             return vec![creation::of(resource, object)];
         }
         let owner = Owner::of(object, &self.cluster);
-        let creation = pod::creation(object, owner.as_ref(), &self.managed);
+        let creation = pod::creation(object, owner.as_ref(), &self.managed, &self.cluster);
         let binding = pod::binding(object, &creation["object"], |name| self.node(name));
         [creation].into_iter().chain(binding).collect()
     }
@@ -124,4 +169,15 @@ impl<'p> Preview<'p> {
     fn node(&self, name: &str) -> Option<&Value> {
         self.cluster.node(name)
     }
+}
+
+/// Settings as if every entry said `enforcement: Enforce`.
+fn enforced(settings: &Value) -> Value {
+    let mut enforced = settings.clone();
+    for entry in enforced["placement"].get_mut("namespaces").and_then(Value::as_array_mut).into_iter().flatten() {
+        if entry["enforcement"] == "Warn" {
+            creation::remove(entry, &["enforcement"]);
+        }
+    }
+    enforced
 }

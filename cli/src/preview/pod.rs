@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::{
     creation::{self, administrator, controller, created_by, kubelet, members, remove, scheduler, text},
     owner::Owner,
+    runtime_class,
 };
 use crate::{
+    Manifests,
     resource::{BINDING, POD},
     settings::ManagedKeys,
 };
@@ -52,13 +54,17 @@ fn is_finished(pod: &Value) -> bool {
 }
 
 /// The request that creates the Pod anew.
-pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys) -> Value {
+pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
     if is_mirror(pod) {
         return creation::request(POD, creation::unborn(pod), kubelet(text(&pod["spec"]["nodeName"])));
     }
     let mut anew = creation::unborn(pod);
     match owner.and_then(|owner| owner.template) {
-        Some(template) => from_template(&mut anew, template),
+        Some(template) => {
+            from_template(&mut anew, template);
+            // What runs has it already.
+            runtime_class::merge(&mut anew["spec"], cluster);
+        }
         None => without_traces(&mut anew, managed),
     }
     let user_info = controller(pod).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    changes::{Changes, Moved},
     finding::{Finding, Verdict},
     phrases::{counted, some},
+    pools::Note,
+    table::{names, table},
     tally::{Group, Tally},
 };
 use crate::{kubectl::Unreadable, wrap::wrap};
 
-/// No line is longer, unless a single word is.
-const WIDTH: usize = 100;
+/// No line is longer, unless a single word is, or a table.
+pub const WIDTH: usize = 100;
 /// Where the text beside a heading begins.
 const INDENT: usize = 13;
 
@@ -27,11 +30,153 @@ const VERBOSE: Cut = Cut { namespaces: usize::MAX, groups: usize::MAX, names: us
 /// So many owners and nodes are named in a sentence; more are only counted.
 const NAMED: usize = 3;
 
-/// The whole report. Long lists are cut, with a count, unless it is to be `verbose`.
-pub fn report(tally: &Tally, verbose: bool) -> String {
+/// What there is to report, worst first.
+pub const KINDS_OF_FINDINGS: [&str; 6] = ["rejected", "misplaced", "waits", "would be", "warned", "changed"];
+
+/// The place of a finding among its kinds.
+pub const fn rank(finding: &Finding) -> usize {
+    match finding {
+        Finding::Rejected { .. } => 0,
+        Finding::Misplaced { .. } => 1,
+        Finding::Waits { .. } => 2,
+        Finding::WouldBe { .. } => 3,
+        Finding::Warned { .. } => 4,
+        Finding::Changed { .. } => 5,
+    }
+}
+
+/// What comes first.
+pub fn headline(tally: &Tally) -> String {
+    let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
+    let [unchanged, changed, rejected, unknown] = verdicts.map(|verdict| tally.total(verdict));
+    let requests = counted(unchanged + changed + rejected + unknown, "request");
+    format!("{requests}, as if everything were created now: {rejected} rejected, {changed} changed.")
+}
+
+/// What comes next, a line each.
+pub fn summary(tally: &Tally) -> Vec<String> {
+    let pods = |count, one: &str, more: &str| match count {
+        0 => None,
+        1 => Some(format!("1 Pod {one}")),
+        count => Some(format!("{count} Pods {more}")),
+    };
+    let count = |kind| tally.count_of(|finding| rank(finding) == kind);
+    let misplaced = "where it could not be bound again.";
+    let lines = [
+        pods(count(1), &format!("runs {misplaced}"), "run where they could not be bound again."),
+        pods(count(2), "would wait: no node would take it.", "would wait: no node would take them."),
+        match count(3) {
+            0 => None,
+            would_be => {
+                Some(format!("{} under enforcement: Warn: told as what it would be.", counted(would_be, "object")))
+            }
+        },
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// What to do, a line each.
+pub fn advice(tally: &Tally) -> Vec<String> {
+    let mut advice = vec![];
+    let has = |kind| tally.count_of(|finding| rank(finding) == kind) > 0;
+    for entry in tally.entries.iter().filter(|entry| entry.namespaces == 0 || entry.nodes == Some(0)) {
+        let what = if entry.namespaces == 0 { "holds for no namespace" } else { "leads to no node" };
+        advice.push(format!(
+            "placement.namespaces[{}] ({}) {what}: correct it, or label what it is about.",
+            entry.position, entry.about
+        ));
+    }
+    if tally.pools.rows.iter().any(|row| row.note == Note::Waits) || has(2) {
+        advice.push("Label or untaint nodes for the Pods that would wait, or add a default toleration.".to_owned());
+    }
+    if has(0) {
+        advice.push("Change what is rejected, or allow it: it runs on until it has to be created again.".to_owned());
+    }
+    if has(1) {
+        advice.push("Restart the workloads of misplaced Pods when it suits you: the policy moves nobody.".to_owned());
+    }
+    if tally.sums.values().flatten().any(|(verdict, count)| *verdict == Verdict::Unknown && *count > 0) {
+        advice.push("Complete the cluster, or ask for the right to read it: some answers can't be told.".to_owned());
+    }
+    if advice.is_empty() {
+        advice.push("Nothing: deploy the policy in monitor mode.".to_owned());
+    }
+    advice
+}
+
+/// The sentence about the objects of a finding.
+pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
+    let (gets, runs) = if group.size() == 1 { ("gets", "runs") } else { ("get", "run") };
+    match finding {
+        Finding::Rejected { code, reason } => format!("{code}: {}", group.named(reason)),
+        Finding::Misplaced { reason } => {
+            format!("{runs} on {nodes}, and could not be bound there again: {}", group.named(reason))
+        }
+        Finding::Waits { reason } => reason.clone(),
+        Finding::WouldBe { what } => group.named(what),
+        Finding::Warned { warning } => group.named(warning),
+        Finding::Changed { gets: what } => format!("{gets} {}", what.join("; ")),
+    }
+}
+
+/// What can't be told, is not sent, or is skipped, a line each.
+pub fn not_told(tally: &Tally) -> Vec<String> {
+    let mut lines = vec![];
+    for (what, count) in &tally.missing {
+        lines.push(format!("Can't be told: there is no {what} ({})", counted(*count, "request")));
+    }
+    for Unreadable { resource, reason } in &tally.unreadable {
+        lines.push(format!("Can't be told: {resource} could not be listed: {reason}"));
+    }
+    for (condition, count) in &tally.unchecked {
+        let requests = counted(*count, "request");
+        lines.push(format!("Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."));
+    }
+    for (reason, count) in &tally.spared {
+        lines.push(format!("Not sent to the policy: {count}; {reason}."));
+    }
+    for (kind, count) in &tally.unasked {
+        lines.push(format!("The policy has nothing to do with it: {kind} ({count})"));
+    }
+    lines
+}
+
+/// What other settings change.
+pub fn report_of_changes(changes: &Changes, verbose: bool) -> String {
     let mut page = Page { text: String::new(), cut: if verbose { VERBOSE } else { SHORT }, verbose };
+    if changes.is_empty() {
+        page.line("The new settings change nothing in this cluster.");
+        return page.text;
+    }
+    for Moved { namespaces, gained, lost } in &changes.moved {
+        page.line(&format!("Namespaces {}", names(namespaces, page.cut.names)));
+        for (what, nodes) in
+            [("new nodes", gained), ("lost nodes", lost)].into_iter().filter(|(_, nodes)| !nodes.is_empty())
+        {
+            page.beside(what, &names(nodes, page.cut.names));
+        }
+        page.line("");
+    }
+    for (title, findings) in [("New with these settings", &changes.new), ("No longer", &changes.gone)] {
+        if !findings.is_empty() {
+            page.line(&format!("{title}:"));
+            page.line("");
+            page.namespaces(findings);
+        }
+    }
+    page.text
+}
+
+/// The whole report, with a table of `width`. Long lists are cut, with a count, unless it is to be `verbose`.
+pub fn report(tally: &Tally, verbose: bool, width: usize) -> String {
+    let mut page = Page { text: String::new(), cut: if verbose { VERBOSE } else { SHORT }, verbose };
+    page.line(&headline(tally));
+    summary(tally).iter().for_each(|line| page.line(line));
+    page.line("");
+    page.pools(tally, width);
+    page.entries(tally);
     page.sum(tally);
-    page.namespaces(tally);
+    page.namespaces(&tally.findings);
     page.without_rule(tally);
     page.not_told(tally);
     page.text
@@ -46,25 +191,6 @@ struct Page {
 impl Page {
     fn sum(&mut self, tally: &Tally) {
         let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
-        let [unchanged, changed, rejected, unknown] = verdicts.map(|verdict| tally.total(verdict));
-        let requests = unchanged + changed + rejected + unknown;
-        let misplaced: usize = tally
-            .findings
-            .values()
-            .flatten()
-            .filter(|(finding, _)| rank(finding) == 1)
-            .map(|(_, group)| group.size())
-            .sum();
-        self.line(&format!(
-            "{}, as if everything were created now: {rejected} rejected, {changed} changed.",
-            counted(requests, "request")
-        ));
-        match misplaced {
-            0 => {}
-            1 => self.line("1 Pod runs where it could not be bound again."),
-            more => self.line(&format!("{more} Pods run where they could not be bound again.")),
-        }
-        self.line("");
         self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>15}", "", "as it is", "changed", "rejected", "can't be told"));
         for (kind, counts) in &tally.sums {
             let [unchanged, changed, rejected, unknown] =
@@ -74,8 +200,40 @@ impl Page {
         self.line("");
     }
 
-    fn namespaces(&mut self, tally: &Tally) {
-        let mut namespaces: Vec<_> = tally.findings.iter().collect();
+    fn pools(&mut self, tally: &Tally, width: usize) {
+        let lines = table(&tally.pools, width, self.verbose);
+        if lines.is_empty() {
+            return;
+        }
+        self.line("Who may run where: Pods that run there now, and a new one that asks for nothing.");
+        lines.iter().for_each(|line| self.line(line));
+        self.line("");
+    }
+
+    /// Those that come to nothing first.
+    fn entries(&mut self, tally: &Tally) {
+        if tally.entries.is_empty() {
+            return;
+        }
+        self.line("What each entry holds for, and the nodes that it leads to:");
+        for entry in tally.entries.iter().take(self.cut.names) {
+            let nodes = entry.nodes.map_or_else(String::new, |nodes| format!(", {}", counted(nodes, "node")));
+            let namespaces = counted(entry.namespaces, "namespace");
+            self.beside_at(
+                2,
+                "",
+                &format!("placement.namespaces[{}] ({}): {namespaces}{nodes}", entry.position, entry.about),
+            );
+        }
+        let rest = tally.entries.len().saturating_sub(self.cut.names);
+        if rest > 0 {
+            self.beside_at(2, "", &format!("… and {}", counted(rest, "more entry").replace("entrys", "entries")));
+        }
+        self.line("");
+    }
+
+    fn namespaces(&mut self, findings: &BTreeMap<String, BTreeMap<Finding, Group>>) {
+        let mut namespaces: Vec<_> = findings.iter().collect();
         namespaces.sort_by_key(|(name, findings)| (findings.keys().next().map(rank), *name));
         for (name, findings) in namespaces.iter().take(self.cut.namespaces) {
             self.line(&format!("Namespace {name}"));
@@ -85,18 +243,14 @@ impl Page {
         let rest = namespaces.get(self.cut.namespaces..).unwrap_or_default();
         if !rest.is_empty() {
             let findings = rest.iter().flat_map(|(_, findings)| findings.iter());
-            let count = |wanted: u8| -> usize {
-                let groups = findings.clone().filter(|(finding, _)| rank(finding) == wanted);
-                groups.map(|(_, group)| group.size()).sum()
-            };
-            self.wrapped(&format!(
-                "… and {} more ({} rejected, {} misplaced, {} warned, {} changed). --verbose (VERBOSE=1) shows all.",
-                counted(rest.len(), "namespace"),
-                count(0),
-                count(1),
-                count(2),
-                count(3),
-            ));
+            let counts = KINDS_OF_FINDINGS.iter().enumerate().filter_map(|(kind, word)| {
+                let groups = findings.clone().filter(|(finding, _)| rank(finding) == kind);
+                let count: usize = groups.map(|(_, group)| group.size()).sum();
+                (count > 0).then(|| format!("{count} {word}"))
+            });
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            let more = counted(rest.len(), "namespace");
+            self.wrapped(&format!("… and {more} more ({counts}). --verbose (VERBOSE=1) shows all."));
             self.line("");
         }
     }
@@ -104,25 +258,22 @@ impl Page {
     fn findings(&mut self, findings: &BTreeMap<Finding, Group>) {
         for (finding, group) in findings.iter().take(self.cut.groups) {
             let who = self.who(group);
-            let gets = if group.size() == 1 { "gets" } else { "get" };
-            let runs = if group.size() == 1 { "runs" } else { "run" };
+            let nodes = some(&group.nodes, "nodes", self.names());
+            let sentence = sentence(finding, group, &nodes);
             match finding {
-                Finding::Rejected { code, reason } => {
+                Finding::Changed { .. } => self.beside("changed", &format!("{who} {sentence}")),
+                Finding::Rejected { .. } => {
                     self.beside("REJECTED", &who);
-                    self.beside("", &format!("{code}: {}", group.named(reason)));
+                    self.beside("", &sentence);
                 }
                 Finding::Misplaced { reason } => {
-                    let nodes = some(&group.nodes, "nodes", self.names());
-                    let reason = group.named(reason);
+                    let runs = if group.size() == 1 { "runs" } else { "run" };
                     self.beside("misplaced", &format!("{who} {runs} on {nodes}, and could not be bound there again:"));
-                    self.beside("", &reason);
+                    self.beside("", &group.named(reason));
                 }
-                Finding::Warned { warning } => {
-                    self.beside("warned", &who);
-                    self.beside("", &group.named(warning));
-                }
-                Finding::Changed { gets: what } => {
-                    self.beside("changed", &format!("{who} {gets} {}", what.join("; ")));
+                Finding::Waits { .. } | Finding::WouldBe { .. } | Finding::Warned { .. } => {
+                    self.beside(KINDS_OF_FINDINGS[rank(finding)], &who);
+                    self.beside("", &sentence);
                 }
             }
         }
@@ -213,14 +364,5 @@ impl Page {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-    }
-}
-
-const fn rank(finding: &Finding) -> u8 {
-    match finding {
-        Finding::Rejected { .. } => 0,
-        Finding::Misplaced { .. } => 1,
-        Finding::Warned { .. } => 2,
-        Finding::Changed { .. } => 3,
     }
 }

@@ -2,7 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::{Finding, Verdict};
+use super::{
+    entries::EntryCount,
+    finding::{Finding, Verdict},
+    pools::Pools,
+    waiting::Known,
+};
 use crate::{kubectl::Unreadable, resource::Resource};
 
 /// All outcomes.
@@ -22,12 +27,17 @@ pub struct Tally {
     pub unchecked: BTreeMap<String, usize>,
     /// What could not be listed.
     pub unreadable: Vec<Unreadable>,
+    /// Who may run where.
+    pub pools: Pools,
+    pub entries: Vec<EntryCount>,
+    /// What is known of Pods that are alike.
+    pub known_to_wait: Known,
     /// Objects of kinds that the policy is not asked about.
     pub unasked: BTreeMap<String, usize>,
 }
 
 /// The objects of which the same is to be reported.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Group {
     pub members: BTreeMap<Kind, Members>,
     /// The nodes that they are on, where that matters.
@@ -41,7 +51,7 @@ pub struct Kind {
     pub owner: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Members {
     pub count: usize,
     /// Of the owners; where there is none, of the objects themselves.
@@ -49,7 +59,7 @@ pub struct Members {
 }
 
 /// The first names, in order; all of them where `keep` says so.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Names {
     pub first: BTreeSet<String>,
 }
@@ -116,6 +126,12 @@ impl Tally {
         add(&mut self.unchecked, other.unchecked);
     }
 
+    /// How many objects there are findings about that `wanted` picks.
+    pub fn count_of(&self, wanted: impl Fn(&Finding) -> bool) -> usize {
+        let findings = self.findings.values().flatten().filter(|(finding, _)| wanted(finding));
+        findings.map(|(_, group)| group.size()).sum()
+    }
+
     /// How many requests ended so.
     pub fn total(&self, verdict: Verdict) -> usize {
         self.sums.values().filter_map(|verdicts| verdicts.get(&verdict)).sum()
@@ -134,6 +150,27 @@ impl Group {
             }
         }
         self.nodes.extend(other.nodes);
+    }
+}
+
+impl Group {
+    /// The objects that `other` does not have; all names of both were kept.
+    pub fn without(mut self, other: &Self) -> Self {
+        for (kind, known) in &other.members {
+            let Some(own) = self.members.get_mut(kind) else { continue };
+            let left: BTreeSet<String> = own.names.first.difference(&known.names.first).cloned().collect();
+            // Of an owner that both have, there may be more Pods; those of others can't be told apart.
+            own.count = if left.is_empty() {
+                own.count.saturating_sub(known.count)
+            } else {
+                own.count.min(own.count.abs_diff(known.count).max(left.len()))
+            };
+            if !left.is_empty() {
+                own.names.first = left;
+            }
+        }
+        self.members.retain(|_, members| members.count > 0);
+        self
     }
 }
 
