@@ -27,12 +27,19 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
     }
     let name = object_meta::name(object).within("object")?;
     let mut holding = CandidateEntries::of(settings, &name).find(read(object).within("object")?)?;
-    if !must_be_judged(request, &holding)? {
-        return Ok(());
+    let mut old = None;
+    if request.is_update() {
+        old = Some(read(request.old_object()?).within("oldObject")?);
     }
+    let is_elsewhere = comes_under_another(&holding, old.as_ref())?;
     // Controllers label after they create.
-    for unresolved in holding.unresolved()? {
-        decision.warn_instead(&unresolved);
+    if is_elsewhere {
+        for unresolved in holding.unresolved()? {
+            decision.warn_instead(&unresolved);
+        }
+    }
+    if !must_be_judged(&holding, old.as_ref(), is_elsewhere) {
+        return Ok(());
     }
     holding.ignores_unresolved = true;
     match judge_every_pod(&holding) {
@@ -59,31 +66,32 @@ fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
     pods::admit(own, &spec, &judged, &rules, &TolerationRules::of(holding)?).map(drop)
 }
 
-/// Whether an annotation that counts is there, and was not before, or another entry holds now.
-fn must_be_judged(request: &Request<'_>, holding: &HoldingEntry<'_>) -> Result<bool, Rejection> {
-    let HoldingEntry { settings, namespace, entry, found, .. } = holding;
+/// Whether an annotation that counts is there, and was not before, or another entry holds now, or says something else.
+fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>, is_elsewhere: bool) -> bool {
+    let HoldingEntry { settings, found, .. } = holding;
     let mut keys: Vec<&str> = settings.namespace_annotations.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
-    let has_references = entry.is_some_and(|at| at.entry.has_references());
-    if !has_references && !keys.iter().any(|key| found.annotations.contains_key(*key)) {
+    let Some(old) = old else { return keys.iter().any(|key| found.annotations.contains_key(*key)) };
+    let is_changed = keys.iter().any(|key| found.annotations.get(*key) != old.annotations.get(*key));
+    keys.iter().any(|key| found.annotations.contains_key(*key)) && (is_changed || is_elsewhere)
+}
+
+/// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label that
+/// its entry refers to.
+fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>) -> Result<bool, Rejection> {
+    let HoldingEntry { settings, namespace, entry, found, .. } = holding;
+    let Some(old) = old else { return Ok(true) };
+    if found.labels == old.labels {
         return Ok(false);
     }
-    if !request.is_update() {
+    let is_other = |key: &str| found.labels.get(key) != old.labels.get(key);
+    let mut labels = found.labels.keys().chain(old.labels.keys());
+    if entry.is_some_and(|at| labels.any(|key| is_other(key) && at.entry.refers_to(key))) {
         return Ok(true);
     }
-    let old = read(request.old_object()?).within("oldObject")?;
-    let labels = found.labels.keys().chain(old.labels.keys());
-    for key in labels.filter(|key| found.labels.get(&***key) != old.labels.get(&***key)) {
-        if entry.is_some_and(|at| at.entry.refers_to(key)) {
-            return Ok(true);
-        }
-    }
-    if keys.iter().any(|key| found.annotations.get(*key) != old.annotations.get(*key)) {
-        return Ok(true);
-    }
-    let before = CandidateEntries::of(settings, namespace).find(old)?;
+    let before = CandidateEntries::of(settings, namespace).find(old.clone())?;
     Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
 }
 

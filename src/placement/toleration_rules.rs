@@ -108,16 +108,13 @@ impl<'s> TolerationRules<'s> {
         else {
             return Ok(());
         };
-        if let Some(TolerationList { tolerations, source, .. }) = defaults {
-            if let Some(default) = tolerations.iter().find(|default| forbidden.iter().any(|own| own.overlaps(default)))
-            {
-                return Err(Rejection::forbidden(format!(
-                    "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
-                    quote(&default.to_string())
-                )));
-            }
-        }
-        Ok(())
+        let Some(TolerationList { tolerations, source, .. }) = defaults else { return Ok(()) };
+        let is_forbidden = |default: &&Toleration| forbidden.iter().any(|own| own.overlaps(default));
+        let Some(default) = tolerations.iter().find(is_forbidden) else { return Ok(()) };
+        Err(Rejection::forbidden(format!(
+            "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
+            quote(&default.to_string())
+        )))
     }
 
     /// The same for whom no whitelist and nothing forbidden holds.

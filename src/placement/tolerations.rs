@@ -82,7 +82,7 @@ pub fn admit(
         return Err(unresolved.clone());
     }
     let own = read(spec).within(judged.path)?;
-    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    let of_extended = for_extended_resources(spec, judged, rules)?;
     let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
     let defaults = toleration::missing(&own, wanted);
     let lacking = lacking_of_extended(&own, &defaults, &of_extended);
@@ -109,7 +109,7 @@ pub fn judge_update(
     judged: &Judged<'_>,
     rules: &TolerationRules<'_>,
 ) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    let of_extended = for_extended_resources(spec, judged, rules)?;
     reject(new, None, &of_extended, rules, judged)
 }
 
@@ -126,16 +126,20 @@ fn for_extended_resources(
     spec: &RawObject<'_>,
     judged: &Judged<'_>,
     rules: &TolerationRules<'_>,
-) -> Result<Vec<Toleration>, ReadError> {
+) -> Result<Vec<Toleration>, Rejection> {
     if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let resources = pod_spec::resources_of_containers(spec)?;
+    let resources = pod_spec::resources_of_containers(spec).within(judged.path)?;
     let mut tolerations = if judged.is_template() {
         tolerations_of_extended(resources.iter().flat_map(Resources::requested_by_template))
     } else {
         tolerations_of_extended(resources.iter().flat_map(Resources::requested))
     };
+    let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
+    if let Some(unresolved) = unresolved.filter(|_| !tolerations.is_empty()) {
+        return Err(unresolved.clone());
+    }
     tolerations.retain(|toleration| !rules.forbid(toleration));
     Ok(tolerations)
 }

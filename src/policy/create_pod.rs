@@ -101,9 +101,8 @@ fn place<'t>(
     let judged = Judged { class_name: &class_name, ..Judged::pod(pod, name, request)? };
 
     let rules = Rules::of(holding, &request.requester).map(|rules| rules.for_pod(&own));
-    let rules = match holding.enforce(rules, decision)? {
-        Some(rules) => rules,
-        None => return Ok((look_up(&FieldMasks::default()), false)),
+    let Some(rules) = holding.enforce(rules, decision)? else {
+        return Ok((look_up(&FieldMasks::default()), false));
     };
     let Rules { nodes, tolerations: toleration_rules } = &rules;
     let admitted = runtime_classes::judge_with_class(&class_name, cluster, |class| {

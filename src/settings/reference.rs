@@ -32,17 +32,13 @@ pub fn fill_in<'t, 'v, E>(
     let first = parts.next().unwrap_or_default();
     let mut filled = Cow::Borrowed(first);
     for part in parts {
-        match part.split_once(')') {
-            Some((key, rest)) => {
-                let filled = filled.to_mut();
-                filled.push_str(&value_of(key)?);
-                filled.push_str(rest);
-            }
-            None => {
-                let filled = filled.to_mut();
-                filled.push_str(OPEN);
-                filled.push_str(part);
-            }
+        let filled = filled.to_mut();
+        if let Some((key, rest)) = part.split_once(')') {
+            filled.push_str(&value_of(key)?);
+            filled.push_str(rest);
+        } else {
+            filled.push_str(OPEN);
+            filled.push_str(part);
         }
     }
     Ok(filled)
