@@ -100,11 +100,10 @@ fn words_of(list: &str) -> Vec<&str> {
 
 /// A field that is none of the `known`; with the one that looks most like it, where one does.
 fn unknown_field(found: &str, known: &[&str]) -> String {
-    /// How many letters may differ in what still looks alike.
-    const ALIKE: usize = 3;
     let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
     match distances.min() {
-        Some((distance, alike)) if distance <= ALIKE && distance < found.chars().count() => {
+        // Most of it is the same.
+        Some((distance, alike)) if distance * 2 < found.chars().count() => {
             format!("unknown field {}, did you mean {alike}?", quote(found))
         }
         _ => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),

@@ -39,7 +39,12 @@ macro_rules! from_word {
                     type Value = $name;
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str("a string")
+                        // The error about what is none of them lists the words.
+                        let none: serde::de::value::StrDeserializer<'_, serde::de::value::Error> =
+                            serde::de::IntoDeserializer::into_deserializer("");
+                        let error = $name::deserialize(none).err().map(|error| error.to_string()).unwrap_or_default();
+                        let words = error.split_once("expected ").map_or("a string", |(_, words)| words);
+                        f.write_str(&words.replace('`', ""))
                     }
 
                     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<$name, E> {
