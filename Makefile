@@ -54,22 +54,34 @@ typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock
 annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 	kwctl annotate -m policy-metadata.yml -u README.md -o $@ $<
 
-# Cargo says itself when it waits for another build. The binary's exit status is what counts: see the README.
-RUN := $(or $(CARGO_TARGET_DIR),target)/debug/run
-RUN_ARGUMENTS := $(if $(REQUEST),--request "$(REQUEST)") \
+# The tool that users run on their desk, with the module that is deployed. With REQUEST it tries that, with CLUSTER it
+# previews that, with SETTINGS alone it checks them; with nothing it gives a tour. Cargo says itself when it waits for
+# another build. The tool's exit status is what counts: see docs/preview.md.
+TOOL := $(or $(CARGO_TARGET_DIR),target)/debug/kubectl-node_placement
+RUN := $(if $(REQUEST),try "$(REQUEST)",$(if $(CLUSTER),preview,$(if $(SETTINGS),check "$(SETTINGS)",tour)))
+RUN_ARGUMENTS := $(RUN) --module policy.wasm \
+	$(if $(REQUEST)$(CLUSTER),$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")) \
 	$(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
-	$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)") \
-	$(if $(FORMAT),--format "$(FORMAT)") $(if $(VERBOSE),--verbose)
+	$(if $(FORMAT),--output "$(FORMAT)") $(if $(VERBOSE),$(if $(filter tour,$(RUN)),--all,$(if $(filter preview,$(RUN)),--verbose)))
 
+# The module's last step has one thread: the tool is built beside it.
 .PHONY: run
-run: policy.wasm
-	@[ -e $(RUN) ] || echo "The first build takes some minutes, most of it a Wasm runtime." >&2
-	@cargo build --locked -p e2e-tests --bin run
-	@$(RUN) $(RUN_ARGUMENTS)
+run:
+	@$(MAKE) --no-print-directory --jobs=2 policy.wasm tool
+	@$(TOOL) $(RUN_ARGUMENTS)
+
+.PHONY: tool
+tool:
+	@cargo build --quiet --locked -p kubectl-node-placement
 
 .PHONY: test
 test: fmt lint policy.wasm floor.wasm
 	cargo test --workspace --exclude bench --locked
+
+# Opens the preview's page in Chromium, as wide as a phone and as a desk, and makes the picture of it in docs.
+.PHONY: page
+page: | chromium
+	cargo test --quiet --locked -p kubectl-node-placement --test page -- --ignored
 
 # Takes about five minutes after the build, and wants the machine for itself. Writes docs/performance.md, its cases and its plot.
 .PHONY: bench
@@ -127,14 +139,15 @@ clean:
 	cargo clean
 	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
 
-.PHONY: kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants
-kwctl bats kubectl jq cargo-fuzz cargo-deny cargo-mutants:
+.PHONY: kwctl bats kubectl jq chromium cargo-fuzz cargo-deny cargo-mutants
+kwctl bats kubectl jq chromium cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
 HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
+HOME_OF_chromium := https://www.chromium.org (Debian: apt install chromium)
 HOME_OF_cargo-fuzz := https://github.com/rust-fuzz/cargo-fuzz
 HOME_OF_cargo-deny := https://github.com/EmbarkStudios/cargo-deny
 HOME_OF_cargo-mutants := https://mutants.rs

@@ -1,10 +1,12 @@
-//! The cluster, as far as the policy looks at it: one Namespace, one Node. Each is looked up once, with the fields that
+//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once, with the fields that
 //! somebody needs.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 use k8s_openapi::Resource;
 use k8s_openapi::api::core::v1::{Namespace as V1Namespace, Node as V1Node};
+use k8s_openapi::api::node::v1::RuntimeClass as V1RuntimeClass;
 pub use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +17,7 @@ use crate::json::StringMap;
 use crate::json::read::{ReadError, Within, read};
 use crate::message::{first_line, mentions, quote, shorten};
 use crate::selector::syntax;
-use crate::toleration::{AboveZero, Taint};
+use crate::toleration::{AboveZero, Taint, Toleration};
 
 /// Reads objects of the cluster, which have no namespace, and logs.
 ///
@@ -34,10 +36,12 @@ pub trait Cluster {
 /// How much it matters what is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// A look-up failed.
+    /// A look-up failed, or a request would be rejected if an entry was enforced.
     Warning,
     /// A request was rejected.
     Info,
+    /// Something would be added if an entry was enforced.
+    Debug,
 }
 
 impl LogLevel {
@@ -46,6 +50,7 @@ impl LogLevel {
         match self {
             Self::Warning => "warning",
             Self::Info => "info",
+            Self::Debug => "debug",
         }
     }
 }
@@ -199,6 +204,53 @@ pub fn look_up_namespace<'t>(
     match Namespace::read(text) {
         Ok(namespace) => Ok(namespace),
         Err(error) => Err(failed(malformed::<V1Namespace>(cluster, name, &error))),
+    }
+}
+
+/// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scheduling {
+    /// Pairs of their nodeSelector.
+    pub node_selector: Option<BTreeMap<String, String>>,
+    /// Some of their tolerations.
+    pub tolerations: Option<Vec<Toleration>>,
+}
+
+impl Scheduling {
+    /// The pairs of their nodeSelector, by key.
+    pub fn node_selector(&self) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        self.node_selector.as_ref().unwrap_or(&NONE)
+    }
+
+    /// Whether `toleration` is one of them.
+    pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
+        self.tolerations.iter().flatten().any(|own| own.same_as(toleration))
+    }
+}
+
+#[derive(Deserialize)]
+struct RuntimeClass {
+    scheduling: Option<Scheduling>,
+}
+
+/// Looks up what the RuntimeClass `name` brings to Pods: nothing, if there is none. The API server refuses such Pods.
+///
+/// # Errors
+/// It can't be read.
+pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Scheduling, Rejection> {
+    if !syntax::is_subdomain(name) {
+        return Ok(Scheduling::default());
+    }
+    let text = match get::<V1RuntimeClass>(cluster, name, FieldMasks::of("scheduling")) {
+        Ok(text) => text,
+        Err(LookupError::NotFound(_)) => return Ok(Scheduling::default()),
+        Err(LookupError::Failed(message)) => return Err(Rejection::internal(message)),
+    };
+    match read::<RuntimeClass>(&text) {
+        Ok(class) => Ok(class.scheduling.unwrap_or_default()),
+        Err(error) => Err(Rejection::internal(malformed::<V1RuntimeClass>(cluster, name, &error).message())),
     }
 }
 

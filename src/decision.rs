@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::cluster::LogLevel;
 use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
 use crate::settings::SettingsError;
@@ -16,6 +17,10 @@ pub struct Decision<'a> {
     mutated: Option<RawObject<'a>>,
     warnings: Vec<String>,
     audit_annotations: StringMap<'static>,
+    /// Whether the audit log is told even if nothing changes.
+    is_audited: bool,
+    /// What is logged.
+    pub log: Vec<(LogLevel, String)>,
 }
 
 /// The answer to a request that must not pass.
@@ -32,6 +37,17 @@ struct Reasons {
     explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
+    cause: Cause,
+}
+
+/// What rejections are told apart by, where something can be done about one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// A whitelist does not allow something.
+    Whitelist,
+    /// A setting refers to a label that the Namespace does not have.
+    Unresolved,
+    Other,
 }
 
 /// The answer as the host reads it.
@@ -74,6 +90,26 @@ impl<'a> Decision<'a> {
         }
     }
 
+    /// Lets pass what would be rejected if its entry was enforced, and tells so.
+    pub fn would_reject(&mut self, rejection: &Rejection) {
+        let explanation = match &rejection.0.sentence {
+            Some(sentence) if rejection.0.explanation.is_empty() => sentence,
+            _ => &rejection.0.explanation,
+        };
+        self.warn(&format!("would be rejected: {explanation}"));
+        self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
+        self.audit("would-reject", rejection.message());
+        self.is_audited = true;
+    }
+
+    /// Leaves away what would be `added` if its entry was enforced, and tells so.
+    pub fn would_add(&mut self, added: &str) {
+        self.warn(&format!("would get {added}"));
+        self.log.push((LogLevel::Debug, format!("would get {added}")));
+        self.audit("would-add", message::rejection(added));
+        self.is_audited = true;
+    }
+
     /// Tells the audit log about a change.
     pub fn audit(&mut self, key: &'static str, value: String) {
         self.audit_annotations.insert(key.into(), value.into());
@@ -82,7 +118,8 @@ impl<'a> Decision<'a> {
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
         // Of what was only judged, the API server's own entry tells enough.
-        let audit_annotations = self.mutated.as_ref().and(Some(&self.audit_annotations));
+        let is_audited = self.is_audited || self.mutated.is_some();
+        let audit_annotations = is_audited.then_some(&self.audit_annotations);
         let answer = Answer {
             accepted: true,
             code: None,
@@ -132,7 +169,7 @@ impl Rejection {
     #[cold]
     #[inline(never)]
     fn new(code: u16, sentence: Option<String>, explanation: String) -> Self {
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None }))
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None, cause: Cause::Other }))
     }
 
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
@@ -148,6 +185,29 @@ impl Rejection {
     pub fn with_detail(mut self, detail: String) -> Self {
         self.0.detail = Some(detail);
         self
+    }
+
+    /// The same, because of a whitelist.
+    pub fn by_whitelist(mut self) -> Self {
+        self.0.cause = Cause::Whitelist;
+        self
+    }
+
+    /// Whether it is because of a whitelist.
+    pub fn is_by_whitelist(&self) -> bool {
+        self.0.cause == Cause::Whitelist
+    }
+
+    /// A setting refers to what the Namespace does not have.
+    pub fn unresolved(explanation: impl Into<String>) -> Self {
+        let mut rejection = Self::forbidden(explanation);
+        rejection.0.cause = Cause::Unresolved;
+        rejection
+    }
+
+    /// Whether a setting refers to what the Namespace does not have.
+    pub fn is_unresolved(&self) -> bool {
+        self.0.cause == Cause::Unresolved
     }
 
     /// What is logged.

@@ -55,6 +55,9 @@ fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Vec<u8>, Rejection> 
     let (request, settings) = request::read(payload)?;
     let settings = Settings::read(settings)?;
     let decision = policy::decide(request, &settings, cluster)?;
+    for (level, message) in &decision.log {
+        cluster.log(*level, message);
+    }
     let answer = decision.to_json();
     if cfg!(target_family = "wasm") {
         // The instance ends with its answer; taking all this apart before would be a tenth of the time.

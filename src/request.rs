@@ -207,6 +207,14 @@ fn plural(group: &str, named: String, request: &RawObject<'_>) -> Result<String,
 }
 
 impl Requester {
+    /// Whether this is one of the users of these names.
+    pub fn is_among(&self, usernames: &[String]) -> bool {
+        match self {
+            Self::User(name) => usernames.contains(name),
+            Self::Kubelet | Self::Nobody | Self::DaemonSetController | Self::Scheduler => false,
+        }
+    }
+
     fn of(user: UserInfo) -> Self {
         if user.groups.is_some_and(|groups| groups.iter().any(|group| group == NODES_GROUP)) {
             return Self::Kubelet;

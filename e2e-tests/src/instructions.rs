@@ -26,7 +26,9 @@ use wasmtime_provider::wasmtime::{
     self, Caller, Config, Engine, Extern, InstancePre, Linker, Module, Store, TypedFunc, error::format_err,
 };
 
-use crate::{cluster::Cluster, desk::Desk, host::Call, metadata::Metadata, wasm};
+use cli::{Cluster, Metadata, host_calls::HostCalls, policy::Call};
+
+use crate::wasm;
 
 /// A module that is compiled so that its instructions are counted.
 pub struct InstructionCounter {
@@ -52,12 +54,12 @@ impl InstructionCounter {
 
     /// Calls one operation of a fresh instance, and tells how many instructions it took from its start to its answer.
     pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> (Call, u64) {
-        let desk = Arc::new(Mutex::new(Desk::new(self.metadata.clone(), Box::new(cluster))));
+        let host_calls = Arc::new(Mutex::new(HostCalls::new(self.metadata.clone(), Box::new(cluster))));
         let instructions = Rc::new(Cell::new(0));
         let engine =
             CountingEngine { instance: self.instance.clone(), running: None, instructions: instructions.clone() };
-        let result = wasm::call(Box::new(engine), operation, payload, desk.clone());
-        (Call::of(result, &desk), instructions.get())
+        let result = wasm::call(Box::new(engine), operation, payload, host_calls.clone());
+        (Call::of(result, &host_calls), instructions.get())
     }
 }
 

@@ -3,7 +3,7 @@ use std::{collections::VecDeque, fs, path::Path};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use crate::cluster::{Cluster, Lookup};
+use cli::{Cluster, Lookup};
 
 /// A recorded conversation between a policy and its host, in the format of
 /// `kwctl run --replay-host-capabilities-interactions`.

@@ -7,19 +7,17 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::{host::Policy, metadata::Metadata};
+use cli::Policy;
+
+#[cfg(feature = "wasm")]
+use crate::wasm::Compiled;
 
 /// The policy that tests are about: the module, or without the feature `wasm` the crate.
 pub fn policy_under_test() -> Result<Policy> {
     #[cfg(feature = "wasm")]
     return Policy::load(&policy_module()?, &policy_metadata());
     #[cfg(not(feature = "wasm"))]
-    return native_policy();
-}
-
-/// The crate that the module is made of.
-pub fn native_policy() -> Result<Policy> {
-    Ok(Policy::native(Metadata::load(&policy_metadata())?))
+    return Ok(Policy::native());
 }
 
 /// The policy's module: `$POLICY_WASM`, else `policy.wasm` at the root of the workspace.
@@ -39,10 +37,6 @@ pub fn typed_twin_module() -> Result<PathBuf> {
 
 pub fn policy_metadata() -> PathBuf {
     root().join("policy-metadata.yml")
-}
-
-pub fn story_file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("story/story.yml")
 }
 
 /// What a real API server was asked, and what goes with that.

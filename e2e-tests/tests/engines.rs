@@ -1,20 +1,25 @@
-//! The crate answers as the module does, word for word: so what mutation testing says of the tests of the one holds for
-//! the other.
+//! Whatever runs the policy, it answers the same, word for word: the module in Wasmtime, the module in the tool's
+//! interpreter, and the crate that the module is made of. So what the tool tells is what is deployed, and what mutation
+//! testing says of the crate holds for the module.
 
 mod common;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{fs, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use common::Case;
-use e2e_tests::{Policy, native_policy, payload, policy_under_test};
+use e2e_tests::{Policy, payload, policy_module, policy_under_test};
 
 fn main() -> Result<ExitCode> {
-    let engines = Arc::new((policy_under_test()?, native_policy()?));
+    let interpreted = Policy::interpreted(&fs::read(policy_module()?)?)?;
+    let engines = Arc::new((policy_under_test()?, [("the crate", Policy::native()), ("the interpreter", interpreted)]));
     common::run(move |case| {
-        let (module, native) = &*engines;
-        let (one, other) = (said(module, case)?, said(native, case)?);
-        ensure!(one == other, "the module says {one}, the crate {other}");
+        let (module, others) = &*engines;
+        let expected = said(module, case)?;
+        for (name, other) in others {
+            let found = said(other, case)?;
+            ensure!(expected == found, "the module says {expected}, {name} {found}");
+        }
         Ok(())
     })
 }

@@ -186,7 +186,6 @@ fn everything(selector: &str) -> Value {
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Text,
-    List,
     Object,
     /// An object that must be there.
     Needed,
@@ -198,7 +197,6 @@ impl Place {
     fn takes(self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string() || value.is_null(),
-            Self::List => value.is_array() || value.is_null(),
             Self::Object => value.is_object() || value.is_null(),
             Self::Needed => value.is_object(),
             Self::Other => value.is_null(),

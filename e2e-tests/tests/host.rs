@@ -1,7 +1,7 @@
 //! The host itself, tried on small guests: what it answers, what it refuses, what it finds wrong.
 
 use anyhow::Result;
-use e2e_tests::{Call, Cluster, Manifests, Metadata, NoCluster, Policy, Session};
+use e2e_tests::{Call, Cluster, Compiled, Manifests, Metadata, NoCluster, Policy, Session};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
-    Answer, Lookup, Metadata, Policy, admission_request, floor_module, payload, policy_metadata, policy_module,
-    read_document,
+    Answer, Compiled, Lookup, Metadata, Policy, admission_request, floor_module, payload, policy_metadata,
+    policy_module, read_document,
 };
 use serde_json::{Value, json};
 

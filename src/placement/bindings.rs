@@ -3,7 +3,8 @@
 
 use super::holding_entry::HoldingEntry;
 use super::named_node::{has_resource, labelled, lasting_taints, tainted};
-use super::namespace_rules::{NamespaceRules, SourcedRequirement};
+use super::namespace_rules::NamespaceRules;
+use super::sourced::SourcedRequirement;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{Node, NodeLookup, NodeName};
 use crate::decision::Rejection;
@@ -28,9 +29,11 @@ impl<'s> BindingRules<'s> {
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let rules = NamespaceRules::of(holding)?;
+        // A Binding does not show what its Pod chose.
+        let rules = NamespaceRules::of(holding)?.without_yielding_default();
         let tolerations = match requester {
             Requester::Scheduler => None,
+            requester if requester.is_among(&holding.settings.exempt_usernames) => None,
             _ => Some(TolerationRules::of(holding)?).filter(TolerationRules::judge_anything),
         };
         Ok(Self { rules, tolerations })
@@ -77,6 +80,7 @@ impl<'s> BindingRules<'s> {
         for taint in lasting_taints(node) {
             let objection = match objection_to(taint, node, tolerations) {
                 None => continue,
+                Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
                 Some(Objection::Forbidden { source, .. }) => format!("{source} forbids it"),
                 Some(Objection::NotAllowed { source }) => format!("{source} does not allow it"),
             };

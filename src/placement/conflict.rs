@@ -1,13 +1,15 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
-use super::namespace_rules::{NamespaceRules, SourcedRequirement};
+use super::judged::Judged;
+use super::namespace_rules::NamespaceRules;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
+use super::sourced::SourcedRequirement;
+use super::term_outcome::{Label, TermOutcome, labels_of, outcome_for};
 use crate::decision::Rejection;
-use crate::json::StringMap;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::ObjectName;
-use crate::selector::{PossibleValues, Requirement, Selector, text};
+use crate::selector::{Requirement, text};
 use crate::size::LARGEST_OBJECT;
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
@@ -20,21 +22,31 @@ pub(super) const CONFLICT: &str = "pod node label selector conflicts with its na
 /// The conflict.
 ///
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
-pub fn reject(selection: &NodeSelection<'_>, rules: &NamespaceRules<'_>, name: &ObjectName) -> Result<(), Rejection> {
-    reject_pairs(selection, rules, name)?;
+pub fn reject(selection: &NodeSelection<'_>, rules: &NamespaceRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
+    reject_pairs(selection, rules, judged)?;
     match &selection.terms {
-        Some(terms) => reject_terms(terms, selection, rules, name),
+        Some(terms) => reject_terms(terms, selection, rules, judged.name),
         None => Ok(()),
     }
 }
 
-fn reject_pairs(selection: &NodeSelection<'_>, rules: &NamespaceRules<'_>, name: &ObjectName) -> Result<(), Rejection> {
+fn reject_pairs(
+    selection: &NodeSelection<'_>,
+    rules: &NamespaceRules<'_>,
+    judged: &Judged<'_>,
+) -> Result<(), Rejection> {
+    let Judged { name, class_name, .. } = judged;
     for SourcedRequirement { requirement, source } in rules.requirements() {
         let key = requirement.key();
         let Some(value) = selection.node_selector.get(key) else { continue };
         if !requirement.accepts(Some(value)) {
+            // The API server merges what that brings into the Pod before it asks.
+            let class = match *class_name {
+                "" => String::new(),
+                class => format!(", or its RuntimeClass {},", quote(class)),
+            };
             let explanation = format!(
-                "the nodeSelector of {name} asks for {}, but {source} demands {}; {}",
+                "the nodeSelector of {name}{class} asks for {}, but {source} demands {}; {}",
                 quote_pair(key, value),
                 shorten(&requirement.to_string()),
                 remedy(requirement)
@@ -90,50 +102,6 @@ fn reject_too_many(terms: &[Term], demanded: &[Label<'_>], name: &ObjectName) ->
          stand, more than can be stored; shorten one of the two",
         terms.len()
     )))
-}
-
-/// What a selector says of one label.
-struct Label<'s> {
-    key: &'s str,
-    requirements: &'s [Requirement],
-    values: PossibleValues<'s>,
-}
-
-/// What `selector` says, by key.
-fn labels_of(selector: &Selector) -> Vec<Label<'_>> {
-    let mut labels = Vec::new();
-    for requirements in selector.by_label() {
-        let key = requirements.first().map(Requirement::key).unwrap_or_default();
-        labels.push(Label { key, requirements, values: PossibleValues::of(requirements) });
-    }
-    labels
-}
-
-/// What becomes of a term where its namespace demands something.
-enum TermOutcome<'t> {
-    /// It never could match a node.
-    Never,
-    /// It still can.
-    Kept,
-    /// It no longer can, for what it says of this label.
-    Lost(&'t [Requirement]),
-}
-
-fn outcome_for<'t>(asked: &'t Selector, node_selector: &'t StringMap<'_>, demanded: &[Label<'_>]) -> TermOutcome<'t> {
-    let mut lost = None;
-    for Label { key, requirements, mut values } in labels_of(asked) {
-        if let Some(value) = node_selector.get(key) {
-            values.narrow_to(value);
-        }
-        if values.is_empty() {
-            return TermOutcome::Never;
-        }
-        let demanded = demanded.binary_search_by(|label| label.key.cmp(key)).ok().and_then(|at| demanded.get(at));
-        if lost.is_none() && demanded.is_some_and(|label| !values.overlaps(&label.values)) {
-            lost = Some(requirements);
-        }
-    }
-    lost.map_or(TermOutcome::Kept, TermOutcome::Lost)
 }
 
 fn remedy(requirement: &Requirement) -> String {

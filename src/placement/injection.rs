@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::namespace_rules::{NamespaceRules, SourcedRequirement};
+use super::namespace_rules::NamespaceRules;
 use super::node_affinity::{EXPRESSIONS, Term, expression_of};
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
+use super::sourced::SourcedRequirement;
+use super::term_outcome::can_match;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::object_meta::ObjectName;
@@ -53,35 +55,49 @@ impl<'r> Injection<'r> {
                 Some(_) => injection.pairs.push(demanded),
             }
         }
-        if !wanted.is_empty() {
-            reject_too_many(&wanted, own, name)?;
-            injection.narrow_terms(own, &wanted);
+        let partial: Vec<SourcedRequirement<'r>> = rules.partial().collect();
+        if !wanted.is_empty() || !partial.is_empty() {
+            reject_too_many(wanted.iter().chain(&partial), own, name)?;
+            injection.narrow_terms(own, wanted, partial);
         }
         Ok(injection)
     }
 
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so. What a
-    /// term already states is skipped.
-    fn narrow_terms(&mut self, own: &NodeSelection<'_>, wanted: &[SourcedRequirement<'r>]) {
+    /// term already states is skipped. What is `partial` is for terms that can match, and say nothing of the label.
+    fn narrow_terms(
+        &mut self,
+        own: &NodeSelection<'_>,
+        wanted: Vec<SourcedRequirement<'r>>,
+        partial: Vec<SourcedRequirement<'r>>,
+    ) {
         let Some(terms) = &own.terms else {
             self.terms = Terms::New(wanted.iter().map(|demanded| demanded.requirement).collect());
-            self.expressions = wanted.to_vec();
+            self.expressions = wanted;
             return;
         };
         let mut keys = BTreeSet::new();
-        for demanded in wanted {
+        for demanded in &wanted {
             keys.insert(demanded.requirement.key());
         }
+        let count = wanted.len();
+        let all: Vec<SourcedRequirement<'r>> = wanted.into_iter().chain(partial).collect();
         let mut narrowed = Vec::new();
-        let mut is_missing = vec![false; wanted.len()];
+        let mut is_missing_somewhere = vec![false; all.len()];
         for (position, term) in terms.iter().enumerate() {
             if term.is_empty() {
                 continue;
             }
             let stated = term.stated_about(&keys);
+            let may_be_narrowed = all.len() > count && can_match(term, &own.node_selector);
             let mut missing = Vec::new();
-            for (demanded, is_missing) in wanted.iter().zip(&mut is_missing) {
-                if !stated.contains(&demanded.requirement.identity()) {
+            for (index, (demanded, is_missing)) in all.iter().zip(&mut is_missing_somewhere).enumerate() {
+                let lacks = if index < count {
+                    !stated.contains(&demanded.requirement.identity())
+                } else {
+                    may_be_narrowed && !term.chooses(demanded.requirement.key())
+                };
+                if lacks {
                     missing.push(demanded.requirement);
                     *is_missing = true;
                 }
@@ -90,7 +106,7 @@ impl<'r> Injection<'r> {
                 narrowed.push((position, missing));
             }
         }
-        let missing = wanted.iter().zip(is_missing).filter(|(_, is_missing)| *is_missing);
+        let missing = all.iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
         self.expressions = missing.map(|(demanded, _)| *demanded).collect();
         if !narrowed.is_empty() {
             self.terms = Terms::Narrowed(narrowed);
@@ -188,22 +204,22 @@ fn add_expressions(term: &mut RawObject<'_>, requirements: &[&Requirement]) -> R
 }
 
 /// A few terms and a few expressions make a Pod that is too large, and that before all of it is written.
-fn reject_too_many(
-    wanted: &[SourcedRequirement<'_>],
+fn reject_too_many<'r>(
+    wanted: impl Iterator<Item = &'r SourcedRequirement<'r>>,
     selection: &NodeSelection<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
     let terms = selection.terms.as_ref().map_or(1, Vec::len);
-    let mut length = 0;
+    let (mut length, mut count) = (0_usize, 0);
     for demanded in wanted {
         length += expression_of(demanded.requirement)?.longest_text();
+        count += 1;
     }
     if length.saturating_mul(terms) <= LARGEST_OBJECT {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{name} has {terms} terms of node affinity, to each of which {} expressions of its namespace would be added, more \
-         than can be stored; shorten one of the two",
-        wanted.len()
+        "{name} has {terms} terms of node affinity, to each of which {count} expressions of its namespace would be added, \
+         more than can be stored; shorten one of the two"
     )))
 }

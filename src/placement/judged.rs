@@ -1,9 +1,13 @@
 //! What is judged: a Pod, or the template of Pods.
 
+use crate::cluster::Scheduling;
 use crate::json::{RawObject, ReadError};
 use crate::object_meta::ObjectName;
 use crate::request::Request;
 use crate::toleration::AddedTo;
+
+/// What no RuntimeClass brings.
+pub static NO_CLASS: Scheduling = Scheduling { node_selector: None, tolerations: None };
 
 /// The path of a Pod's spec in the request.
 pub const SPEC: &str = "object.spec";
@@ -19,6 +23,10 @@ pub struct Judged<'j> {
     pub added_to: AddedTo,
     /// Whether the DaemonSet controller pinned it to its node, by `matchFields`.
     pub is_pinned: bool,
+    /// What its RuntimeClass brings, as far as it was looked up.
+    pub class: &'j Scheduling,
+    /// The name of its RuntimeClass, where those are resolved.
+    pub class_name: &'j str,
 }
 
 impl<'j> Judged<'j> {
@@ -30,7 +38,7 @@ impl<'j> Judged<'j> {
         // Only that controller pins Pods to a node.
         let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
         let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        Ok(Self { name, path: SPEC, added_to, is_pinned })
+        Ok(Self { name, path: SPEC, added_to, is_pinned, class: &NO_CLASS, class_name: "" })
     }
 
     /// Whether it is a template.

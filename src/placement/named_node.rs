@@ -1,10 +1,11 @@
 //! Pods that name their node, and so never pass the scheduler.
 
-use super::namespace_rules::{NamespaceRules, SourcedRequirement, SourcedWhitelist};
+use super::namespace_rules::NamespaceRules;
 use super::node_selection::NodeSelection;
 use super::pods::Additions;
+use super::sourced::{SourcedRequirement, SourcedWhitelist};
 use super::toleration_rules::TolerationRules;
-use crate::cluster::{Node, NodeLookup};
+use crate::cluster::{Node, NodeLookup, Scheduling};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::message::{quote, quote_pair, shorten};
@@ -23,6 +24,8 @@ pub struct NamedNode<'r> {
     /// Those that it may have only for the extended resources that it requests. They count where the node has the
     /// resource: no scheduler has looked.
     for_resources: Vec<Toleration>,
+    /// What the Pod's RuntimeClass brings, as far as it had to be known.
+    class: &'r Scheduling,
     rules: &'r NamespaceRules<'r>,
     name: &'r ObjectName,
 }
@@ -41,7 +44,7 @@ impl<'r> NamedNode<'r> {
         let (for_resources, tolerations) = all.partition(|toleration| {
             is_extended(&toleration.key) && toleration_rules.objection_to(toleration).is_some()
         });
-        Self { selection: &additions.selection, tolerations, for_resources, rules, name }
+        Self { selection: &additions.selection, tolerations, for_resources, class: &additions.class, rules, name }
     }
 
     /// The fields that are needed of the node.
@@ -101,7 +104,7 @@ impl<'r> NamedNode<'r> {
     /// Rejects a Pod that names a node which the whitelist does not allow. What the Pod says of a label and may always say
     /// was held against the node before.
     fn verify_allowed(&self, node: &Node<'_>) -> Result<(), Rejection> {
-        let Some(SourcedWhitelist { whitelist, source }) = &self.rules.whitelist else { return Ok(()) };
+        let Some(SourcedWhitelist { whitelist, source, .. }) = &self.rules.whitelist else { return Ok(()) };
         for requirement in whitelist.selector().requirements() {
             let Some(value) = node.labels.get(requirement.key()) else { continue };
             if !requirement.accepts(Some(value)) && !self.may_always_have(requirement.key(), value, whitelist) {
@@ -117,10 +120,11 @@ impl<'r> NamedNode<'r> {
         Ok(())
     }
 
-    /// Whether the Pod has a pair or expression that its entry demands, and by which label `key` may be `value`.
+    /// Whether the Pod has a pair or expression that its entry demands, or its RuntimeClass, and by which label `key` may be `value`.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
         let pair = self.selection.node_selector.get(key);
-        if pair.is_some_and(|own| **own == *value) && whitelist.demands_value(key, value) {
+        let is_of_class = self.class.node_selector().get(key).is_some_and(|own| own == value);
+        if pair.is_some_and(|own| **own == *value) && (is_of_class || whitelist.demands_value(key, value)) {
             return true;
         }
         let mut expressions = self.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
@@ -146,8 +150,10 @@ pub fn treatment(
     if node_name.is_empty() {
         return Ok(OnNodeName::Ignore);
     }
-    let is_anything_demanded =
-        !rules.select_every_node() || rules.whitelist.is_some() || toleration_rules.judge_anything();
+    let is_anything_demanded = rules.is_limited
+        || !rules.select_every_node()
+        || rules.whitelist.is_some()
+        || toleration_rules.judge_anything();
     if !is_anything_demanded {
         return Ok(OnNodeName::Ignore);
     }
@@ -157,12 +163,17 @@ pub fn treatment(
         OnNodeName::Ignore => Ok(OnNodeName::Ignore),
         OnNodeName::Verify | OnNodeName::Reject if *requester == Requester::Nobody => Ok(OnNodeName::Verify),
         OnNodeName::Verify if !may_choose_nothing => Ok(OnNodeName::Verify),
-        OnNodeName::Verify | OnNodeName::Reject => Err(Rejection::forbidden(format!(
-            "{name} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
+        OnNodeName::Verify | OnNodeName::Reject => {
+            if let Some(unresolved) = rules.whitelist.as_ref().and_then(|allowed| allowed.unresolved.as_ref()) {
+                return Err(unresolved.clone());
+            }
+            Err(Rejection::forbidden(format!(
+                "{name} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
              allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
-            quote(node_name),
-            quote(rules.namespace)
-        ))),
+                quote(node_name),
+                quote(rules.namespace)
+            )))
+        }
     }
 }
 

@@ -1,11 +1,15 @@
 //! What a namespace demands of the nodes that its Pods run on.
 
 use super::holding_entry::HoldingEntry;
+use super::node_affinity::Term;
+use super::node_selection::NodeSelection;
+use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
+use super::term_outcome::can_match;
 use crate::decision::Rejection;
 use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::selector::{self, PossibleValues, Requirement, Selector, Whitelist, text};
-use crate::settings::{Placement, SettingsError, Source};
+use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
 
 /// The longest annotation that is read, in bytes. What it demands is added to every Pod of the namespace, and to every
 /// term of its node affinity.
@@ -20,34 +24,13 @@ pub struct NamespaceRules<'s> {
     pub namespace: &'s str,
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
+    /// Whether there is a whitelist, or something judges tolerations, be it not for this requester.
+    pub is_limited: bool,
     node_selectors: Vec<SourcedSelector<'s>>,
-}
-
-/// A node selector, and where it is demanded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourcedSelector<'s> {
-    /// What is demanded.
-    pub selector: Selector,
-    /// Where.
-    pub source: Source<'s>,
-}
-
-/// One requirement that nodes must meet, and where it is demanded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SourcedRequirement<'r> {
-    /// What is demanded.
-    pub requirement: &'r Requirement,
-    /// Where.
-    pub source: Source<'r>,
-}
-
-/// A whitelist, and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourcedWhitelist<'s> {
-    /// What Pods may ask for.
-    pub whitelist: Whitelist,
-    /// Where that is said.
-    pub source: Source<'s>,
+    /// The default, where it yields to what Pods choose.
+    yielding: Option<SourcedSelector<'s>>,
+    /// What of it only those terms of a Pod's node affinity must demand that don't choose themselves.
+    partial: Vec<SourcedSelector<'s>>,
 }
 
 impl<'s> NamespaceRules<'s> {
@@ -55,34 +38,90 @@ impl<'s> NamespaceRules<'s> {
     /// what the settings have as default.
     ///
     /// # Errors
-    /// An annotation is malformed; demands contradict each other; the settings have a mistake.
+    /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
+    /// mistake.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
     pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, found } = holding;
-        let (mut required, mut default, mut allowed) = (None, None, None);
-        if let Some(at) = *entry {
-            let parse = |text: &Option<String>, field| parse(text.as_deref(), Source::Entry(at, field));
-            required = parse(&at.entry.required_node_selector, "requiredNodeSelector")?;
-            default = parse(&at.entry.default_node_selector, "defaultNodeSelector")?;
-            allowed = parse(&at.entry.allowed_node_selector, "allowedNodeSelector")?;
-        }
-        let whitelist = allowed.map(|SourcedSelector { selector, source }| {
-            // What this entry itself demands is always allowed.
-            let own = required.iter().chain(&default).flat_map(|own| own.selector.requirements()).cloned();
-            SourcedWhitelist { whitelist: Whitelist::new(selector, own.collect()), source }
-        });
+        let HoldingEntry { settings, namespace, entry, found, .. } = holding;
         let annotated = in_annotations(&settings.namespace_annotations, namespace, &found.annotations)?;
+        let (mut required, mut default, mut whitelist) = (None, None, None);
+        if let Some(at) = *entry {
+            let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
+            required = parse(&at.entry.required_node_selector, "requiredNodeSelector")?;
+            default = match parse(&at.entry.default_node_selector, "defaultNodeSelector") {
+                // It does not hold.
+                Err(rejection) if rejection.is_unresolved() && !annotated.is_empty() => None,
+                default => default?,
+            };
+            // What this entry itself demands is always allowed.
+            let own = required.iter().chain(&default).flat_map(|own| own.selector.requirements()).cloned().collect();
+            whitelist = match parse(&at.entry.allowed_node_selector, "allowedNodeSelector") {
+                Err(rejection) if rejection.is_unresolved() => Some(SourcedWhitelist {
+                    whitelist: Whitelist::new(Selector::default(), own),
+                    source: Source::Entry(at, "allowedNodeSelector"),
+                    unresolved: Some(rejection),
+                }),
+                allowed => allowed?.map(|SourcedSelector { selector, source }| SourcedWhitelist {
+                    whitelist: Whitelist::new(selector, own),
+                    source,
+                    unresolved: None,
+                }),
+            };
+        }
         if !annotated.is_empty() {
             default = None;
         } else if default.is_none() {
             let cluster_default = settings.cluster_default_node_selector.as_deref();
-            default = parse(cluster_default, Source::Placement("clusterDefaultNodeSelector"))?;
+            default = holding.selector(cluster_default, Source::Placement("clusterDefaultNodeSelector"))?;
         }
+        let yielding = default.clone().filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
         let node_selectors = required.into_iter().chain(default).chain(annotated).collect();
-        let rules = Self { settings, namespace, whitelist, node_selectors };
+        let partial = Vec::new();
+        let is_limited = whitelist.is_some();
+        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding, partial };
         rules.reject_contradictions()?;
         Ok(rules)
+    }
+
+    /// The same for a Pod with this `selection`: a default that yields does not hold for labels that the Pod chooses.
+    ///
+    /// A Pod chooses a label by its nodeSelector, or by every term of its node affinity that can match a node. Where only
+    /// some of them choose, it holds for the others.
+    pub fn yielding_to(mut self, selection: &NodeSelection<'_>) -> Self {
+        let Some(default) = self.yielding.take() else { return self };
+        let terms: Vec<&Term> = match &selection.terms {
+            // An expression that no whitelist sees must not shed the default.
+            Some(terms) if self.settings.on_node_affinity == OnNodeAffinity::Check => {
+                terms.iter().filter(|term| can_match(term, &selection.node_selector)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let (mut held, mut partial) = (Vec::new(), Vec::new());
+        for requirements in default.selector.by_label() {
+            let Some(key) = requirements.first().map(Requirement::key) else { continue };
+            let choosing = terms.iter().filter(|term| term.chooses(key)).count();
+            if selection.node_selector.contains_key(key) || (choosing > 0 && choosing == terms.len()) {
+                continue;
+            }
+            let rest = if choosing > 0 { &mut partial } else { &mut held };
+            rest.extend_from_slice(requirements);
+        }
+        for own in &mut self.node_selectors {
+            if own.source == default.source {
+                own.selector = Selector::new(std::mem::take(&mut held));
+            }
+        }
+        self.partial.push(SourcedSelector { selector: Selector::new(partial), source: default.source });
+        self
+    }
+
+    /// The same without the default, if it yields: who knows nothing of the Pod can't know what it chose.
+    pub fn without_yielding_default(mut self) -> Self {
+        if let Some(default) = self.yielding.take() {
+            self.node_selectors.retain(|own| own.source != default.source);
+        }
+        self
     }
 
     /// Whether any node will do.
@@ -93,6 +132,13 @@ impl<'s> NamespaceRules<'s> {
     /// Every requirement that nodes must meet.
     pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
         self.node_selectors.iter().flat_map(|SourcedSelector { selector, source }| {
+            selector.requirements().iter().map(move |requirement| SourcedRequirement { requirement, source: *source })
+        })
+    }
+
+    /// What only those terms of a Pod's node affinity must demand that don't choose themselves.
+    pub fn partial(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
+        self.partial.iter().flat_map(|SourcedSelector { selector, source }| {
             selector.requirements().iter().map(move |requirement| SourcedRequirement { requirement, source: *source })
         })
     }
@@ -147,15 +193,6 @@ impl<'s> NamespaceRules<'s> {
             "the node selectors of namespace {} contradict each other: {explanation}",
             quote(self.namespace)
         ))
-    }
-}
-
-/// The selector `text` of the settings, if it is there.
-fn parse<'s>(text: Option<&str>, source: Source<'s>) -> Result<Option<SourcedSelector<'s>>, SettingsError> {
-    let Some(text) = text else { return Ok(None) };
-    match selector::parse(text) {
-        Ok(selector) => Ok(Some(SourcedSelector { selector, source })),
-        Err(error) => Err(SettingsError::new(&source, error.to_string())),
     }
 }
 

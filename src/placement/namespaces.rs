@@ -1,8 +1,9 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
 use super::holding_entry::{CandidateEntries, HoldingEntry};
-use super::judged::{Judged, SPEC};
+use super::judged::{Judged, NO_CLASS, SPEC};
 use super::namespace_rules::NamespaceRules;
+use super::node_selection::NodeSelection;
 use super::pods;
 use super::toleration_rules::TolerationRules;
 use crate::cluster::Namespace;
@@ -25,44 +26,72 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
         return Ok(());
     }
     let name = object_meta::name(object).within("object")?;
-    let holding = CandidateEntries::of(settings, &name).find(read(object).within("object")?)?;
-    if !must_be_judged(request, &holding)? {
+    let mut holding = CandidateEntries::of(settings, &name).find(read(object).within("object")?)?;
+    let mut old = None;
+    if request.is_update() {
+        old = Some(read(request.old_object()?).within("oldObject")?);
+    }
+    let is_elsewhere = comes_under_another(&holding, old.as_ref())?;
+    // Controllers label after they create.
+    if is_elsewhere {
+        for unresolved in holding.unresolved()? {
+            decision.warn_instead(&unresolved);
+        }
+    }
+    if !must_be_judged(&holding, old.as_ref(), is_elsewhere) {
         return Ok(());
     }
+    holding.ignores_unresolved = true;
     match judge_every_pod(&holding) {
         Err(rejection) if on_namespaces == OnNamespaces::Warn => {
             decision.warn_instead(&rejection);
             Ok(())
         }
-        judged => judged,
+        judged => holding.enforce(judged, decision).map(drop),
     }
 }
 
 /// A Pod that asks for nothing gets what the annotations say.
 fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
     let rules = NamespaceRules::of(holding)?;
-    let judged = Judged { name: &ObjectName::EveryPod, path: SPEC, added_to: AddedTo::AnyPod, is_pinned: false };
-    pods::admit(&RawObject::default(), &judged, &rules, &TolerationRules::of(holding)?).map(drop)
+    let judged = Judged {
+        name: &ObjectName::EveryPod,
+        path: SPEC,
+        added_to: AddedTo::AnyPod,
+        is_pinned: false,
+        class: &NO_CLASS,
+        class_name: "",
+    };
+    let (own, spec) = (NodeSelection::default(), RawObject::default());
+    pods::admit(own, &spec, &judged, &rules, &TolerationRules::of(holding)?).map(drop)
 }
 
-/// Whether an annotation that counts is there, and was not before, or another entry holds now.
-fn must_be_judged(request: &Request<'_>, holding: &HoldingEntry<'_>) -> Result<bool, Rejection> {
-    let HoldingEntry { settings, namespace, entry, found } = holding;
+/// Whether an annotation that counts is there, and was not before, or another entry holds now, or says something else.
+fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>, is_elsewhere: bool) -> bool {
+    let HoldingEntry { settings, found, .. } = holding;
     let mut keys: Vec<&str> = settings.namespace_annotations.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
-    if !keys.iter().any(|key| found.annotations.contains_key(*key)) {
+    let Some(old) = old else { return keys.iter().any(|key| found.annotations.contains_key(*key)) };
+    let is_changed = keys.iter().any(|key| found.annotations.get(*key) != old.annotations.get(*key));
+    keys.iter().any(|key| found.annotations.contains_key(*key)) && (is_changed || is_elsewhere)
+}
+
+/// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label that
+/// its entry refers to.
+fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>) -> Result<bool, Rejection> {
+    let HoldingEntry { settings, namespace, entry, found, .. } = holding;
+    let Some(old) = old else { return Ok(true) };
+    if found.labels == old.labels {
         return Ok(false);
     }
-    if !request.is_update() {
+    let is_other = |key: &str| found.labels.get(key) != old.labels.get(key);
+    let mut labels = found.labels.keys().chain(old.labels.keys());
+    if entry.is_some_and(|at| labels.any(|key| is_other(key) && at.entry.refers_to(key))) {
         return Ok(true);
     }
-    let old = read(request.old_object()?).within("oldObject")?;
-    if keys.iter().any(|key| found.annotations.get(*key) != old.annotations.get(*key)) {
-        return Ok(true);
-    }
-    let before = CandidateEntries::of(settings, namespace).find(old)?;
+    let before = CandidateEntries::of(settings, namespace).find(old.clone())?;
     Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
 }
 

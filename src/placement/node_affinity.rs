@@ -66,6 +66,11 @@ impl Term {
         self.expressions.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether an expression is about the label `key`.
+    pub fn chooses(&self, key: &str) -> bool {
+        self.expressions.iter().any(|expression| expression.key == key)
+    }
+
     /// What it demands of fields of the node, first of all.
     pub fn first_field(&self) -> Option<&Expression> {
         self.fields.first()
@@ -199,7 +204,8 @@ const fn name_of(operator: Operator) -> &'static str {
     }
 }
 
-fn operator_named(name: &str) -> Option<Operator> {
+/// The operator that node affinity calls so.
+pub fn operator_named(name: &str) -> Option<Operator> {
     match name {
         "In" => Some(Operator::In),
         "NotIn" => Some(Operator::NotIn),

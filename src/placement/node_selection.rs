@@ -1,5 +1,7 @@
 //! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity.
 
+use std::collections::BTreeMap;
+
 use super::node_affinity::Term;
 use crate::json::{RawObject, ReadError, StringMap, Within};
 
@@ -33,6 +35,16 @@ impl<'a> NodeSelection<'a> {
             None => None,
         };
         Ok(Self { node_selector, terms })
+    }
+
+    /// The same with these pairs, where it does not have their keys.
+    pub fn with_pairs(mut self, pairs: &BTreeMap<String, String>) -> Self {
+        for (key, value) in pairs {
+            if !self.node_selector.contains_key(key.as_str()) {
+                self.node_selector.insert(key.as_str().into(), value.as_str().into());
+            }
+        }
+        self
     }
 
     /// Whether a node with this name and these labels is one that the Pod may run on.

@@ -8,8 +8,9 @@ use crate::message::{quote, shorten};
 use crate::object_meta;
 use crate::request::{Request, Requester};
 use crate::selector::{self, Requirement};
+use crate::settings::key::KeyPattern;
 use crate::settings::source::EntryAt;
-use crate::settings::{OnNodes, Placement, SettingsError, Source};
+use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets labels that a node selector of the settings names.
 ///
@@ -33,12 +34,19 @@ pub fn judge(request: &Request<'_>, settings: &Placement) -> Result<(), Rejectio
     if labels == old {
         return Ok(());
     }
-    let mut guarded = selected_labels(settings)?;
-    guarded.retain(|key| labels.get(key.as_str()) != old.get(key.as_str()));
-    if guarded.is_empty() {
+    let selected = selected_labels(settings)?;
+    let guarded: Vec<KeyPattern> = settings.guarded_node_labels.iter().map(|label| KeyPattern::new(label)).collect();
+    let mut changed = BTreeSet::new();
+    for key in labels.keys().chain(old.keys()) {
+        let is_guarded = selected.contains(&**key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
+        if is_guarded && labels.get(&**key) != old.get(&**key) {
+            changed.insert(shorten(key));
+        }
+    }
+    if changed.is_empty() {
         return Ok(());
     }
-    let keys: Vec<String> = guarded.iter().map(|key| shorten(key)).collect();
+    let keys: Vec<String> = changed.into_iter().collect();
     Err(Rejection::forbidden(format!(
         "Node {} must not set labels that decide which Pods it gets (placement.onNodes): {}; have an administrator set them",
         quote(&object_meta::name(node).within("object")?),
@@ -60,7 +68,9 @@ fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsErr
     let mut keys = BTreeSet::new();
     for (source, text) in selectors {
         let Some(text) = text else { continue };
-        match selector::parse(text) {
+        // The labels are the same, whatever a reference in their values says.
+        let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
+        match selector::parse(&text) {
             Ok(selector) => keys.extend(selector.requirements().iter().map(Requirement::key).map(str::to_owned)),
             Err(error) => return Err(SettingsError::new(&source, error.to_string())),
         }

@@ -4,34 +4,28 @@ use std::borrow::Cow;
 
 use super::holding_entry::HoldingEntry;
 use super::namespace_rules::LONGEST_ANNOTATION;
+use super::sourced::TolerationList;
 use crate::decision::Rejection;
 use crate::json::StringMap;
 use crate::message::quote;
 use crate::settings::{OnExtendedResources, Source};
-use crate::toleration::{DEFAULTS_ANNOTATION, Toleration, WHITELIST_ANNOTATION, from_annotation};
+use crate::toleration::{DEFAULTS_ANNOTATION, Operator, Toleration, WHITELIST_ANNOTATION, from_annotation};
 
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TolerationRules<'s> {
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never judged, even where an annotation replaces them.
-    pub defaults_of_settings: &'s [Toleration],
+    pub defaults_of_settings: Vec<Toleration>,
+    /// Why nobody knows what is added to Pods, if so.
+    pub unresolved_defaults: Option<Rejection>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
     /// What Pods must not tolerate.
     pub forbidden: Option<TolerationList<'s>>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
-}
-
-/// Tolerations, and where they are listed.
-#[derive(Clone, Debug)]
-pub struct TolerationList<'s> {
-    /// In order.
-    pub tolerations: Cow<'s, [Toleration]>,
-    /// Where they are listed.
-    pub source: Source<'s>,
 }
 
 /// Why a Pod may not have a toleration.
@@ -49,6 +43,8 @@ pub enum Objection<'r> {
         /// Where the list stands.
         source: Source<'r>,
     },
+    /// Nobody knows what is allowed or forbidden.
+    Unresolved(&'r Rejection),
 }
 
 impl<'s> TolerationRules<'s> {
@@ -57,35 +53,75 @@ impl<'s> TolerationRules<'s> {
     /// # Errors
     /// An annotation is malformed.
     pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, found } = holding;
-        let (mut defaults, mut allowed, mut forbidden) = (None, Vec::new(), None);
+        let HoldingEntry { settings, namespace, entry, found, .. } = holding;
+        let mut rules = Self {
+            tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
+            ..Self::default()
+        };
+        let mut defaults = Ok(None);
         if let Some(at) = *entry {
-            let list = |list, field| in_settings(list, Source::Entry(at, field));
-            defaults = list(at.entry.default_tolerations.as_ref(), "defaultTolerations");
-            allowed.extend(list(at.entry.allowed_tolerations.as_ref(), "allowedTolerations"));
-            forbidden = list(at.entry.forbidden_tolerations.as_ref(), "forbiddenTolerations");
+            let entry = at.entry;
+            defaults = holding.tolerations(entry.default_tolerations.as_ref(), Source::Entry(at, "defaultTolerations"));
+            let source = Source::Entry(at, "allowedTolerations");
+            let nothing = Vec::new();
+            rules.allowed.extend(known(
+                holding.tolerations(entry.allowed_tolerations.as_ref(), source),
+                source,
+                nothing,
+            )?);
+            let source = Source::Entry(at, "forbiddenTolerations");
+            let everything = vec![Toleration { operator: Operator::Exists, ..Toleration::default() }];
+            rules.forbidden =
+                known(holding.tolerations(entry.forbidden_tolerations.as_ref(), source), source, everything)?;
         }
-        if defaults.is_none() {
+        if matches!(defaults, Ok(None)) {
             let source = Source::Placement("clusterDefaultTolerations");
-            defaults = in_settings(settings.cluster_default_tolerations.as_ref(), source);
+            defaults = holding.tolerations(settings.cluster_default_tolerations.as_ref(), source);
         }
-        let own = entry.and_then(|at| at.entry.default_tolerations.as_ref());
-        let defaults_of_settings = own.or(settings.cluster_default_tolerations.as_ref());
+        let mut annotated = None;
         if settings.honors_toleration_annotations() {
-            if let Some(annotated) = in_annotation(DEFAULTS_ANNOTATION, namespace, &found.annotations)? {
-                defaults = Some(annotated);
-            }
+            annotated = in_annotation(DEFAULTS_ANNOTATION, namespace, &found.annotations)?;
             let whitelist = in_annotation(WHITELIST_ANNOTATION, namespace, &found.annotations)?;
             // An empty one allows everything, as in-tree: it can only narrow.
-            allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
+            rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
-        Ok(Self {
-            defaults,
-            defaults_of_settings: defaults_of_settings.map(Vec::as_slice).unwrap_or_default(),
-            allowed,
-            forbidden,
-            tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
-        })
+        match defaults {
+            Ok(defaults) => {
+                rules.reject_forbidden_defaults(defaults.as_ref())?;
+                rules.defaults_of_settings =
+                    defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
+                rules.defaults = annotated.or(defaults);
+            }
+            // They would be added, unless an annotation replaces them.
+            Err(rejection) if rejection.is_unresolved() => {
+                rules.unresolved_defaults = Some(rejection).filter(|_| annotated.is_none());
+                rules.defaults = annotated;
+            }
+            Err(rejection) => return Err(rejection),
+        }
+        Ok(rules)
+    }
+
+    /// What `validate_settings` refuses where it can tell, and here where references are filled in.
+    fn reject_forbidden_defaults(&self, defaults: Option<&TolerationList<'_>>) -> Result<(), Rejection> {
+        let Some(TolerationList { tolerations: forbidden, source: forbidding, unresolved: None }) = &self.forbidden
+        else {
+            return Ok(());
+        };
+        let Some(TolerationList { tolerations, source, .. }) = defaults else { return Ok(()) };
+        let is_forbidden = |default: &&Toleration| forbidden.iter().any(|own| own.overlaps(default));
+        let Some(default) = tolerations.iter().find(is_forbidden) else { return Ok(()) };
+        Err(Rejection::forbidden(format!(
+            "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
+            quote(&default.to_string())
+        )))
+    }
+
+    /// The same for whom no whitelist and nothing forbidden holds.
+    pub fn without_judgement(mut self) -> Self {
+        self.allowed.clear();
+        self.forbidden = None;
+        self
     }
 
     /// Whether anything may or must not be tolerated.
@@ -104,23 +140,42 @@ impl<'s> TolerationRules<'s> {
         if self.defaults_of_settings.iter().any(|default| default.same_as(toleration)) {
             return None;
         }
-        if let Some(TolerationList { tolerations, source }) = &self.forbidden
+        if let Some(TolerationList { tolerations, source, unresolved }) = &self.forbidden
             && let Some(forbidding) = tolerations.iter().find(|own| own.overlaps(toleration))
         {
+            if let Some(unresolved) = unresolved {
+                return Some(Objection::Unresolved(unresolved));
+            }
             return Some(Objection::Forbidden { forbidding, source: *source });
         }
         let list = self.allowed.iter().find(|list| !list.tolerations.iter().any(|own| own.covers(toleration)))?;
-        Some(Objection::NotAllowed { source: list.source })
+        match &list.unresolved {
+            Some(unresolved) => Some(Objection::Unresolved(unresolved)),
+            None => Some(Objection::NotAllowed { source: list.source }),
+        }
     }
 
     /// Whether anything is added, or judged.
     pub fn are_empty(&self) -> bool {
-        self.defaults.is_none() && !self.judge_anything() && !self.tolerate_extended_resources
+        self.defaults.is_none()
+            && self.unresolved_defaults.is_none()
+            && !self.judge_anything()
+            && !self.tolerate_extended_resources
     }
 }
 
-fn in_settings<'s>(list: Option<&'s Vec<Toleration>>, source: Source<'s>) -> Option<TolerationList<'s>> {
-    list.map(|list| TolerationList { tolerations: Cow::Borrowed(list), source })
+/// A list that may be unresolved: then it is `instead`, and says why.
+fn known<'s>(
+    list: Result<Option<TolerationList<'s>>, Rejection>,
+    source: Source<'s>,
+    instead: Vec<Toleration>,
+) -> Result<Option<TolerationList<'s>>, Rejection> {
+    match list {
+        Err(rejection) if rejection.is_unresolved() => {
+            Ok(Some(TolerationList { tolerations: Cow::Owned(instead), source, unresolved: Some(rejection) }))
+        }
+        list => list,
+    }
 }
 
 /// What the annotation `key` of the Namespace lists, if it is there.
@@ -147,7 +202,7 @@ fn in_annotation<'s>(
             return Err(malformed(source, &format!("[{position}].{invalid}"), text));
         }
     }
-    Ok(Some(TolerationList { tolerations: Cow::Owned(tolerations), source }))
+    Ok(Some(TolerationList { tolerations: Cow::Owned(tolerations), source, unresolved: None }))
 }
 
 fn malformed(source: Source<'_>, problem: &str, text: &str) -> Rejection {

@@ -78,14 +78,25 @@ pub fn admit(
     if rules.are_empty() {
         return Ok(AddedTolerations::default());
     }
+    if let Some(unresolved) = &rules.unresolved_defaults {
+        return Err(unresolved.clone());
+    }
     let own = read(spec).within(judged.path)?;
-    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    let of_extended = for_extended_resources(spec, judged, rules)?;
     let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
     let defaults = toleration::missing(&own, wanted);
     let lacking = lacking_of_extended(&own, &defaults, &of_extended);
     reject(&own, None, &of_extended, rules, judged)?;
     reject(&defaults, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, judged)?;
     Ok(AddedTolerations { defaults, of_extended: lacking })
+}
+
+/// Judges what the Pods of a template get from their RuntimeClass.
+///
+/// # Errors
+/// The first toleration that is forbidden.
+pub fn judge_class(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
+    reject(judged.class.tolerations.as_deref().unwrap_or_default(), None, &[], rules, judged)
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
@@ -98,7 +109,7 @@ pub fn judge_update(
     judged: &Judged<'_>,
     rules: &TolerationRules<'_>,
 ) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(spec, judged, rules).within(judged.path)?;
+    let of_extended = for_extended_resources(spec, judged, rules)?;
     reject(new, None, &of_extended, rules, judged)
 }
 
@@ -115,16 +126,20 @@ fn for_extended_resources(
     spec: &RawObject<'_>,
     judged: &Judged<'_>,
     rules: &TolerationRules<'_>,
-) -> Result<Vec<Toleration>, ReadError> {
+) -> Result<Vec<Toleration>, Rejection> {
     if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let resources = pod_spec::resources_of_containers(spec)?;
+    let resources = pod_spec::resources_of_containers(spec).within(judged.path)?;
     let mut tolerations = if judged.is_template() {
         tolerations_of_extended(resources.iter().flat_map(Resources::requested_by_template))
     } else {
         tolerations_of_extended(resources.iter().flat_map(Resources::requested))
     };
+    let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
+    if let Some(unresolved) = unresolved.filter(|_| !tolerations.is_empty()) {
+        return Err(unresolved.clone());
+    }
     tolerations.retain(|toleration| !rules.forbid(toleration));
     Ok(tolerations)
 }
@@ -168,13 +183,16 @@ fn reject(
         if is_of_extended || judged.added_to.has(toleration) {
             continue;
         }
-        let (what, remedy) = match rules.objection_to(toleration) {
+        let (what, remedy, is_by_whitelist) = match rules.objection_to(toleration) {
             None => continue,
+            Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
+            // What the Pod's RuntimeClass brings is the administrator's.
+            Some(Objection::NotAllowed { .. }) if judged.class.tolerates_same(toleration) => continue,
             Some(Objection::Forbidden { forbidding, source }) => {
-                (format!("{source} forbids ({})", quote(&forbidding.to_string())), "remove it")
+                (format!("{source} forbids ({})", quote(&forbidding.to_string())), "remove it", false)
             }
             Some(Objection::NotAllowed { source }) => {
-                (format!("{source} does not allow"), "remove it, or have it allowed")
+                (format!("{source} does not allow"), "remove it, or have it allowed", true)
             }
         };
         let (name, shown) = (judged.name, quote(&toleration.to_string()));
@@ -184,7 +202,8 @@ fn reject(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        return Err(Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), explanation));
+        let rejection = Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), explanation);
+        return Err(if is_by_whitelist { rejection.by_whitelist() } else { rejection });
     }
     Ok(())
 }

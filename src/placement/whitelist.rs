@@ -1,9 +1,11 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
 use super::injection::Injection;
-use super::namespace_rules::{NamespaceRules, SourcedRequirement, SourcedWhitelist};
+use super::judged::Judged;
+use super::namespace_rules::NamespaceRules;
 use super::node_affinity::{Expression, Term};
 use super::node_selection::NodeSelection;
+use super::sourced::{SourcedRequirement, SourcedWhitelist};
 use crate::decision::Rejection;
 use crate::message::{quote, quote_pair};
 use crate::object_meta::ObjectName;
@@ -14,7 +16,8 @@ use crate::settings::OnNodeAffinity;
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
 /// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injection` is what it
-/// did not ask for itself. One that `is_pinned` matches the name of its node because the DaemonSet controller wrote that.
+/// did not ask for itself. Pairs of the Pod's RuntimeClass are the
+/// administrator's; one that is pinned matches the name of its node because the DaemonSet controller wrote that.
 ///
 /// # Errors
 /// What is not allowed.
@@ -23,15 +26,16 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 pub fn check(
     selection: &NodeSelection<'_>,
     injection: &Injection<'_>,
-    is_pinned: bool,
+    judged: &Judged<'_>,
     rules: &NamespaceRules<'_>,
-    name: &ObjectName,
 ) -> Result<(), Rejection> {
+    let Judged { name, is_pinned, class, .. } = judged;
+    let class_pairs = class.node_selector();
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
     let whitelist = &allowed.whitelist;
     let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, name));
     for (key, value) in &selection.node_selector {
-        if !whitelist.allows_value(key, value) {
+        if !whitelist.allows_value(key, value) && class_pairs.get(&**key).is_none_or(|own| **own != **value) {
             let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
             let added = requirement.and_then(|requirement| injection.find(&requirement));
             return reject(&quote_pair(key, value), added);
@@ -49,7 +53,7 @@ pub fn check(
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
     if whitelist.is_empty()
-        && !is_pinned
+        && !*is_pinned
         && let Some(field) = fields.next()
     {
         return reject(&format!("node affinity by matchFields {}", quote(&field.parts())), None);
@@ -73,7 +77,10 @@ fn rejection(
     namespace: &str,
     name: &ObjectName,
 ) -> Rejection {
-    let SourcedWhitelist { whitelist, source } = allowed;
+    let SourcedWhitelist { whitelist, source, unresolved } = allowed;
+    if let Some(unresolved) = unresolved {
+        return unresolved.clone();
+    }
     let whitelist = format!("{source} ({})", quote(&whitelist.selector().to_string()));
     let explanation = match added {
         Some(SourcedRequirement { source, .. }) => format!(
@@ -83,5 +90,5 @@ fn rejection(
         ),
         None => format!("{name} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
-    Rejection::with_sentence(NOT_ALLOWED, explanation)
+    Rejection::with_sentence(NOT_ALLOWED, explanation).by_whitelist()
 }

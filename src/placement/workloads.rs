@@ -1,11 +1,11 @@
 //! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
 
-use super::holding_entry::CandidateEntries;
+use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::Judged;
-use super::named_node;
-use super::namespace_rules::NamespaceRules;
+use super::node_selection::NodeSelection;
 use super::pods::{self, Additions};
-use super::toleration_rules::TolerationRules;
+use super::rules::Rules;
+use super::{named_node, runtime_classes};
 use crate::cluster::{Answer, Cluster};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
@@ -60,6 +60,12 @@ impl Treatment {
     }
 }
 
+impl Treatment {
+    const fn only_warns(self) -> bool {
+        matches!(self, Self::Warn | Self::WarnIncomplete)
+    }
+}
+
 /// Judges a workload, and completes the template of a DaemonSet in `object`. Returns whether anything was added.
 ///
 /// # Errors
@@ -90,20 +96,15 @@ pub fn admit(
         Ok(holding) => holding,
         Err(rejection) => return warn_or_reject(treatment, rejection, decision),
     };
-    let rules = NamespaceRules::of(&holding);
-    let admitted = rules.and_then(|rules| {
-        let additions = template.admit(&rules, &TolerationRules::of(&holding)?)?;
-        template.treat(treatment, &additions, object, decision)
-    });
+    let admitted = template.admit_and_treat(treatment, &holding, object, cluster, decision);
     match admitted {
-        Err(rejection) => warn_or_reject(treatment, rejection, decision),
-        admitted => admitted,
+        Err(rejection) if treatment.only_warns() => warn_or_reject(treatment, rejection, decision),
+        admitted => Ok(holding.enforce(admitted, decision)?.unwrap_or_default()),
     }
 }
 
 fn warn_or_reject(treatment: Treatment, rejection: Rejection, decision: &mut Decision<'_>) -> Result<bool, Rejection> {
-    let only_warns = matches!(treatment, Treatment::Warn | Treatment::WarnIncomplete);
-    if !only_warns || rejection.is_bad_request() {
+    if !treatment.only_warns() || rejection.is_bad_request() {
         return Err(rejection);
     }
     decision.warn_instead(&rejection);
@@ -120,22 +121,38 @@ struct Template<'t> {
     spec: RawObject<'t>,
 }
 
-impl<'t> Template<'t> {
-    /// Judges the template as a Pod made from it would be. Returns what that would get.
-    fn admit<'r>(
+impl Template<'_> {
+    /// Judges the template as a Pod made from it would be, and does what the settings say. Returns whether anything was written
+    /// into `object`.
+    fn admit_and_treat(
         &self,
-        rules: &'r NamespaceRules<'_>,
-        toleration_rules: &TolerationRules<'_>,
-    ) -> Result<Additions<'r>, Rejection>
-    where
-        't: 'r,
-    {
+        treatment: Treatment,
+        holding: &HoldingEntry<'_>,
+        object: &mut RawObject<'_>,
+        cluster: &impl Cluster,
+        decision: &mut Decision<'_>,
+    ) -> Result<bool, Rejection> {
+        let Self { requester, name, path, spec, .. } = self;
+        let own = NodeSelection::read(spec).within(path)?;
+        let class_name = runtime_classes::name_to_resolve(spec, holding.settings).within(path)?;
+        let rules = Rules::of(holding, requester)?;
+        let class = runtime_classes::of_template(&class_name, &rules.nodes, &rules.tolerations, cluster)?;
+        // Labels of its class count as chosen.
+        let rules = rules.for_pod(&own.clone().with_pairs(class.node_selector()));
+        let Rules { nodes, tolerations } = &rules;
         let added_to = if self.workload == Workload::DaemonSet { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        let judged = Judged { name: &self.name, path: &self.path, added_to, is_pinned: false };
-        let additions = pods::admit(&self.spec, &judged, rules, toleration_rules)?;
-        let node_name = self.spec.string("nodeName").within(&self.path)?;
-        named_node::treatment(&node_name, rules, toleration_rules, self.requester, &self.name)?;
-        Ok(additions)
+        let judged = Judged { name, path, added_to, is_pinned: false, class: &class, class_name: &class_name };
+        let additions = pods::admit(own, spec, &judged, nodes, tolerations)?;
+        let node_name = spec.string("nodeName").within(path)?;
+        named_node::treatment(&node_name, nodes, tolerations, requester, name)?;
+        if holding.is_enforced() || additions.are_empty() {
+            return self.treat(treatment, &additions, object, decision);
+        }
+        match treatment {
+            Treatment::Inject => decision.would_add(&additions.in_words()),
+            _ => return self.treat(treatment, &additions, object, decision),
+        }
+        Ok(false)
     }
 
     /// Does about `additions` what the settings say. Returns whether anything was written into `object`.

@@ -39,7 +39,7 @@ pub fn decide<'a>(
         _ => None,
     };
     let rules = match &holding {
-        Some(holding) => Some(BindingRules::of(holding, &request.requester)?),
+        Some(holding) => holding.enforce(BindingRules::of(holding, &request.requester), &mut decision)?,
         None => None,
     };
     let propagations = match &settings.node_metadata {
@@ -52,8 +52,8 @@ pub fn decide<'a>(
         masks.extend(&rules.field_masks());
     }
     let node = look_up_node(cluster, Some(&target), masks, &node);
-    if let Some(rules) = &rules {
-        rules.verify(&node, &target, &pod)?;
+    if let (Some(rules), Some(holding)) = (&rules, &holding) {
+        holding.enforce(rules.verify(&node, &target, &pod), &mut decision)?;
     }
     if let Some(propagations) = &propagations {
         let node = match &node {
@@ -62,7 +62,9 @@ pub fn decide<'a>(
             NodeLookup::Failed(error) => Err(error),
         };
         let is_changed = on_binding::write(propagations, &mut binding, &pod, node, &mut decision)?;
-        if let Ok(node) = node {
+        if let Ok(node) = node
+            && is_changed
+        {
             decision.audit("node", node.name.as_str().to_owned());
         }
         decision.mutate(binding, is_changed);

@@ -11,9 +11,9 @@ use crate::object_meta::ObjectName;
 use crate::placement::holding_entry::{CandidateEntries, HoldingEntry};
 use crate::placement::judged::{Judged, SPEC};
 use crate::placement::named_node::{self, NamedNode};
-use crate::placement::namespace_rules::NamespaceRules;
-use crate::placement::toleration_rules::TolerationRules;
-use crate::placement::{node_selector_plugin, pods, toleration_plugin, tolerations};
+use crate::placement::node_selection::NodeSelection;
+use crate::placement::rules::Rules;
+use crate::placement::{node_selector_plugin, pods, preferences, runtime_classes, toleration_plugin, tolerations};
 use crate::pod_spec;
 use crate::request::Request;
 use crate::settings::{OnNodeName, Settings};
@@ -61,7 +61,7 @@ pub fn decide<'a>(
     let (node, is_placed) = match &settings.placement {
         Some(placement) => {
             let holding = CandidateEntries::of(placement, &request.namespace).look_up(cluster, &namespace_answer)?;
-            place(&request, &mut pod, &name, &holding, look_up, &mut decision)?
+            place(&request, &mut pod, &name, &holding, cluster, look_up, &mut decision)?
         }
         None => (look_up(&FieldMasks::default()), false),
     };
@@ -70,7 +70,9 @@ pub fn decide<'a>(
         is_changed |= on_create::write(propagations, &mut pod, &node, &name, &mut decision)?;
         is_changed |= env::add(propagations, &mut pod).within("object")?;
     }
-    if let NodeLookup::Found(node) = &node {
+    if let NodeLookup::Found(node) = &node
+        && is_changed
+    {
         decision.audit("node", node.name.as_str().to_owned());
     }
     if is_changed {
@@ -87,28 +89,52 @@ fn place<'t>(
     pod: &mut RawObject<'_>,
     name: &ObjectName,
     holding: &HoldingEntry<'_>,
+    cluster: &impl Cluster,
     look_up: impl Fn(&FieldMasks) -> NodeLookup<'t>,
     decision: &mut Decision<'_>,
 ) -> Result<(NodeLookup<'t>, bool), Rejection> {
     let empty = RawObject::default();
     let spec = pod.object("spec").within("object")?.unwrap_or(&empty);
-    let judged = Judged::pod(pod, name, request)?;
-    let rules = NamespaceRules::of(holding)?;
-    let toleration_rules = TolerationRules::of(holding)?;
-    let additions = pods::admit(spec, &judged, &rules, &toleration_rules)?;
-
+    let own = NodeSelection::read(spec).within(SPEC)?;
     let node_name = spec.string("nodeName").within(SPEC)?;
-    let node = match named_node::treatment(&node_name, &rules, &toleration_rules, &request.requester, name)? {
+    let class_name = runtime_classes::name_to_resolve(spec, holding.settings).within(SPEC)?;
+    let judged = Judged { class_name: &class_name, ..Judged::pod(pod, name, request)? };
+
+    let rules = Rules::of(holding, &request.requester).map(|rules| rules.for_pod(&own));
+    let Some(rules) = holding.enforce(rules, decision)? else {
+        return Ok((look_up(&FieldMasks::default()), false));
+    };
+    let Rules { nodes, tolerations: toleration_rules } = &rules;
+    let admitted = runtime_classes::judge_with_class(&class_name, cluster, |class| {
+        pods::admit(own.clone(), spec, &Judged { class, ..judged }, nodes, toleration_rules)
+    });
+    let admitted = admitted.and_then(|additions| {
+        let treatment = named_node::treatment(&node_name, nodes, toleration_rules, &request.requester, name)?;
+        Ok((additions, treatment))
+    });
+    let Some((mut additions, treatment)) = holding.enforce(admitted, decision)? else {
+        return Ok((look_up(&FieldMasks::default()), false));
+    };
+    let node = match treatment {
         OnNodeName::Verify => {
-            let own = tolerations::read(spec).within(SPEC)?;
-            let named_node = NamedNode::of(own, &additions, &rules, &toleration_rules, name);
+            let named_node =
+                NamedNode::of(tolerations::read(spec).within(SPEC)?, &additions, nodes, toleration_rules, name);
             let node = look_up(&named_node.field_masks());
-            named_node.verify(&node, &node_name)?;
+            if holding.enforce(named_node.verify(&node, &node_name), decision)?.is_none() {
+                return Ok((node, false));
+            }
             node
         }
         OnNodeName::Ignore | OnNodeName::Reject => look_up(&FieldMasks::default()),
     };
+    if node_name.is_empty() {
+        additions.preferences = preferences::missing(spec, SPEC, holding, decision)?;
+    }
     if additions.are_empty() {
+        return Ok((node, false));
+    }
+    if !holding.is_enforced() {
+        decision.would_add(&additions.in_words());
         return Ok((node, false));
     }
     additions.record(decision);

@@ -39,7 +39,7 @@ pub fn decide<'a>(
         return Ok(decision);
     }
     if let Some(placement) = &settings.placement {
-        judge(&request, &pod, placement, &name, cluster)?;
+        judge(&request, &pod, placement, &name, cluster, &mut decision)?;
     }
     if let Some(node_metadata) = &settings.node_metadata {
         let propagations = Propagations::of(node_metadata)?;
@@ -76,12 +76,13 @@ fn judge(
     placement: &Placement,
     name: &ObjectName,
     cluster: &impl Cluster,
+    decision: &mut Decision<'_>,
 ) -> Result<(), Rejection> {
     let empty = RawObject::default();
     let spec = pod.object("spec").within("object")?.unwrap_or(&empty);
     let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or(&empty);
     let judged = Judged::pod(pod, name, request)?;
-    pods::judge_update(spec, old_spec, &judged, placement, &request.namespace, cluster)
+    pods::judge_update(spec, old_spec, &judged, request, placement, cluster, decision)
 }
 
 /// Returns whether anything changed.

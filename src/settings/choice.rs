@@ -102,6 +102,30 @@ choices! {
         #[default]
         Ignore,
     }
+    /// What happens where a Pod chooses otherwise than a default says.
+    OnDefaultConflict {
+        /// Rejected.
+        #[default]
+        Reject,
+        /// The default does not hold for what the Pod chose.
+        Yield,
+    }
+    /// What is done about what the API server merges into Pods from their RuntimeClass.
+    OnRuntimeClasses {
+        /// The RuntimeClass is looked up, and what it brings is not judged by whitelists.
+        Resolve,
+        /// It is judged like what Pods ask for themselves.
+        #[default]
+        Ignore,
+    }
+    /// Whether the rules of an entry are enforced.
+    Enforcement {
+        /// What breaks a rule is rejected, and what is demanded is added.
+        #[default]
+        Enforce,
+        /// Everything passes as it came; a warning tells what would happen.
+        Warn,
+    }
     /// What happens when the Node that metadata comes from can't be read.
     OnLookupFailure {
         /// Rejected; the scheduler tries again.

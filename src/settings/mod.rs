@@ -3,7 +3,8 @@
 //! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
 //! - [`choice`]: the settings with a few words to choose from.
-//! - [`key`], [`field_path`], [`name_pattern`], [`source`]: what stands in some of them, and where it stands.
+//! - [`key`], [`field_path`], [`name_pattern`], [`reference`], [`source`]: what stands in some of them, and where it
+//!   stands.
 //! - [`validate`]: every mistake that the types don't find.
 
 pub mod choice;
@@ -13,6 +14,7 @@ pub mod key;
 pub mod name_pattern;
 pub mod node_metadata;
 pub mod placement;
+pub mod reference;
 pub mod source;
 mod validate;
 mod validate_node_metadata;
@@ -28,11 +30,11 @@ use crate::json::strict::from_object;
 use crate::toleration::PluginConfig;
 
 pub use choice::{
-    OnBindings, OnDaemonSets, OnExtendedResources, OnLookupFailure, OnNamespaces, OnNodeAffinity, OnNodeName, OnNodes,
-    OnTolerationAnnotations, OnWorkloads,
+    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnLookupFailure, OnNamespaces,
+    OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
 };
 pub use node_metadata::{NodeMetadata, Propagate};
-pub use placement::{NamespaceEntry, Placement};
+pub use placement::{NamespaceEntry, Placement, PreferredNodeSelector};
 pub use source::Source;
 pub use validate::mistakes;
 

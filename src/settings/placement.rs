@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::choice::{
-    OnBindings, OnDaemonSets, OnExtendedResources, OnNamespaces, OnNodeAffinity, OnNodeName, OnNodes,
-    OnTolerationAnnotations, OnWorkloads,
+    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNamespaces, OnNodeAffinity,
+    OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
 };
-use super::name_pattern;
+use super::{name_pattern, reference};
 use crate::json::strict::{from_object, never_null, null_is_default};
 use crate::toleration::{Toleration, from_settings};
 
@@ -29,6 +29,16 @@ pub struct Placement {
     /// What holds for which namespaces. The first entry that matches wins.
     #[serde(deserialize_with = "null_is_default")]
     pub namespaces: Vec<NamespaceEntry>,
+    /// Node labels that kubelets must not set, beside those in node selectors: keys, or prefixes with their slash and `*`.
+    #[serde(deserialize_with = "null_is_default")]
+    pub guarded_node_labels: Vec<String>,
+    /// Users whose requests are not held to what is allowed and forbidden, by their full names.
+    #[serde(deserialize_with = "null_is_default")]
+    pub exempt_usernames: Vec<String>,
+    /// What happens where a Pod chooses otherwise than a default says.
+    pub on_default_conflict: OnDefaultConflict,
+    /// What is done about what the API server merges into Pods from their RuntimeClass.
+    pub on_runtime_classes: OnRuntimeClasses,
     /// What happens with node affinity that asks for more than the whitelist allows.
     pub on_node_affinity: OnNodeAffinity,
     /// What happens with a Pod that names its node.
@@ -66,6 +76,9 @@ pub struct NamespaceEntry {
     pub default_node_selector: Option<String>,
     /// What Pods may ask for.
     pub allowed_node_selector: Option<String>,
+    /// What Pods prefer of nodes, and run without.
+    #[serde(deserialize_with = "null_is_default")]
+    pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
     #[serde(deserialize_with = "from_settings")]
     pub default_tolerations: Option<Vec<Toleration>>,
@@ -75,9 +88,22 @@ pub struct NamespaceEntry {
     /// What Pods must not tolerate.
     #[serde(deserialize_with = "from_settings")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
+    /// Whether all this is enforced.
+    pub enforcement: Enforcement,
 }
 
-from_object!(Placement, NamespaceEntry);
+/// What Pods prefer of nodes, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields)]
+pub struct PreferredNodeSelector {
+    /// From 1 to 100.
+    pub weight: i64,
+    /// The preferred nodes.
+    pub selector: String,
+}
+
+from_object!(Placement, NamespaceEntry, PreferredNodeSelector);
 
 impl Default for Placement {
     fn default() -> Self {
@@ -86,6 +112,10 @@ impl Default for Placement {
             cluster_default_tolerations: None,
             namespace_annotations: vec![IN_TREE_ANNOTATION.to_owned()],
             namespaces: Vec::new(),
+            guarded_node_labels: Vec::new(),
+            exempt_usernames: Vec::new(),
+            on_default_conflict: OnDefaultConflict::default(),
+            on_runtime_classes: OnRuntimeClasses::default(),
             on_node_affinity: OnNodeAffinity::default(),
             on_node_name: OnNodeName::default(),
             on_toleration_annotations: OnTolerationAnnotations::default(),
@@ -124,5 +154,23 @@ impl NamespaceEntry {
     /// Whether this says what Pods may or must not tolerate.
     pub fn judges_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
+    }
+
+    /// Whether this refers to labels of the Namespace.
+    pub fn has_references(&self) -> bool {
+        self.texts_with_references().next().is_some()
+    }
+
+    /// Whether this refers to the label `key` of the Namespace.
+    pub fn refers_to(&self, key: &str) -> bool {
+        self.texts_with_references().any(|text| reference::keys(text).any(|own| own == key))
+    }
+
+    fn texts_with_references(&self) -> impl Iterator<Item = &String> {
+        let selectors = [&self.required_node_selector, &self.default_node_selector, &self.allowed_node_selector];
+        let preferred = self.preferred_node_selector.iter().map(|preferred| &preferred.selector);
+        let lists = [&self.default_tolerations, &self.allowed_tolerations, &self.forbidden_tolerations];
+        let values = lists.into_iter().flatten().flatten().map(|toleration| &toleration.value);
+        selectors.into_iter().flatten().chain(preferred).chain(values).filter(|text| reference::is_in(text))
     }
 }

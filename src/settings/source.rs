@@ -36,7 +36,15 @@ impl fmt::Display for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Placement(field) => write!(f, "{PLACEMENT}.{field}"),
-            Self::Entry(entry, field) => write!(f, "{entry}.{field}"),
+            Self::Entry(at, field) => {
+                write!(f, "{at}.{field}")?;
+                // What it is about, for who has a hundred of them.
+                match (&at.entry.name, &at.entry.namespace_selector) {
+                    (Some(name), _) => write!(f, " (name {})", quote(name)),
+                    (None, Some(selector)) => write!(f, " (namespaceSelector {})", quote(selector)),
+                    (None, None) => Ok(()),
+                }
+            }
             Self::PluginConfig(namespace) => write!(f, "{NODE_SELECTOR_PLUGIN}.{namespace}"),
             Self::Annotation { key, namespace } => write!(f, "annotation {key} of namespace {}", quote(namespace)),
         }

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::earlier_entries::EarlierEntries;
-use super::key::TargetKind;
+use super::key::{KeyPattern, TargetKind};
 use super::name_pattern::NamePattern;
 use super::source::EntryAt;
 use super::validate::Mistakes;
-use super::{NamespaceEntry, OnDaemonSets, OnNodeAffinity, OnNodes, PLACEMENT, Placement};
+use super::{
+    NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, PLACEMENT, Placement, reference,
+};
 use crate::message::quote;
 use crate::selector::{self, Requirement, Selector, Whitelist};
 use crate::toleration::{Operator, Toleration};
@@ -29,8 +31,11 @@ pub(super) fn check(placement: &Placement, mistakes: &mut Mistakes) {
         }
     }
     check_daemon_sets(placement, mistakes);
+    check_guarded_labels(placement, mistakes);
+    check_usernames(&placement.exempt_usernames, mistakes);
     let mut earlier = Earlier::default();
-    let mut guarded = cluster_default.iter().any(|selector| !selector.is_empty());
+    let mut guarded =
+        !placement.guarded_node_labels.is_empty() || cluster_default.iter().any(|selector| !selector.is_empty());
     for (position, entry) in placement.namespaces.iter().enumerate() {
         let at = EntryAt { position, entry };
         check_whom(at, &mut earlier, mistakes);
@@ -38,11 +43,13 @@ pub(super) fn check(placement: &Placement, mistakes: &mut Mistakes) {
         selectors.check_required(cluster_default.as_ref(), mistakes);
         // Where no annotation can replace it, and no Pod could be created with it.
         if placement.namespace_annotations.is_empty()
+            && placement.on_default_conflict == OnDefaultConflict::Reject
             && let Some(default) = &cluster_default
         {
             selectors.check_allowed(default, placement.on_node_affinity, mistakes);
         }
         guarded |= selectors.name_any_label();
+        check_preferred(at, mistakes);
         check_entry_tolerations(at, placement.cluster_default_tolerations.as_deref(), mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
@@ -65,6 +72,46 @@ fn consistent(path: &dyn std::fmt::Display, text: Option<&str>, mistakes: &mut M
         return None;
     }
     Some(selector)
+}
+
+/// The same for a selector of an entry, which may have references: as a selector with something in their place.
+fn consistent_with_references(
+    path: &dyn std::fmt::Display,
+    text: Option<&str>,
+    mistakes: &mut Mistakes,
+) -> Option<Selector> {
+    let text = text?;
+    if !reference::is_in(text) {
+        return consistent(path, Some(text), mistakes);
+    }
+    let selector = match reference::with_stand_ins(text).map(|filled| selector::parse(&filled)) {
+        Ok(Ok(selector)) => selector,
+        Ok(Err(error)) => {
+            mistakes.add(path, reference::name_again(text, &error.to_string()));
+            return None;
+        }
+        Err(problem) => {
+            mistakes.add(path, problem);
+            return None;
+        }
+    };
+    if selector.requirements().iter().any(|requirement| reference::stands_in(requirement.key())) {
+        mistakes.add(path, "a reference can't stand in the key of a label, only in its value");
+        return None;
+    }
+    if let Some(requirements) = known(&selector).contradiction() {
+        mistakes.add(path, format!("contradicts itself: {}", nothing_meets(requirements, &[])));
+        return None;
+    }
+    Some(selector)
+}
+
+/// What `selector` says of labels of which it says nothing by a reference: of the others requests tell.
+fn known(selector: &Selector) -> Selector {
+    let is_known = |requirements: &&[Requirement]| {
+        !requirements.iter().flat_map(Requirement::values).any(|value| reference::stands_in(value))
+    };
+    Selector::new(selector.by_label().filter(is_known).flatten().cloned().collect())
 }
 
 /// Words for requirements on one label that contradict each other.
@@ -151,24 +198,32 @@ impl<'s> Selectors<'s> {
     fn of(at: EntryAt<'s>, mistakes: &mut Mistakes) -> Self {
         let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
         let required_path = format!("{at}.{REQUIRED}");
-        let required = consistent(&required_path, required_node_selector.as_deref(), mistakes);
+        let required = consistent_with_references(&required_path, required_node_selector.as_deref(), mistakes);
         if required.as_ref().is_some_and(Selector::is_empty) {
             mistakes.add(&required_path, NOTHING_DEMANDED);
         }
         Self {
             at,
             required,
-            default: consistent(&format_args!("{at}.{DEFAULT}"), default_node_selector.as_deref(), mistakes),
-            allowed: consistent(&format_args!("{at}.allowedNodeSelector"), allowed_node_selector.as_deref(), mistakes),
+            default: consistent_with_references(
+                &format_args!("{at}.{DEFAULT}"),
+                default_node_selector.as_deref(),
+                mistakes,
+            ),
+            allowed: consistent_with_references(
+                &format_args!("{at}.allowedNodeSelector"),
+                allowed_node_selector.as_deref(),
+                mistakes,
+            ),
         }
     }
 
     /// Checks what is required against what holds with it where no annotation is present: the entry's own default, or the
     /// cluster's if it has none.
     fn check_required(&self, cluster_default: Option<&Selector>, mistakes: &mut Mistakes) {
-        let Some(required) = &self.required else { return };
-        if let Some(default) = &self.default
-            && let Some((own, others)) = default.contradiction_with(required)
+        let Some(required) = self.required.as_ref().map(known) else { return };
+        if let Some(default) = self.default.as_ref().map(known)
+            && let Some((own, others)) = default.contradiction_with(&required)
         {
             let problem = format!("contradicts {REQUIRED}: {}", nothing_meets(own, others));
             mistakes.add(&format_args!("{}.{DEFAULT}", self.at), problem);
@@ -193,7 +248,12 @@ impl<'s> Selectors<'s> {
         }
         let required = self.required.iter().flat_map(Selector::requirements).cloned();
         let whitelist = Whitelist::new(allowed.clone(), required.collect());
-        let mut refused = default.requirements().iter().filter(|requirement| match requirement.only_value() {
+        let is_known = |requirement: &&Requirement| {
+            let own = allowed.on(requirement.key()).iter().flat_map(Requirement::values);
+            !own.into_iter().any(|value| reference::stands_in(value))
+        };
+        let known = default.requirements().iter().filter(is_known);
+        let mut refused = known.filter(|requirement| match requirement.only_value() {
             Some(value) => !whitelist.allows_value(requirement.key(), value),
             None => on_node_affinity == OnNodeAffinity::Check && !whitelist.allows(requirement),
         });
@@ -222,7 +282,7 @@ fn check_entry_tolerations(at: EntryAt<'_>, cluster_defaults: Option<&[Toleratio
     ];
     for (field, list) in lists {
         if let Some(list) = list {
-            check_tolerations(&format!("{at}.{field}"), list, mistakes);
+            check_with_references(&format!("{at}.{field}"), list, mistakes);
         }
     }
     let Some(forbidden) = forbidden_tolerations else { return };
@@ -255,6 +315,79 @@ const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator:
 
 fn is_key_alone(toleration: &Toleration) -> bool {
     !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
+}
+
+/// Checks tolerations of an entry, whose values may have references.
+fn check_with_references(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+    let mut filled = tolerations.to_vec();
+    for (position, toleration) in filled.iter_mut().enumerate() {
+        let text = std::mem::take(&mut toleration.value);
+        match reference::with_stand_ins(&text) {
+            Ok(value) => toleration.value = value.into_owned(),
+            Err(problem) => mistakes.add(&format_args!("{path}[{position}].value"), problem),
+        }
+    }
+    check_tolerations(path, &filled, mistakes);
+}
+
+fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
+    let all = &at.entry.preferred_node_selector;
+    for (position, preferred) in all.iter().enumerate() {
+        let path = format!("{at}.preferredNodeSelector[{position}]");
+        if !(1..=100).contains(&preferred.weight) {
+            mistakes.add(&format_args!("{path}.weight"), format!("expected 1 to 100, found {}", preferred.weight));
+        }
+        let selector_path = format!("{path}.selector");
+        if let Some(selector) = consistent_with_references(&selector_path, Some(&preferred.selector), mistakes)
+            && selector.is_empty()
+        {
+            mistakes.add(&selector_path, NOTHING_DEMANDED);
+        }
+        if all.iter().take(position).any(|earlier| earlier == preferred) {
+            mistakes.add(&path, "the same stands there before; remove one of them");
+        }
+    }
+}
+
+fn check_guarded_labels(placement: &Placement, mistakes: &mut Mistakes) {
+    let path = format!("{PLACEMENT}.guardedNodeLabels");
+    if placement.on_nodes == OnNodes::Ignore && !placement.guarded_node_labels.is_empty() {
+        mistakes.add(&path, "nothing guards them where onNodes is Ignore; say RejectChanges or Reject there");
+    }
+    for (position, label) in placement.guarded_node_labels.iter().enumerate() {
+        if let Err(problem) = KeyPattern::new(label).check(TargetKind::Label) {
+            mistakes.add(&format_args!("{path}[{position}]"), problem);
+        }
+    }
+}
+
+/// The controllers that make Pods from everybody's templates.
+const CONTROLLERS: [&str; 7] = [
+    "replicaset-controller",
+    "deployment-controller",
+    "statefulset-controller",
+    "daemon-set-controller",
+    "job-controller",
+    "cronjob-controller",
+    "replication-controller",
+];
+
+fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
+    let mut earlier = BTreeSet::new();
+    for (position, username) in usernames.iter().enumerate() {
+        let path = format!("{PLACEMENT}.exemptUsernames[{position}]");
+        let controller = username.strip_prefix("system:serviceaccount:kube-system:");
+        let is_controller =
+            username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));
+        if username.is_empty() {
+            mistakes.add(&path, "expected the full name of a user, found nothing");
+        } else if !earlier.insert(username.clone()) {
+            mistakes.add(&path, format!("{} stands there before; remove one of them", quote(username)));
+        } else if is_controller {
+            let problem = "makes Pods from everybody's templates, so that everybody would be exempt; remove it";
+            mistakes.add(&path, format!("{} {problem}", quote(username)));
+        }
+    }
 }
 
 /// Checks what the API server would refuse in a Pod.

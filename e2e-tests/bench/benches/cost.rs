@@ -6,7 +6,7 @@ use anyhow::Result;
 use bench::{Contender, Turns, contender, measured};
 use criterion::Criterion;
 use e2e_tests::{
-    Metadata, Policy,
+    Compiled, Metadata, Policy,
     cost::{Case, cases},
 };
 

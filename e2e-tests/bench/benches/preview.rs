@@ -11,7 +11,6 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{
     Manifests, Policy, SettingsFile,
     generated::{Size, cluster, list},
-    policy_metadata, policy_module,
     preview::{Preview, Verdict},
 };
 
@@ -30,7 +29,7 @@ fn main() -> Result<()> {
     }
     ensure!(Command::new(env::current_exe()?).arg(GENERATE).status()?.success(), "no cluster was made");
     let settings = SettingsFile::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?;
-    let policy = Policy::load(&policy_module()?, &policy_metadata())?;
+    let policy = Policy::native();
 
     let start = Instant::now();
     let cluster = Manifests::load(&file)?;

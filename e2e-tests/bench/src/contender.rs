@@ -2,7 +2,7 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use e2e_tests::{
-    Call, InstructionCounter, Metadata, Policy, cost::Case, floor_module, policy_metadata, policy_module,
+    Call, Compiled, InstructionCounter, Metadata, Policy, cost::Case, floor_module, policy_metadata, policy_module,
     typed_twin_module,
 };
 

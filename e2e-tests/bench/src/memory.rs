@@ -1,6 +1,7 @@
 //! How much linear memory an evaluation needs.
 
 use anyhow::{Context, Result};
+use e2e_tests::Compiled;
 use e2e_tests::cost::{Case, KB};
 use gag::Gag;
 

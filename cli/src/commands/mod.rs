@@ -1,0 +1,124 @@
+//! The command line. A file for each command; [`input`] reads what several of them take.
+
+mod check;
+mod completion;
+mod explain;
+mod input;
+mod pods;
+mod policy;
+mod preview;
+mod tour;
+mod try_manifests;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+use crate::paper::{Color, Paper};
+
+/// How a command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    Accepted,
+    Rejected,
+    Mistaken,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Accepted => 0,
+            Outcome::Rejected => 1,
+            Outcome::Mistaken => 2,
+        })
+    }
+}
+
+/// Shows what node-placement-policy would do, before it is deployed.
+#[derive(Parser)]
+#[command(
+    name = "kubectl node-placement",
+    bin_name = "kubectl node-placement",
+    version,
+    disable_help_subcommand = true
+)]
+#[command(after_help = "Examples:
+  kubectl node-placement tour                                # what the policy does, in three requests
+  kubectl node-placement preview -s settings.yml             # what it would do to the cluster of your kubeconfig
+  kubectl node-placement try pod.yml -s settings.yml         # what it would do to one manifest
+  kubectl node-placement policy settings.yml > policy.yml    # the ClusterAdmissionPolicy that the settings need
+
+Exit status: 0 if nothing is refused, 1 if something is, 2 for a mistake in the input.")]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// When to use colors
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Color,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Tour(tour::Tour),
+    Try(try_manifests::Try),
+    Check(check::Check),
+    Policy(policy::Policy),
+    Explain(explain::Explain),
+    Preview(preview::Preview),
+    Completion(completion::Completion),
+}
+
+/// How something is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    Yaml,
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    match arguments.run() {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Outcome::Mistaken.into()
+        }
+    }
+}
+
+/// In one line, as kubectl does.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
+        return Outcome::Accepted.into();
+    }
+    let text = error.render().to_string();
+    let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
+    let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
+    eprintln!("{problem}; see kubectl node-placement --help");
+    Outcome::Mistaken.into()
+}
+
+impl Arguments {
+    fn run(self) -> Result<Outcome> {
+        let mut paper = Paper::new(self.color);
+        let outcome = match self.command.unwrap_or_else(|| Command::Tour(tour::Tour::default())) {
+            Command::Tour(tour) => tour.run(&mut paper),
+            Command::Try(try_manifests) => try_manifests.run(&mut paper),
+            Command::Check(check) => check.run(&mut paper),
+            Command::Policy(policy) => policy.run(&mut paper),
+            Command::Explain(explain) => explain.run(&mut paper),
+            Command::Preview(preview) => preview.run(&mut paper),
+            Command::Completion(completion) => completion.run(&mut paper),
+        }?;
+        paper.print()?;
+        Ok(outcome)
+    }
+}

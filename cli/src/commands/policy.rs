@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use super::{Outcome, input::there};
+use crate::{
+    document::{read_text, yaml_documents},
+    native,
+    paper::Paper,
+    policy_file::{Around, policy_file},
+    settings_file::SettingsFile,
+};
+
+/// Write the ClusterAdmissionPolicy that settings need
+#[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl node-placement policy settings.yml --name placement > policy.yml
+  kubectl node-placement policy settings.yml --namespaces 'tenant=blue' | kubectl apply -f -
+  kubectl node-placement policy policy.yml > new.yml     # after a change of its settings
+
+Review it before you apply it: the comments say why each field is there. Settings that need two policies, because of
+another failurePolicy or of onNodes, become two documents. Of a whole policy, its name, module, policyServer,
+namespaceSelector, mode and settings are kept.")]
+pub struct Policy {
+    /// The settings, or a ClusterAdmissionPolicy that has them; - is the standard input
+    #[arg(value_name = "SETTINGS")]
+    settings: PathBuf,
+    /// The name of the policy [default: node-placement]
+    #[arg(long)]
+    name: Option<String>,
+    /// Where the policy-server finds the module, such as registry://…
+    #[arg(long, value_name = "URL")]
+    module: Option<String>,
+    /// The PolicyServer that runs it
+    #[arg(long, value_name = "NAME")]
+    policy_server: Option<String>,
+    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
+    #[arg(long, value_name = "SELECTOR")]
+    namespaces: Option<String>,
+}
+
+impl Policy {
+    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+        let path = self.settings.display();
+        let text = read_text(there(&self.settings)?)?;
+        for file in SettingsFile::read_all(yaml_documents(&text)?).with_context(|| path.to_string())? {
+            let mistakes = native::mistakes(&file.settings);
+            let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
+            ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
+        }
+        let around = Around {
+            name: self.name.clone(),
+            module: self.module.clone(),
+            policy_server: self.policy_server.clone(),
+            namespaces: self.namespaces.clone(),
+        };
+        paper.write(policy_file(&text, &around).with_context(|| path.to_string())?.trim_end());
+        Ok(Outcome::Accepted)
+    }
+}

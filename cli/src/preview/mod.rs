@@ -1,0 +1,183 @@
+//! What the policy would do to a cluster: it is asked about everything in it, as if that were created now.
+//!
+//! - [`creation`]: the requests that an API server would send; [`pod`] and [`owner`] for Pods, which must be taken back
+//!   to what their controller would make; [`made`] for Pods that are not there yet.
+//! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
+//!   run; [`trial`]: whether a namespace has a rule.
+//! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`waiting`]: Pods that no node takes;
+//!   [`runtime_class`]: what the API server makes of a Pod before webhooks see it.
+//! - [`tally`]: everything, grouped and counted; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
+//!   browser; [`lines`] for scripts; [`changes`]: what is different with other settings.
+//!
+//! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create
+//! something else, this does as the controller does.
+
+mod asking;
+mod changes;
+pub mod creation;
+mod entries;
+mod finding;
+mod fit;
+mod lines;
+mod made;
+mod owner;
+mod page;
+mod phrases;
+pub mod pod;
+pub mod pools;
+mod report;
+mod runtime_class;
+mod table;
+mod tally;
+pub mod trial;
+mod waiting;
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow};
+use serde_json::Value;
+
+pub use self::{
+    changes::Changes,
+    creation::of_manifest,
+    entries::EntryCount,
+    finding::{Finding, Verdict, gets},
+    lines::{lines, lines_of_changes},
+    made::creation_from,
+    owner::Owner,
+    page::page,
+    pools::Pools,
+    report::{WIDTH, report, report_of_changes},
+    tally::{Group, Kind, Members, Tally},
+};
+use crate::{
+    Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
+    kubectl::{Listed, Unreadable},
+    namespace_rules::namespace_rules,
+    resource::{POD, Resource},
+    settings::entries,
+};
+
+/// How often the progress is told.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A cluster, and the policy as it would be deployed there.
+pub struct Preview<'p> {
+    policy: &'p Policy,
+    settings: &'p Value,
+    /// The same, as if every entry were enforced.
+    enforced: Value,
+    /// Whether an entry is not.
+    has_warning_entries: bool,
+    deployment: Option<&'p Deployment>,
+    cluster: Manifests,
+    /// What could not be listed.
+    unreadable: Vec<Unreadable>,
+    managed: ManagedKeys,
+    /// All names are kept, and not only the first.
+    keep_names: bool,
+}
+
+impl<'p> Preview<'p> {
+    pub fn new(policy: &'p Policy, file: &'p SettingsFile, cluster: impl Into<Listed>, keep_names: bool) -> Self {
+        let SettingsFile { settings, deployment, .. } = file;
+        let Listed { manifests: cluster, unreadable } = cluster.into();
+        let managed = ManagedKeys::of(settings);
+        let enforced = enforced(settings);
+        let has_warning_entries = enforced != *settings;
+        Self {
+            policy,
+            settings,
+            enforced,
+            has_warning_entries,
+            deployment: deployment.as_ref(),
+            cluster,
+            unreadable,
+            managed,
+            keep_names,
+        }
+    }
+
+    /// Asks about everything, with a thread on every core. `progress` is told now and then how many objects of how many
+    /// are done.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn run(&self, progress: impl Fn(usize, usize)) -> Result<Tally> {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicUsize::new(0);
+        let total = self.cluster.objects().len();
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(|| self.work(&next))).collect();
+            while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
+                progress(next.load(Ordering::Relaxed).min(total), total);
+                thread::sleep(TICK);
+            }
+            let mut tally = Tally { unreadable: self.unreadable.clone(), ..Tally::default() };
+            for worker in workers {
+                let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
+                tally.merge(part?, self.keep_names);
+            }
+            tally.pools = self.pools()?;
+            tally.entries = self.entries();
+            Ok(tally)
+        })
+    }
+
+    /// Whether the entry that holds for a namespace says `enforcement: Warn`.
+    fn only_warns(&self, namespace: &str) -> bool {
+        if !self.has_warning_entries {
+            return false;
+        }
+        let there = self.namespace(namespace).unwrap_or(&Value::Null);
+        let rules = namespace_rules(self.settings, namespace, there);
+        let holding = rules.entries.iter().find(|entry| entry.holds);
+        holding.is_some_and(|entry| entries(self.settings)[entry.position]["enforcement"] == "Warn")
+    }
+
+    /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None,
+    /// if the policy has no business with it.
+    pub fn requests(&self, identity: &Identity) -> Vec<Value> {
+        let resource = Resource::of(&identity.api_version, &identity.kind);
+        let (Some(resource), Some(object)) = (resource, self.cluster.find(identity)) else { return vec![] };
+        if resource != POD {
+            return vec![creation::of(resource, object)];
+        }
+        let owner = Owner::of(object, &self.cluster);
+        let creation = pod::creation(object, owner.as_ref(), &self.managed, &self.cluster);
+        let binding = pod::binding(object, &creation["object"], |name| self.node(name));
+        [creation].into_iter().chain(binding).collect()
+    }
+
+    /// Takes one object after the other, until all are taken.
+    fn work(&self, next: &AtomicUsize) -> Result<Tally> {
+        let mut tally = Tally::default();
+        while let Some(object) = self.cluster.objects().get(next.fetch_add(1, Ordering::Relaxed)) {
+            self.ask_about(object, &mut tally).with_context(|| object.identity.to_string())?;
+        }
+        Ok(tally)
+    }
+
+    fn namespace(&self, name: &str) -> Option<&Value> {
+        self.cluster.namespace(name)
+    }
+
+    fn node(&self, name: &str) -> Option<&Value> {
+        self.cluster.node(name)
+    }
+}
+
+/// Settings as if every entry said `enforcement: Enforce`.
+fn enforced(settings: &Value) -> Value {
+    let mut enforced = settings.clone();
+    for entry in enforced["placement"].get_mut("namespaces").and_then(Value::as_array_mut).into_iter().flatten() {
+        if entry["enforcement"] == "Warn" {
+            creation::remove(entry, &["enforcement"]);
+        }
+    }
+    enforced
+}

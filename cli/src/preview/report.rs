@@ -1,0 +1,368 @@
+//! The report for people: the sum first, then namespace by namespace, worst first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    changes::{Changes, Moved},
+    finding::{Finding, Verdict},
+    phrases::{counted, some},
+    pools::Note,
+    table::{names, table},
+    tally::{Group, Tally},
+};
+use crate::{kubectl::Unreadable, wrap::wrap};
+
+/// No line is longer, unless a single word is, or a table.
+pub const WIDTH: usize = 100;
+/// Where the text beside a heading begins.
+const INDENT: usize = 13;
+
+/// How many of a long list are shown.
+struct Cut {
+    namespaces: usize,
+    groups: usize,
+    names: usize,
+}
+
+const SHORT: Cut = Cut { namespaces: 10, groups: 5, names: 10 };
+const VERBOSE: Cut = Cut { namespaces: usize::MAX, groups: usize::MAX, names: usize::MAX };
+
+/// So many owners and nodes are named in a sentence; more are only counted.
+const NAMED: usize = 3;
+
+/// What there is to report, worst first.
+pub const KINDS_OF_FINDINGS: [&str; 6] = ["rejected", "misplaced", "waits", "would be", "warned", "changed"];
+
+/// The place of a finding among its kinds.
+pub const fn rank(finding: &Finding) -> usize {
+    match finding {
+        Finding::Rejected { .. } => 0,
+        Finding::Misplaced { .. } => 1,
+        Finding::Waits { .. } => 2,
+        Finding::WouldBe { .. } => 3,
+        Finding::Warned { .. } => 4,
+        Finding::Changed { .. } => 5,
+    }
+}
+
+/// What comes first.
+pub fn headline(tally: &Tally) -> String {
+    let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
+    let [unchanged, changed, rejected, unknown] = verdicts.map(|verdict| tally.total(verdict));
+    let requests = counted(unchanged + changed + rejected + unknown, "request");
+    format!("{requests}, as if everything were created now: {rejected} rejected, {changed} changed.")
+}
+
+/// What comes next, a line each.
+pub fn summary(tally: &Tally) -> Vec<String> {
+    let pods = |count, one: &str, more: &str| match count {
+        0 => None,
+        1 => Some(format!("1 Pod {one}")),
+        count => Some(format!("{count} Pods {more}")),
+    };
+    let count = |kind| tally.count_of(|finding| rank(finding) == kind);
+    let misplaced = "where it could not be bound again.";
+    let lines = [
+        pods(count(1), &format!("runs {misplaced}"), "run where they could not be bound again."),
+        pods(count(2), "would wait: no node would take it.", "would wait: no node would take them."),
+        match count(3) {
+            0 => None,
+            would_be => {
+                Some(format!("{} under enforcement: Warn: told as what it would be.", counted(would_be, "object")))
+            }
+        },
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// What to do, a line each.
+pub fn advice(tally: &Tally) -> Vec<String> {
+    let mut advice = vec![];
+    let has = |kind| tally.count_of(|finding| rank(finding) == kind) > 0;
+    for entry in tally.entries.iter().filter(|entry| entry.namespaces == 0 || entry.nodes == Some(0)) {
+        let what = if entry.namespaces == 0 { "holds for no namespace" } else { "leads to no node" };
+        advice.push(format!(
+            "placement.namespaces[{}] ({}) {what}: correct it, or label what it is about.",
+            entry.position, entry.about
+        ));
+    }
+    if tally.pools.rows.iter().any(|row| row.note == Note::Waits) || has(2) {
+        advice.push("Label or untaint nodes for the Pods that would wait, or add a default toleration.".to_owned());
+    }
+    if has(0) {
+        advice.push("Change what is rejected, or allow it: it runs on until it has to be created again.".to_owned());
+    }
+    if has(1) {
+        advice.push("Restart the workloads of misplaced Pods when it suits you: the policy moves nobody.".to_owned());
+    }
+    if tally.sums.values().flatten().any(|(verdict, count)| *verdict == Verdict::Unknown && *count > 0) {
+        advice.push("Complete the cluster, or ask for the right to read it: some answers can't be told.".to_owned());
+    }
+    if advice.is_empty() {
+        advice.push("Nothing: deploy the policy in monitor mode.".to_owned());
+    }
+    advice
+}
+
+/// The sentence about the objects of a finding.
+pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
+    let (gets, runs) = if group.size() == 1 { ("gets", "runs") } else { ("get", "run") };
+    match finding {
+        Finding::Rejected { code, reason } => format!("{code}: {}", group.named(reason)),
+        Finding::Misplaced { reason } => {
+            format!("{runs} on {nodes}, and could not be bound there again: {}", group.named(reason))
+        }
+        Finding::Waits { reason } => reason.clone(),
+        Finding::WouldBe { what } => group.named(what),
+        Finding::Warned { warning } => group.named(warning),
+        Finding::Changed { gets: what } => format!("{gets} {}", what.join("; ")),
+    }
+}
+
+/// What can't be told, is not sent, or is skipped, a line each.
+pub fn not_told(tally: &Tally) -> Vec<String> {
+    let mut lines = vec![];
+    for (what, count) in &tally.missing {
+        lines.push(format!("Can't be told: there is no {what} ({})", counted(*count, "request")));
+    }
+    for Unreadable { resource, reason } in &tally.unreadable {
+        lines.push(format!("Can't be told: {resource} could not be listed: {reason}"));
+    }
+    for (condition, count) in &tally.unchecked {
+        let requests = counted(*count, "request");
+        lines.push(format!("Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."));
+    }
+    for (reason, count) in &tally.spared {
+        lines.push(format!("Not sent to the policy: {count}; {reason}."));
+    }
+    for (kind, count) in &tally.unasked {
+        lines.push(format!("The policy has nothing to do with it: {kind} ({count})"));
+    }
+    lines
+}
+
+/// What other settings change.
+pub fn report_of_changes(changes: &Changes, verbose: bool) -> String {
+    let mut page = Page { text: String::new(), cut: if verbose { VERBOSE } else { SHORT }, verbose };
+    if changes.is_empty() {
+        page.line("The new settings change nothing in this cluster.");
+        return page.text;
+    }
+    for Moved { namespaces, gained, lost } in &changes.moved {
+        page.line(&format!("Namespaces {}", names(namespaces, page.cut.names)));
+        for (what, nodes) in
+            [("new nodes", gained), ("lost nodes", lost)].into_iter().filter(|(_, nodes)| !nodes.is_empty())
+        {
+            page.beside(what, &names(nodes, page.cut.names));
+        }
+        page.line("");
+    }
+    for (title, findings) in [("New with these settings", &changes.new), ("No longer", &changes.gone)] {
+        if !findings.is_empty() {
+            page.line(&format!("{title}:"));
+            page.line("");
+            page.namespaces(findings);
+        }
+    }
+    page.text
+}
+
+/// The whole report, with a table of `width`. Long lists are cut, with a count, unless it is to be `verbose`.
+pub fn report(tally: &Tally, verbose: bool, width: usize) -> String {
+    let mut page = Page { text: String::new(), cut: if verbose { VERBOSE } else { SHORT }, verbose };
+    page.line(&headline(tally));
+    summary(tally).iter().for_each(|line| page.line(line));
+    page.line("");
+    page.pools(tally, width);
+    page.entries(tally);
+    page.sum(tally);
+    page.namespaces(&tally.findings);
+    page.without_rule(tally);
+    page.not_told(tally);
+    page.text
+}
+
+struct Page {
+    text: String,
+    cut: Cut,
+    verbose: bool,
+}
+
+impl Page {
+    fn sum(&mut self, tally: &Tally) {
+        let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
+        self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>15}", "", "as it is", "changed", "rejected", "can't be told"));
+        for (kind, counts) in &tally.sums {
+            let [unchanged, changed, rejected, unknown] =
+                verdicts.map(|verdict| counts.get(&verdict).copied().unwrap_or_default());
+            self.line(&format!("{kind:22}{unchanged:>10}{changed:>10}{rejected:>10}{unknown:>15}"));
+        }
+        self.line("");
+    }
+
+    fn pools(&mut self, tally: &Tally, width: usize) {
+        let lines = table(&tally.pools, width, self.verbose);
+        if lines.is_empty() {
+            return;
+        }
+        self.line("Who may run where: Pods that run there now, and a new one that asks for nothing.");
+        lines.iter().for_each(|line| self.line(line));
+        self.line("");
+    }
+
+    /// Those that come to nothing first.
+    fn entries(&mut self, tally: &Tally) {
+        if tally.entries.is_empty() {
+            return;
+        }
+        self.line("What each entry holds for, and the nodes that it leads to:");
+        for entry in tally.entries.iter().take(self.cut.names) {
+            let nodes = entry.nodes.map_or_else(String::new, |nodes| format!(", {}", counted(nodes, "node")));
+            let namespaces = counted(entry.namespaces, "namespace");
+            self.beside_at(
+                2,
+                "",
+                &format!("placement.namespaces[{}] ({}): {namespaces}{nodes}", entry.position, entry.about),
+            );
+        }
+        let rest = tally.entries.len().saturating_sub(self.cut.names);
+        if rest > 0 {
+            self.beside_at(2, "", &format!("… and {}", counted(rest, "more entry").replace("entrys", "entries")));
+        }
+        self.line("");
+    }
+
+    fn namespaces(&mut self, findings: &BTreeMap<String, BTreeMap<Finding, Group>>) {
+        let mut namespaces: Vec<_> = findings.iter().collect();
+        namespaces.sort_by_key(|(name, findings)| (findings.keys().next().map(rank), *name));
+        for (name, findings) in namespaces.iter().take(self.cut.namespaces) {
+            self.line(&format!("Namespace {name}"));
+            self.findings(findings);
+            self.line("");
+        }
+        let rest = namespaces.get(self.cut.namespaces..).unwrap_or_default();
+        if !rest.is_empty() {
+            let findings = rest.iter().flat_map(|(_, findings)| findings.iter());
+            let counts = KINDS_OF_FINDINGS.iter().enumerate().filter_map(|(kind, word)| {
+                let groups = findings.clone().filter(|(finding, _)| rank(finding) == kind);
+                let count: usize = groups.map(|(_, group)| group.size()).sum();
+                (count > 0).then(|| format!("{count} {word}"))
+            });
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            let more = counted(rest.len(), "namespace");
+            self.wrapped(&format!("… and {more} more ({counts}). --verbose (VERBOSE=1) shows all."));
+            self.line("");
+        }
+    }
+
+    fn findings(&mut self, findings: &BTreeMap<Finding, Group>) {
+        for (finding, group) in findings.iter().take(self.cut.groups) {
+            let who = self.who(group);
+            let nodes = some(&group.nodes, "nodes", self.names());
+            let sentence = sentence(finding, group, &nodes);
+            match finding {
+                Finding::Changed { .. } => self.beside("changed", &format!("{who} {sentence}")),
+                Finding::Rejected { .. } => {
+                    self.beside("REJECTED", &who);
+                    self.beside("", &sentence);
+                }
+                Finding::Misplaced { reason } => {
+                    let runs = if group.size() == 1 { "runs" } else { "run" };
+                    self.beside("misplaced", &format!("{who} {runs} on {nodes}, and could not be bound there again:"));
+                    self.beside("", &group.named(reason));
+                }
+                Finding::Waits { .. } | Finding::WouldBe { .. } | Finding::Warned { .. } => {
+                    self.beside(KINDS_OF_FINDINGS[rank(finding)], &who);
+                    self.beside("", &sentence);
+                }
+            }
+        }
+        let rest = findings.len().saturating_sub(self.cut.groups);
+        if rest > 0 {
+            let of: usize = findings.values().skip(self.cut.groups).map(Group::size).sum();
+            self.beside("", &format!("… and {rest} more of these, on {}", counted(of, "object")));
+        }
+    }
+
+    fn without_rule(&mut self, tally: &Tally) {
+        let without: BTreeSet<&String> =
+            tally.has_rule.iter().filter(|(_, has_rule)| !**has_rule).map(|(name, _)| name).collect();
+        let of = tally.has_rule.len();
+        match without.len() {
+            0 => {}
+            all if all == of => self.line("No rule: the Pods of all namespaces may go anywhere, and ask for anything."),
+            some => {
+                self.line(&format!(
+                    "No rule: in {some} of {of} namespaces, Pods may go anywhere, and ask for anything."
+                ));
+                self.list(without.into_iter().cloned().collect());
+            }
+        }
+    }
+
+    fn not_told(&mut self, tally: &Tally) {
+        if !tally.missing.is_empty() {
+            self.line("Can't be told, since the cluster as it is known here lacks:");
+            let missing = tally.missing.iter();
+            let missing = missing.map(|(what, count)| format!("{what} ({})", counted(*count, "request")));
+            self.list(missing.collect());
+        }
+        for (reason, count) in &tally.spared {
+            self.line(&format!("Not sent to the policy: {count}; {reason}."));
+        }
+        for Unreadable { resource, reason } in &tally.unreadable {
+            self.wrapped(&format!("Can't be told: {resource} could not be listed: {reason}"));
+        }
+        for (condition, count) in &tally.unchecked {
+            let requests = counted(*count, "request");
+            self.wrapped(&format!(
+                "Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."
+            ));
+        }
+        if !tally.unasked.is_empty() {
+            let kinds: Vec<_> = tally.unasked.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+            self.line("Not the policy's business, skipped:");
+            self.list(kinds);
+        }
+    }
+
+    fn list(&mut self, items: Vec<String>) {
+        let shown = items.iter().take(self.cut.names).cloned().collect::<Vec<_>>().join(", ");
+        match items.len().saturating_sub(self.cut.names) {
+            0 => self.beside_at(2, "", &shown),
+            rest => self.beside_at(2, "", &format!("{shown} and {rest} more")),
+        }
+    }
+
+    /// `12 Pods of Deployments api and web, Pod debug`.
+    fn who(&self, group: &Group) -> String {
+        let members = group.members.iter().map(|(kind, members)| members.describe(kind, self.names()));
+        members.collect::<Vec<_>>().join(", ")
+    }
+
+    const fn names(&self) -> usize {
+        if self.verbose { usize::MAX } else { NAMED }
+    }
+
+    fn beside(&mut self, heading: &str, text: &str) {
+        self.beside_at(INDENT, heading, text);
+    }
+
+    fn beside_at(&mut self, indent: usize, heading: &str, text: &str) {
+        let heading = if heading.is_empty() { String::new() } else { format!("  {heading}") };
+        let mut heading = heading.as_str();
+        for line in wrap(text, WIDTH - indent) {
+            self.line(&format!("{heading:indent$}{line}"));
+            heading = "";
+        }
+    }
+
+    fn wrapped(&mut self, text: &str) {
+        wrap(text, WIDTH).iter().for_each(|line| self.line(line));
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}

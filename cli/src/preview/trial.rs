@@ -1,0 +1,59 @@
+//! Whether a namespace has any rule for its Pods. The policy itself is asked: settings are its business.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{
+    Preview,
+    creation::{self, administrator, text},
+    tally::Tally,
+};
+use crate::resource::POD;
+
+/// What a rule would change in a Pod.
+const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
+
+impl Preview<'_> {
+    /// Tries two Pods, of which one asks for nothing, and the other for what nobody has a reason to allow: if neither
+    /// is changed or rejected, there is no rule.
+    pub(super) fn try_namespace(&self, namespace: &str, tally: &mut Tally) -> Result<()> {
+        let Some(there) = self.namespace(namespace) else { return Ok(()) };
+        let greedy = json!({
+            "nodeSelector": { "example.com/asked-by-the-preview": "yes" },
+            "tolerations": [{ "operator": "Exists" }],
+        });
+        for spec in [json!({}), greedy] {
+            let request = request(namespace, spec);
+            if self.spared(&request, there).is_none() && self.has_rule_for(&request)? {
+                tally.has_rule.insert(namespace.to_owned(), true);
+                return Ok(());
+            }
+        }
+        tally.has_rule.insert(namespace.to_owned(), false);
+        Ok(())
+    }
+
+    fn has_rule_for(&self, request: &Value) -> Result<bool> {
+        let evaluation = self.policy.validate(request, self.settings, self.cluster.clone())?;
+        let patch = serde_json::to_value(&evaluation.patch)?;
+        let mut paths = patch.as_array().into_iter().flatten().map(|change| text(&change["path"]));
+        let is_placed = paths.any(|path| PLACEMENT.iter().any(|placement| path.starts_with(placement)));
+        Ok(!evaluation.answer.accepted || is_placed)
+    }
+}
+
+/// The request that creates a Pod of nobody's, with `spec` and a container.
+pub fn request(namespace: &str, spec: Value) -> Value {
+    creation::request(POD, pod(namespace, spec), administrator())
+}
+
+fn pod(namespace: &str, mut spec: Value) -> Value {
+    spec["containers"] = json!([{ "name": "c", "image": "preview" }]);
+    json!({
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": { "name": "preview", "namespace": namespace },
+        "spec": spec,
+        "status": {},
+    })
+}

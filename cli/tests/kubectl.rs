@@ -1,0 +1,224 @@
+//! The cluster of the kubeconfig, played by a script on the PATH; and `explain`.
+#![cfg(unix)]
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use anyhow::{Context, Result};
+use rstest::rstest;
+use serde_json::Value;
+
+/// Answers from files, which are called as the resource; without one, it is forbidden.
+const KUBECTL: &str = r#"#!/bin/sh
+folder="$(dirname "$0")"
+echo "$@" >>"$folder/calls"
+[ -e "$folder/broken" ] && { echo "error: You must be logged in to the server" >&2; exit 1; }
+if [ -e "$folder/$2" ]; then cat "$folder/$2"; exit 0; fi
+echo "Error from server (Forbidden): $2 is forbidden: User \"ada\" cannot list resource \"$2\"" >&2
+exit 1
+"#;
+
+const SETTINGS: &str = r#"
+placement:
+  namespaces:
+    - name: prod-*
+      requiredNodeSelector: pool=prod
+    - namespaceSelector: tenant=red
+      requiredNodeSelector: pool=red
+    - name: team-*
+      namespaceSelector: tenant
+      requiredNodeSelector: pool=blue
+      defaultNodeSelector: disktype=ssd
+      allowedTolerations: []
+    - name: "*"
+"#;
+
+const NAMESPACES: &str = r#"{"kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a", "labels": {"tenant": "blue"}}}]}"#;
+
+const NODES: &str = r#"{"kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one", "labels": {"pool": "blue", "disktype": "ssd"}}},
+  {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "two", "labels": {"pool": "blue", "disktype": "ssd"}},
+   "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}},
+  {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "three", "labels": {"pool": "red"}}}]}"#;
+
+const PODS: &str = r#"{"kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "team-a"},
+   "spec": {"nodeName": "three", "nodeSelector": {"pool": "blue"}, "containers": []}, "status": {"phase": "Running"}}]}"#;
+
+const EMPTY: &str = r#"{"kind": "List", "items": []}"#;
+
+/// A folder with kubectl, and what it answers.
+struct Played(PathBuf);
+
+impl Played {
+    fn new(name: &str, files: &[(&str, &str)]) -> Result<Self> {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubectl").join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join("kubectl"), KUBECTL)?;
+        fs::set_permissions(folder.join("kubectl"), fs::Permissions::from_mode(0o755))?;
+        fs::write(folder.join("settings.yml"), SETTINGS)?;
+        for (file, text) in files {
+            fs::write(folder.join(file), text)?;
+        }
+        Ok(Self(folder))
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<Output> {
+        let path = format!("{}:{}", self.0.display(), env::var("PATH")?);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
+        Ok(command.args(arguments).env("PATH", path).current_dir(&self.0).output()?)
+    }
+
+    fn calls(&self) -> Result<String> {
+        fs::read_to_string(self.0.join("calls")).context("kubectl was not called")
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
+    let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("pods", PODS), ("deployments.apps", EMPTY)];
+    let played = Played::new("preview", &files)?;
+    let output = played.run(&["preview", "-s", "settings.yml", "--context", "test", "--kubeconfig", "my.conf"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    assert!(report.contains("Pod web gets disktype=ssd"), "{report}");
+    assert!(report.contains("Can't be told: jobs.batch could not be listed: jobs.batch is"), "{report}");
+    assert!(!report.contains("deployments.apps could not"), "{report}");
+    let calls = played.calls()?;
+    let pods = "get pods --all-namespaces -o json --context test --kubeconfig my.conf\n";
+    assert!(calls.contains(pods) && calls.contains("get runtimeclasses.node.k8s.io "), "{calls}");
+    Ok(())
+}
+
+#[test]
+fn without_the_right_to_read_a_namespace_nothing_is_told_of_its_pods() -> Result<()> {
+    let played = Played::new("forbidden", &[("nodes", NODES), ("pods", PODS)])?;
+    let output = played.run(&["preview", "-s", "settings.yml", "-o", "json"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let pods = lines.iter().find(|line| line["type"] == "sum" && line["kind"] == "Pod").context("a sum")?;
+    assert_eq!((&pods["unknown"], &pods["rejected"]), (&1.into(), &0.into()), "{pods}");
+    assert!(lines.iter().any(|line| line["type"] == "unreadable" && line["resource"] == "namespaces"), "{lines:#?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nobody_is_logged_in("broken", "You must be logged in to the server; write the cluster down and say -c FILE")]
+fn a_cluster_that_can_not_be_reached_is_a_mistake(#[case] file: &str, #[case] told: &str) -> Result<()> {
+    let played = Played::new(file, &[(file, "")])?;
+    for arguments in [vec!["preview", "-s", "settings.yml"], vec!["explain", "-n", "a", "-s", "settings.yml"]] {
+        let output = played.run(&arguments)?;
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let error = text(&output.stderr);
+        assert!(error.starts_with("error: kubectl get ") && error.contains(told), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn nothing_else_asks_a_cluster() -> Result<()> {
+    let played = Played::new("unasked", &[("pod.yml", "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}")])?;
+    for arguments in [
+        vec!["try", "pod.yml", "-s", "settings.yml"],
+        vec!["check", "settings.yml"],
+        vec!["policy", "settings.yml"],
+        vec!["tour"],
+        vec!["completion", "bash"],
+        vec![],
+    ] {
+        let output = played.run(&arguments)?;
+        assert!(output.status.code() != Some(2), "{output:?}");
+        assert!(played.calls().is_err(), "{arguments:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_namespace_is_explained() -> Result<()> {
+    let played = Played::new("explain", &[("namespaces", NAMESPACES), ("nodes", NODES)])?;
+    let output = played.run(&["explain", "-n", "team-a", "-s", "settings.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout).replace("\n    tenant", " tenant").replace("\n    has", " has");
+    for line in [
+        "  placement.namespaces[0] (name \"prod-*\") does not hold: \"team-a\" is not \"prod-*\"\n",
+        "  placement.namespaces[1] (namespaceSelector \"tenant=red\") does not hold: the Namespace has tenant=blue, not tenant=red\n",
+        "  placement.namespaces[2] (name \"team-*\", namespaceSelector \"tenant\") holds\n",
+        "  nodeSelector: pool=blue\n      from placement.namespaces[2].requiredNodeSelector (name \"team-*\", ",
+        "  nodeSelector: disktype=ssd\n      from placement.namespaces[2].defaultNodeSelector (",
+        "  allowedTolerations: []\n",
+        "  gets pool=blue,disktype=ssd\n",
+        "  runs on 1 of 3 nodes: one\n",
+        "  does not tolerate the taint gpu:NoSchedule of two\n",
+    ] {
+        assert!(told.contains(line), "{line:?} is missing in\n{told}");
+    }
+    assert!(!told.contains("namespaces[3]"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn a_pod_is_explained() -> Result<()> {
+    let played = Played::new("explain-pod", &[("namespaces", NAMESPACES), ("nodes", NODES), ("pods", PODS)])?;
+    let output = played.run(&["explain", "-n", "team-a", "pod/web", "-s", "settings.yml", "-o", "yaml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told: Value = yaml_serde::from_str(&text(&output.stdout))?;
+    assert_eq!(told["pod"]["has"], serde_json::json!([["pool=blue", true], ["disktype=ssd", false]]), "{told}");
+    assert_eq!(told["pod"]["unmet"], serde_json::json!(["pool=blue", "disktype=ssd"]), "{told}");
+    assert_eq!(told["pod"]["again"]["gets"], serde_json::json!(["disktype=ssd"]), "{told}");
+    assert!(played.calls()?.contains("get pods web --namespace team-a -o json\n"), "{}", played.calls()?);
+    Ok(())
+}
+
+#[rstest]
+#[case::a_namespace_that_is_not_there(&["explain", "-n", "gone", "-s", "settings.yml"], 0, "can't be told: ")]
+#[case::a_pod_that_is_not_there(&["explain", "-n", "team-a", "pod/gone", "-s", "settings.yml"], 2, "there is no Pod team-a/gone")]
+fn what_is_not_there_is_said(#[case] arguments: &[&str], #[case] status: i32, #[case] told: &str) -> Result<()> {
+    let played = Played::new(&format!("gone-{status}"), &[("nodes", NODES)])?;
+    let output = played.run(arguments)?;
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!((text(&output.stdout) + &text(&output.stderr)).contains(told), "{output:?}");
+    Ok(())
+}
+
+/// What `explain` says of entries is what the policy does.
+#[test]
+fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
+    let namespaces = ["team-a", "prod-b", "other", "team"];
+    let labels = ["{}", "{\"tenant\": \"red\"}", "{\"tenant\": \"blue\"}", "{\"sandbox\": \"\"}"];
+    let entries = r#"[
+        {"name": "team-*", "namespaceSelector": "tenant=red, !sandbox"}, {"name": "prod-b"},
+        {"namespaceSelector": "tenant in (blue, green)"}, {"name": "team"}, {"name": "*"}]"#;
+    let mut settings = serde_json::json!({ "placement": { "namespaces": serde_json::from_str::<Value>(entries)? } });
+    for (position, entry) in
+        settings["placement"]["namespaces"].as_array_mut().context("a list")?.iter_mut().enumerate()
+    {
+        entry["requiredNodeSelector"] = format!("entry=e{position}").into();
+    }
+    for name in namespaces {
+        for labels in labels {
+            let labels: Value = serde_json::from_str(labels)?;
+            let namespace = serde_json::json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
+            });
+            let told = cli::namespace_rules::namespace_rules(&settings, name, &namespace);
+            let holding = told.entries.iter().find(|entry| entry.holds).map(|entry| format!("e{}", entry.position));
+            let request = cli::preview::trial::request(name, Value::Null);
+            let cluster: cli::Manifests = [namespace].into_iter().collect();
+            let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;
+            let given = answer.mutated_object.map(|pod| pod["spec"]["nodeSelector"]["entry"].clone());
+            assert_eq!(given.as_ref().and_then(Value::as_str), holding.as_deref(), "{name} {labels}");
+        }
+    }
+    Ok(())
+}

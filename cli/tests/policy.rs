@@ -1,0 +1,302 @@
+//! `policy` writes what settings need, and `check` finds nothing wrong with that.
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use cli::{
+    Policy, SettingsFile,
+    document::yaml_documents,
+    policy_file::{Around, policy_file},
+    policy_lint::{Findings, lint},
+    required_rules::{FEATURES, Feature, Setting, Update, table},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn read(path: &str) -> Result<String> {
+    fs::read_to_string(root().join(path)).with_context(|| path.to_owned())
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The policies for some settings.
+fn policies(settings: &str, around: &Around) -> Result<Vec<SettingsFile>> {
+    SettingsFile::read_all(yaml_documents(&policy_file(settings, around)?)?)
+}
+
+/// All that `check` says of what `policy` writes.
+fn said(settings: &str) -> Result<Vec<String>> {
+    let mut said = vec![];
+    for file in policies(settings, &Around::default())? {
+        let answer = Policy::native().validate_settings(&file.settings)?;
+        ensure!(answer.valid, "{:?}", answer.message);
+        let Findings { mistakes, remarks } = lint(&file.settings, file.deployment.as_ref().context("a policy")?);
+        said.extend(mistakes.into_iter().chain(remarks));
+    }
+    Ok(said)
+}
+
+/// `audit.yml` and `verify.yml` report and prove: they do not enforce.
+#[rstest]
+fn examples_are_what_the_tool_writes(
+    #[values(
+        "both",
+        "dedicated-nodes",
+        "gpu-pool",
+        "metadata/cost-labels",
+        "metadata/env",
+        "metadata/kyverno-add-node-labels-pod",
+        "metadata/kyverno-mutate-pod-binding",
+        "metadata/rack-and-provider",
+        "metadata/zone",
+        "node-metadata",
+        "nodes",
+        "placement",
+        "plugin-config",
+        "tenants",
+        "toleration-plugin-config"
+    )]
+    name: &str,
+) -> Result<()> {
+    let example = read(&format!("examples/{name}.yml"))?;
+    let written = policy_file(&example, &Around::default())?;
+    ensure!(
+        written == example,
+        "run: kubectl node-placement policy examples/{name}.yml > new.yml && mv new.yml examples/{name}.yml"
+    );
+    assert_eq!(said(&example)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn every_example_that_enforces_is_held_to_the_tool() -> Result<()> {
+    let this = read("cli/tests/policy.rs")?;
+    for folder in ["examples", "examples/metadata"] {
+        for entry in fs::read_dir(root().join(folder))? {
+            let path = entry?.path();
+            let is_policy = path.is_file() && fs::read_to_string(&path)?.contains("\nkind: ClusterAdmissionPolicy\n");
+            let name = path.strip_prefix(root().join("examples"))?.with_extension("").display().to_string();
+            let enforces = is_policy && !["audit", "verify"].contains(&name.as_str());
+            ensure!(!enforces || this.contains(&format!("        \"{name}\"")), "{name}");
+        }
+    }
+    Ok(())
+}
+
+/// Each feature alone, and all that can stand together.
+#[rstest]
+#[case::everything(
+    "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c, allowedTolerations: []}], onBindings: Verify,
+      onNodes: Reject, onExtendedResources: Tolerate},
+      nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a, default: b}], protect: true}}"
+)]
+#[case::variables("{nodeMetadata: {propagate: [{nodeLabel: a, env: A}]}}")]
+#[case::a_label("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}]}}")]
+#[case::marks("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}, {nodeLabel: b}], protect: true}}")]
+#[case::what_is_required("{nodeMetadata: {propagate: [{nodeLabel: a, required: true}]}}")]
+#[case::both_plugins("{podNodeSelectorPluginConfig: {}, podTolerationRestrictionPluginConfig: {}}")]
+#[case::no_look_up_of_namespaces("{placement: {namespaceAnnotations: [], clusterDefaultNodeSelector: a=b}}")]
+#[case::as_little_as_can_be(
+    "{placement: {onWorkloads: Ignore, onDaemonSets: Ignore, onNamespaces: Ignore, onNodeName: Ignore}}"
+)]
+#[case::annotations_of_tolerations("{placement: {onTolerationAnnotations: Honor}}")]
+fn nothing_is_to_be_said_of_what_is_written(#[case] settings: &str) -> Result<()> {
+    assert_eq!(said(settings)?, Vec::<String>::new());
+    Ok(())
+}
+
+/// Those of the tests of the module, too.
+#[test]
+fn nothing_is_to_be_said_of_what_is_written_for_other_settings() -> Result<()> {
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("e2e-tests/fixtures/settings"))? {
+        let path = entry?.path();
+        let said = said(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())?;
+        assert_eq!(said, Vec::<String>::new(), "{}", path.display());
+        count += 1;
+    }
+    ensure!(count > 10, "only {count} settings");
+    Ok(())
+}
+
+#[rstest]
+#[case::metadata_that_need_not_fail(
+    "placement:\n  # why\n  clusterDefaultNodeSelector: a=b\n# what\nnodeMetadata:\n  propagate: [{ nodeLabel: a }]\n",
+    &["node-placement", "node-placement-node-metadata"],
+    &["Fail", "Ignore"]
+)]
+#[case::metadata_that_must_not_be_missing(
+    "placement: { clusterDefaultNodeSelector: a=b }\nnodeMetadata: { propagate: [{ nodeLabel: a, required: true }] }\n",
+    &["node-placement"],
+    &["Fail"]
+)]
+#[case::labels_of_nodes(
+    "placement:\n  # for kubelets\n  onNodes: Reject\n  clusterDefaultNodeSelector: a=b\n",
+    &["node-placement", "node-placement-nodes"],
+    &["Fail", "Fail"]
+)]
+fn what_wants_two_policies_gets_two(
+    #[case] settings: &str,
+    #[case] names: &[&str],
+    #[case] failure_policies: &[&str],
+) -> Result<()> {
+    let files = policies(settings, &Around::default())?;
+    let spec =
+        |file: &SettingsFile| file.deployment.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
+    assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
+    assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
+    assert_eq!(said(settings)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn comments_survive() -> Result<()> {
+    let settings =
+        "# about all\nplacement:\n  # about one\n  clusterDefaultNodeSelector: a=b # here\n  onNodes: Reject\n";
+    let written = policy_file(settings, &Around::default())?;
+    for comment in ["    # about all\n", "      # about one\n", "a=b # here\n"] {
+        assert_eq!(written.matches(comment).count(), 2, "{comment:?} in\n{written}");
+    }
+    assert_eq!(written.matches("onNodes").count(), 1, "{written}");
+    Ok(())
+}
+
+#[test]
+fn options_are_written_and_those_of_a_policy_are_kept() -> Result<()> {
+    let around = Around {
+        name: Some("mine".to_owned()),
+        module: Some("registry://example.com/module:v1".to_owned()),
+        policy_server: Some("second".to_owned()),
+        namespaces: Some("tenant in (blue, red), !sandbox, tier=silver".to_owned()),
+    };
+    let written = policy_file("{placement: {}}", &around)?;
+    let again = policy_file(&written.replace("mode: monitor", "mode: protect"), &Around::default())?;
+    for text in [&written, &again] {
+        let policy = yaml_documents(text)?.remove(0);
+        assert_eq!(policy["metadata"]["name"], "mine");
+        assert_eq!(policy["spec"]["module"], "registry://example.com/module:v1");
+        assert_eq!(policy["spec"]["policyServer"], "second");
+        let expected = json!([
+            { "key": "sandbox", "operator": "DoesNotExist" },
+            { "key": "tenant", "operator": "In", "values": ["blue", "red"] },
+            { "key": "tier", "operator": "In", "values": ["silver"] },
+        ]);
+        assert_eq!(policy["spec"]["namespaceSelector"]["matchExpressions"], expected);
+    }
+    assert!(again.contains("mode: protect"), "{again}");
+    Ok(())
+}
+
+#[rstest]
+#[case::no_selector("", "expected a selector")]
+#[case::a_number("n>5", "can't compare numbers")]
+#[case::a_mistake("a in", "--namespaces")]
+fn namespaces_are_selected_as_kubernetes_can(#[case] namespaces: &str, #[case] told: &str) {
+    let around = Around { namespaces: Some(namespaces.to_owned()), ..Around::default() };
+    let error = policy_file("{placement: {}}", &around).expect_err("a mistake");
+    assert!(format!("{error:#}").contains(told), "{error:#}");
+}
+
+/// What users read is the table.
+#[test]
+fn the_documentation_has_the_table() -> Result<()> {
+    ensure!(read("docs/operating.md")?.contains(&table()), "docs/operating.md lacks\n{}", table());
+    Ok(())
+}
+
+/// A condition that keeps away what a feature is about is found, whatever it is called; so is a rule that is missing.
+#[test]
+fn every_row_of_the_table_is_checked() -> Result<()> {
+    for feature in FEATURES {
+        let settings = settings_with(feature.settings[0]);
+        if !Policy::native().validate_settings(&settings)?.valid {
+            // Of a policy to come.
+            continue;
+        }
+        for update in feature.updates {
+            let condition = match update {
+                Update::Unbound => "has(oldObject.spec.nodeName)",
+                Update::Tolerations => "!has(oldObject.spec.nodeName)",
+                Update::Bound => "object.spec != oldObject.spec",
+                Update::ManagedKeys => "!has(oldObject.metadata.deletionTimestamp)",
+            };
+            let condition =
+                format!("request.resource.resource != 'pods' || request.operation != 'UPDATE' || {condition}");
+            let mistakes =
+                found(&settings, |spec| spec["matchConditions"] = json!([{ "name": "x", "expression": condition }]))?;
+            assert!(
+                mistakes.mistakes.iter().any(|line| line.contains("\"x\" keeps UPDATE")),
+                "{settings}: {mistakes:?}"
+            );
+        }
+        if feature.needs_fail {
+            let mistakes = found(&settings, |spec| {
+                spec["failurePolicy"] = "Ignore".into();
+                spec["mode"] = "protect".into();
+            })?;
+            assert!(mistakes.mistakes.iter().any(|line| line.contains("needs Fail")), "{settings}: {mistakes:?}");
+        }
+        let (_, resource, operation) = feature.requests().next().context("a rule")?;
+        let without = found(&settings, |spec| {
+            let rules = spec["rules"].as_array_mut().expect("rules");
+            for rule in rules.iter_mut() {
+                rule["resources"].as_array_mut().expect("a list").retain(|name| name != resource);
+            }
+            rules.retain(|rule| rule["resources"] != json!([]));
+        })?;
+        let told = format!("of {resource} (");
+        let told =
+            |line: &String| line.contains(operation) && line.contains(&told) || line.contains("expected at least one");
+        assert!(without.remarks.iter().chain(&without.mistakes).any(told), "{settings}: {without:?}");
+    }
+    Ok(())
+}
+
+/// What is said of the last of the policies for these settings, after a change.
+fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> {
+    let file = policies(&settings.to_string(), &Around::default())?.pop().context("a policy")?;
+    let mut spec = file.deployment.context("a policy")?.spec;
+    change(&mut spec);
+    Ok(lint(&file.settings, &cli::Deployment::read(&spec)?))
+}
+
+/// Settings with a feature, and what must stand around it.
+fn settings_with(setting: Setting) -> Value {
+    let (path, value) = match setting {
+        Setting::Present(path) => (path, json!([])),
+        Setting::Is(path, "true") => (path, json!(true)),
+        Setting::Is(path, value) => (path, json!(value)),
+        Setting::Unless(path, _) => (path, Value::Null),
+    };
+    let value = match path {
+        "placement" | "podNodeSelectorPluginConfig" | "podTolerationRestrictionPluginConfig" => json!({}),
+        "nodeMetadata" => json!({ "propagate": [{ "nodeLabel": "a" }] }),
+        "nodeMetadata.propagate[].podLabel" => json!("x/a"),
+        path if path.starts_with("nodeMetadata.propagate[]") && value != true => json!("A"),
+        _ => value,
+    };
+    let mut settings = path.rsplit('.').fold(value, |value, step| match step.strip_suffix("[]") {
+        Some(list) => json!({ list: [value] }),
+        None => json!({ step: value }),
+    });
+    if settings["placement"]["namespaces"].is_array() {
+        settings["placement"]["namespaces"][0]["name"] = "a".into();
+    }
+    if path.starts_with("placement.onNodes") {
+        settings["placement"]["clusterDefaultNodeSelector"] = "a=b".into();
+    }
+    if settings["nodeMetadata"].is_object() {
+        if settings["nodeMetadata"]["propagate"].is_null() {
+            settings["nodeMetadata"]["propagate"] = json!([{}]);
+        }
+        settings["nodeMetadata"]["propagate"][0]["nodeLabel"] = "a".into();
+    }
+    settings
+}
+
+#[test]
+fn what_nobody_has_is_not_needed() {
+    assert_eq!(Feature::of(&json!({})).count(), 0);
+}

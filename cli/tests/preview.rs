@@ -1,0 +1,344 @@
+//! The preview of a cluster: who may run where, what would wait, what other settings change, and the page.
+
+use anyhow::{Context, Result, ensure};
+use cli::{
+    Manifests, Policy, SettingsFile,
+    preview::{Changes, Finding, Preview, Tally, Verdict, page, pools::State, report, report_of_changes, trial},
+    scheduler::{lasts, matches_node, untolerated},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn file(settings: &str) -> Result<SettingsFile> {
+    let mut files = SettingsFile::read_all(vec![yaml_serde::from_str(settings)?])?;
+    files.pop().context("settings")
+}
+
+fn tally(settings: &str, cluster: Manifests) -> Result<Tally> {
+    Preview::new(&Policy::native(), &file(settings)?, cluster, true).run(|_, _| {})
+}
+
+fn node(name: &str, labels: Value, taints: Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } })
+}
+
+fn namespace(name: &str, labels: Value, annotations: Value) -> Value {
+    let metadata = json!({ "name": name, "labels": labels, "annotations": annotations });
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata })
+}
+
+fn pod(namespace: &str, name: &str, spec: Value) -> Value {
+    let mut spec = spec;
+    spec["containers"] = json!([{ "name": "c", "image": "i" }]);
+    let metadata = json!({ "namespace": namespace, "name": name });
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": { "phase": "Running" } })
+}
+
+/// Numbers that are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll<'v, T>(&mut self, values: &'v [T]) -> &'v T {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        &values[usize::try_from(self.0 >> 33).unwrap_or_default() % values.len()]
+    }
+}
+
+/// Of some nodes, namespaces and Pods, whatever comes.
+fn any_cluster(dice: &mut Dice, nodes: usize) -> Vec<Value> {
+    let labels =
+        [json!({}), json!({ "pool": "a" }), json!({ "pool": "b", "disk": "ssd" }), json!({ "pool": "a", "n": "7" })];
+    let taint = |key: &str, effect: &str| json!({ "key": key, "value": "x", "effect": effect });
+    let taints = [
+        json!([]),
+        json!([]),
+        json!([taint("team", "NoSchedule")]),
+        json!([taint("team", "NoExecute"), taint("gpu", "NoSchedule")]),
+        json!([taint("soft", "PreferNoSchedule"), taint("node.kubernetes.io/not-ready", "NoExecute")]),
+    ];
+    let key = "scheduler.alpha.kubernetes.io/node-selector";
+    let annotations = [
+        json!({}),
+        json!({ key: "pool=b" }),
+        json!({ key: "" }),
+        json!({ key: "n>5, pool notin (b)" }),
+        json!({ key: "a in" }),
+    ];
+    let tenants = [json!({}), json!({ "tenant": "a" }), json!({ "tenant": "b" })];
+    let mut objects = vec![];
+    for index in 0..nodes {
+        objects.push(node(&format!("node-{index}"), dice.roll(&labels).clone(), dice.roll(&taints).clone()));
+    }
+    for index in 0..12 {
+        let name = format!("{}-{index}", dice.roll(&["team", "prod", "other"]));
+        for pod_index in 0..3 {
+            let node = format!("node-{}", dice.roll(&(0..nodes).collect::<Vec<_>>()));
+            objects.push(pod(&name, &format!("pod-{pod_index}"), json!({ "nodeName": node })));
+        }
+        objects.push(namespace(&name, dice.roll(&tenants).clone(), dice.roll(&annotations).clone()));
+    }
+    objects
+}
+
+const FENCES: &str = "
+placement:
+  clusterDefaultNodeSelector: disk
+  namespaces:
+    - name: prod-*
+      requiredNodeSelector: pool=b
+      defaultNodeSelector: ''
+    - namespaceSelector: tenant=a
+      requiredNodeSelector: pool in (a, c)
+      defaultTolerations: [{ key: team, operator: Exists }]
+    - name: team-*
+      requiredNodeSelector: '!pool'
+      allowedTolerations: []
+";
+
+#[rstest]
+#[case::fences(FENCES)]
+#[case::the_plugin("podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: pool=a, other-1: pool=b }")]
+#[case::nothing_about_placement("nodeMetadata: { propagate: [{ nodeLabel: pool }] }")]
+fn the_table_agrees_with_brute_force(#[case] settings: &str, #[values(1, 5, 40)] nodes: usize) -> Result<()> {
+    let file = file(settings)?;
+    let (mut dice, policy) = (Dice(nodes as u64), Policy::native());
+    for _ in 0..5 {
+        let objects = any_cluster(&mut dice, nodes);
+        let cluster: Manifests = objects.iter().cloned().collect();
+        let table = tally(settings, cluster.clone())?.pools;
+        let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
+        for namespace in of_kind("Namespace") {
+            let name = namespace["metadata"]["name"].as_str().context("a name")?;
+            let request = trial::request(name, json!({}));
+            let answer = policy.validate(&request, &file.settings, cluster.clone())?.answer;
+            for node in of_kind("Node") {
+                let created = answer.mutated_object.as_ref().unwrap_or(&request["object"]);
+                let lasting: Value = node["spec"]["taints"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter(|taint| lasts(taint))
+                    .cloned()
+                    .collect();
+                let expected = match () {
+                    () if !answer.accepted || !matches_node(&created["spec"], node) => State::MustNot,
+                    () if untolerated(&created["spec"]["tolerations"], &lasting).is_some() => State::Waits,
+                    () => State::May,
+                };
+                let found = table.state(name, node["metadata"]["name"].as_str().context("a name")?);
+                assert_eq!(found, Some(expected), "{name} on {node}: {:?}", answer.message);
+            }
+        }
+        // Pods of namespaces whose names repeat are counted once: each name is there once.
+        let counted: usize = table.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.pods).sum();
+        assert_eq!(counted, of_kind("Pod").count());
+        let folded = table.folded();
+        assert!(folded.pools.len() <= 12);
+        let still: usize = folded.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.pods).sum();
+        assert_eq!((still, folded.pools.iter().map(|pool| pool.nodes.len()).sum()), (counted, nodes));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_smallest_pools_share_a_column() -> Result<()> {
+    let nodes = (0..20).flat_map(|pool| {
+        (0..=pool)
+            .map(move |index| node(&format!("n-{pool}-{index}"), json!({ "pool": format!("p{pool:02}") }), json!([])))
+    });
+    let cluster: Manifests = nodes.chain([namespace("a", json!({}), json!({}))]).collect();
+    let settings = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=p00 }] }";
+    let table = tally(settings, cluster)?.pools.folded();
+    let last = table.pools.last().context("a pool")?;
+    assert_eq!((table.pools.len(), last.name(), last.nodes.len()), (12, "9 more pools".to_owned(), 45));
+    assert_eq!(table.rows[0].cells[11].state, State::Mixed);
+    Ok(())
+}
+
+#[test]
+fn narrow_terminals_get_a_list() -> Result<()> {
+    let cluster: Manifests = any_cluster(&mut Dice(1), 40).into_iter().collect();
+    let tally = tally(FENCES, cluster)?;
+    let (narrow, wide) = (report(&tally, false, 40), report(&tally, false, 200));
+    assert!(!narrow.contains('│') && narrow.contains("  may: ") && narrow.contains("  must not: "), "{narrow}");
+    assert!(wide.contains('│'), "{wide}");
+    Ok(())
+}
+
+#[rstest]
+#[case::no_node("pool=gone", json!([]), Some("no node matches its node selector and node affinity"))]
+#[case::a_taint("pool=a", json!([{ "key": "team", "effect": "NoExecute" }]), Some("all nodes that match have taints that it does not tolerate"))]
+#[case::a_passing_condition("pool=a", json!([{ "key": "node.kubernetes.io/not-ready", "effect": "NoExecute" }]), None)]
+#[case::a_node("pool=a", json!([]), None)]
+fn pods_that_no_node_takes_would_wait(
+    #[case] selector: &str,
+    #[case] taints: Value,
+    #[case] reason: Option<&str>,
+) -> Result<()> {
+    let settings = format!("placement: {{ namespaces: [{{ name: a, requiredNodeSelector: {selector} }}] }}");
+    let other = node("other", json!({}), json!([]));
+    let objects = [
+        namespace("a", json!({}), json!({})),
+        node("one", json!({ "pool": "a" }), taints),
+        other,
+        pod("a", "web", json!({})),
+    ];
+    let tally = tally(&settings, objects.into_iter().collect())?;
+    let waits = tally.findings["a"].keys().find_map(|finding| match finding {
+        Finding::Waits { reason } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(waits, reason);
+    assert_eq!(tally.total(Verdict::Rejected), 0);
+    Ok(())
+}
+
+const GPU: &str = "
+placement:
+  namespaces: [{ name: a, allowedNodeSelector: gpu, forbiddenTolerations: [{ key: gpu, operator: Exists }] }]
+";
+
+#[rstest]
+#[case::that_is_there(true, 1, 0)]
+#[case::that_is_not_there(false, 0, 1)]
+fn a_runtime_class_is_merged_into_pods(
+    #[case] there: bool,
+    #[case] rejected: usize,
+    #[case] unknown: usize,
+) -> Result<()> {
+    let owner = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": true });
+    let template = json!({ "spec": { "runtimeClassName": "nvidia", "containers": [{ "name": "c", "image": "i" }] } });
+    let metadata = json!({ "name": "web", "namespace": "a" });
+    let replicas = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": { "template": template } });
+    let mut web = pod("a", "web-1", json!({}));
+    web["metadata"]["ownerReferences"] = json!([owner]);
+    let scheduling =
+        json!({ "nodeSelector": { "gpu": "yes" }, "tolerations": [{ "key": "gpu", "operator": "Exists" }] });
+    let class = json!({ "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": { "name": "nvidia" }, "scheduling": scheduling });
+    let objects = [namespace("a", json!({}), json!({})), replicas, web].into_iter().chain(there.then_some(class));
+    let tally = tally(GPU, objects.collect())?;
+    let pods = &tally.sums["Pod"];
+    let count = |verdict| pods.get(&verdict).copied().unwrap_or_default();
+    assert_eq!((count(Verdict::Rejected), count(Verdict::Unknown)), (rejected, unknown), "{tally:#?}");
+    Ok(())
+}
+
+#[test]
+fn an_entry_that_comes_to_nothing_is_told_first() -> Result<()> {
+    let settings = "
+placement:
+  namespaces:
+    - { name: a, requiredNodeSelector: pool=a }
+    - { name: b, requiredNodeSelector: pool=gone }
+    - { name: c }
+    - { name: '*' }
+";
+    let objects = [
+        namespace("a", json!({}), json!({})),
+        namespace("b", json!({}), json!({})),
+        node("n", json!({ "pool": "a" }), json!([])),
+    ];
+    let tally = tally(settings, objects.into_iter().collect())?;
+    let counts: Vec<_> = tally.entries.iter().map(|entry| (entry.position, entry.namespaces, entry.nodes)).collect();
+    assert_eq!(counts, [(2, 0, None), (3, 0, None), (1, 1, Some(0)), (0, 1, Some(1))]);
+    Ok(())
+}
+
+/// The policy knows it by now, or will.
+#[test]
+fn what_is_only_warned_of_is_told_as_what_it_would_be() -> Result<()> {
+    let settings = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=a, enforcement: Warn }] }";
+    if !Policy::native().validate_settings(&yaml_serde::from_str(settings)?)?.valid {
+        return Ok(());
+    }
+    let wrong = pod("a", "wrong", json!({ "nodeSelector": { "pool": "b" } }));
+    let objects = [namespace("a", json!({}), json!({})), pod("a", "web", json!({})), wrong];
+    let tally = tally(settings, objects.into_iter().collect())?;
+    assert_eq!(tally.total(Verdict::Rejected), 0);
+    let would_be: Vec<&str> = tally.findings["a"]
+        .keys()
+        .filter_map(|finding| match finding {
+            Finding::WouldBe { what } => Some(what.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(would_be.iter().any(|what| what.starts_with("would be rejected: 403: ")), "{would_be:?}");
+    assert!(would_be.iter().any(|what| what.starts_with("would get pool=a")), "{would_be:?}");
+    Ok(())
+}
+
+#[test]
+fn conditions_keep_requests_away() -> Result<()> {
+    let policy = |expression: &str| {
+        format!(
+            "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
+            rules: [{{apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE]}}],
+            matchConditions: [{{name: mine, expression: \"{expression}\"}}],
+            settings: {{placement: {{clusterDefaultNodeSelector: a=b}}}}}}}}"
+        )
+    };
+    let cluster: Manifests = [namespace("a", json!({}), json!({})), pod("a", "web", json!({}))].into_iter().collect();
+    let kept = tally(&policy("object.metadata.name != 'web'"), cluster.clone())?;
+    assert!(kept.spared.keys().any(|why| why.contains("matchCondition mine leaves it out")), "{:?}", kept.spared);
+    let unchecked = tally(&policy("authorizer.group('').resource('pods').check('get').allowed()"), cluster)?;
+    assert!(unchecked.unchecked.keys().any(|why| why.starts_with("mine: ")), "{:?}", unchecked.unchecked);
+    assert_eq!(unchecked.sums["Pod"][&Verdict::Changed], 1);
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing(
+    "placement: { namespaces: [{ name: b }, { name: a, requiredNodeSelector: pool=a }] }",
+    "change nothing",
+    false
+)]
+#[case::another_pool(
+    "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=b }] }",
+    "  new nodes  two\n  lost nodes one\n",
+    true
+)]
+#[case::no_pool("placement: {}", "No longer:\n\nNamespace a\n  REJECTED   Pod wrong\n", false)]
+fn what_other_settings_change_is_told_and_nothing_else(
+    #[case] new: &str,
+    #[case] told: &str,
+    #[case] rejects: bool,
+) -> Result<()> {
+    let old = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=a }] }";
+    let cluster: Manifests = [
+        namespace("a", json!({}), json!({})),
+        node("one", json!({ "pool": "a" }), json!([])),
+        node("two", json!({ "pool": "b" }), json!([])),
+        pod("a", "wrong", json!({ "nodeSelector": { "pool": "b" } })),
+        pod("a", "right", json!({ "nodeSelector": { "pool": "a" } })),
+    ]
+    .into_iter()
+    .collect();
+    let changes = Changes::between(&tally(old, cluster.clone())?, &tally(new, cluster)?);
+    let report = report_of_changes(&changes, false);
+    ensure!(report.contains(told), "{told:?} is missing in\n{report}");
+    assert_eq!(changes.reject(), rejects, "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_page_needs_nothing_and_escapes_what_others_wrote() -> Result<()> {
+    let mut objects = any_cluster(&mut Dice(3), 40);
+    objects.push(namespace(
+        "prod-evil",
+        json!({}),
+        json!({ "scheduler.alpha.kubernetes.io/node-selector": "<script>alert(1)</script>" }),
+    ));
+    objects.push(pod("prod-evil", "web", json!({})));
+    let tally = tally(FENCES, objects.into_iter().collect())?;
+    let page = page(&tally)?;
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let rejected = tally.total(Verdict::Rejected);
+    assert!(page.contains(&format!("{rejected} rejected, ")), "{rejected}");
+    for told in ["Who may run where", "prefers-color-scheme: dark", "@media print", "<details open>"] {
+        assert!(page.contains(told), "{told}");
+    }
+    Ok(())
+}

@@ -1,0 +1,914 @@
+//! The commands: what they take, what they print, and how they end.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Context, Result};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const CLUSTER: &str = "cli/tour/cluster";
+const FENCES: &str = "cli/tour/fences.yml";
+const NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: default}}";
+const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
+
+/// At the root of the workspace, as `make run` does.
+fn run(arguments: &[&str]) -> Result<Output> {
+    Ok(command(arguments)?.output()?)
+}
+
+fn command(arguments: &[&str]) -> Result<Command> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
+    command.args(arguments).current_dir(root);
+    Ok(command)
+}
+
+/// A file in a folder of its own: tests run side by side.
+fn file(name: &str, text: &str) -> Result<PathBuf> {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run").join(folder);
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[rstest]
+#[case::a_manifest(&["try", "nowhere.json"], "the path \"nowhere.json\" does not exist")]
+#[case::settings(&["check", "nowhere.yml"], "the path \"nowhere.yml\" does not exist")]
+#[case::a_cluster(&["preview", "-c", "nowhere", "-s", FENCES], "the path \"nowhere\" does not exist")]
+#[case::settings_for_a_manifest(
+    &["try", "e2e-tests/fixtures/requests/binding.json"],
+    "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy, such"
+)]
+#[case::settings_for_a_cluster(&["preview", "-c", CLUSTER], "no settings: add -s FILE")]
+#[case::one_manifest(
+    &["try", "examples/demo/env.yml", "--old", "nowhere.yml"],
+    "--old: expected one manifest; found 2"
+)]
+#[case::an_old_object(
+    &["try", "examples/demo/zone-aware.yml", "--operation", "UPDATE"],
+    "--old: say what the object was before its update"
+)]
+#[case::a_version(
+    &["try", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"],
+    "apiVersion: expected \"apps/v1\" for a Deployment, found \"apps/v1beta1\""
+)]
+#[case::a_kind(
+    &["try", "{apiVersion: v1, kind: Secret, metadata: {name: s}}"],
+    "the policy has nothing to do with a Secret of v1"
+)]
+#[case::a_command(&["preveiw"], "unrecognized subcommand 'preveiw' tip: a similar subcommand exists: 'preview'; see kubectl node-pl")]
+#[case::a_flag(&["preview", "--setings", "x"], "unexpected argument '--setings' found tip: a similar argument exists: '--settings'")]
+#[case::a_format(&["preview", "-o", "xml"], "invalid value 'xml' for '--output <FORMAT>'")]
+#[case::a_namespace(&["explain", "-s", FENCES], "the following required arguments were not provided: --namespace <NAMESPACE>")]
+#[case::a_pod(&["explain", "-n", "a", "web", "-s", FENCES, "-c", CLUSTER], "expected pod/NAME; found \"web\": say pod/web")]
+#[case::a_module(&["tour", "--module", "Cargo.toml"], "Cargo.toml: not a WebAssembly module")]
+fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
+    let written = |argument: &&str| match argument.starts_with('{') {
+        true => Ok(file("written.yml", argument)?.to_string_lossy().into_owned()),
+        false => Ok((*argument).to_owned()),
+    };
+    let arguments = arguments.iter().map(written).collect::<Result<Vec<_>>>()?;
+    let output = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = text(&output.stderr);
+    assert!(error.starts_with("error: ") && error.contains(told), "{output:?}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    Ok(())
+}
+
+#[rstest]
+#[case::in_yaml("repeated.yml", "placement:\n  onNodes: Reject\n  onNodes: Ignore\n", "placement: ", "")]
+#[case::in_json(
+    "repeated.json",
+    "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
+    "",
+    " at line 2"
+)]
+fn a_repeated_key_is_a_mistake(
+    #[case] name: &str,
+    #[case] written: &str,
+    #[case] path: &str,
+    #[case] line: &str,
+) -> Result<()> {
+    let repeated = file(name, written)?.to_string_lossy().into_owned();
+    for command in ["check", "try"] {
+        let output = run(&[command, &repeated])?;
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let told = format!("cannot read {repeated}: {path}repeated key \"onNodes\"{line}");
+        assert!(text(&output.stderr).contains(&told), "{output:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found 2 documents: Role, RoleBinding")]
+#[case::another_object("{apiVersion: v1, kind: ConfigMap, data: {}}", "found a ConfigMap")]
+#[case::a_part_of_a_policy(
+    "spec: {settings: {placement: {}}}",
+    "found spec: of a policy without its apiVersion and kind"
+)]
+#[case::a_smaller_part("settings: {placement: {}}", "found settings: of a policy without its apiVersion and kind")]
+#[case::a_policy_without_spec(
+    "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy}",
+    "spec is missing"
+)]
+#[case::a_list("[placement]", "found a list")]
+#[case::nothing("# nothing", "the file is empty")]
+fn settings_that_are_none_are_told_what_they_look_like(#[case] settings: &str, #[case] told: &str) -> Result<()> {
+    let settings = file("settings.yml", settings)?;
+    let output = run(&["check", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let expected = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy; ";
+    assert!(text(&output.stderr).contains(&format!("{expected}{told}")), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::no_yaml("no-yaml.yml", "a: [", "no-yaml.yml is no YAML file of Kubernetes objects")]
+#[case::no_json("no-json.json", "{", "no-json.json is not JSON")]
+#[case::no_kind(
+    "no-kind.yml",
+    "{apiVersion: v1, metadata: {name: a}}",
+    "expected Kubernetes objects with apiVersion, kind"
+)]
+#[case::no_kind_in_a_list(
+    "list.json",
+    r#"{"kind":"List","items":[{"metadata":{"name":"a"}}]}"#,
+    "object 1: expected Kubernetes objects"
+)]
+#[case::no_object("text.yml", "just text", "expected a Kubernetes object")]
+fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &str, #[case] told: &str) -> Result<()> {
+    let cluster = file(name, cluster)?;
+    let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
+    let settings = file("mistakes.yml", "{nodeMetadata: {propagate: [{}, {}]}, placement: {namespaces: [{}]}}")?;
+    let output = run(&["check", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stderr).lines().count(), 3, "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_misspelt_one(&["SETTING=x.yml"], "*** SETTING: expected one of REQUEST ", Some(2))]
+#[case::a_folder_alone(&["examples/metadata"], "*** examples/metadata: say what it is", Some(2))]
+#[case::a_file_alone(&["x.yml"], "*** x.yml: say what it is: make run REQUEST=, SETTINGS= or CLUSTER=x.yml", Some(2))]
+#[case::nothing(&[], "tour --module policy.wasm", Some(0))]
+#[case::everything(&["VERBOSE=1"], "tour --module policy.wasm --all", Some(0))]
+#[case::settings(&["SETTINGS=s.yml"], "check \"s.yml\" --module policy.wasm", Some(0))]
+#[case::a_request(&["REQUEST=r.yml", "SETTINGS=s.yml"], "try \"r.yml\" --module policy.wasm --settings \"s.yml\"", Some(0))]
+#[case::a_cluster(&["CLUSTER=c", "SETTINGS=s.yml"], "preview --module policy.wasm --settings \"s.yml\" --cluster \"c\"", Some(0))]
+fn make_run_is_a_way_to_the_commands(
+    #[case] variables: &[&str],
+    #[case] told: &str,
+    #[case] status: Option<i32>,
+) -> Result<()> {
+    let mut make = Command::new("make");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Of the make that runs this test.
+    make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").current_dir(root);
+    let output = make.args(["--dry-run", "run"]).args(variables).output()?;
+    assert_eq!(output.status.code(), status, "{output:?}");
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert!(printed.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{output:?}");
+    Ok(())
+}
+
+/// A policy with these settings, and a rule for each of the resources.
+fn policy(settings: &str, resources: &str, more: &str) -> String {
+    format!(
+        "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
+        module: m, mutating: true, backgroundAudit: false, {more}settings: {settings},
+        rules: [{{apiGroups: [\"*\"], apiVersions: [v1], resources: [{resources}], operations: [CREATE, UPDATE]}}]}}}}"
+    )
+}
+
+#[rstest]
+#[case::nodes("{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}", "nodes, nodes/status, namespaces", &[])]
+#[case::workloads("{placement: {}}", "deployments", &["Namespace"])]
+#[case::pods("{placement: {}}", "pods", &["Namespace", "Node"])]
+#[case::pods_that_do_not_name_their_node("{placement: {onNodeName: Ignore}}", "pods", &["Namespace"])]
+#[case::bindings("{placement: {onBindings: Verify}}", "bindings", &["Namespace", "Node"])]
+#[case::bindings_that_nobody_verifies("{placement: {}}", "bindings, namespaces", &[])]
+#[case::no_annotations("{placement: {namespaceAnnotations: [], onNodeName: Ignore}}", "pods", &[])]
+#[case::the_in_tree_plugin("{podNodeSelectorPluginConfig: {}}", "pods", &["Namespace"])]
+#[case::metadata("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods/binding", &["Node"])]
+#[case::metadata_without_bindings("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods/status", &[])]
+fn a_policy_must_list_what_its_settings_look_up_for_what_its_rules_send(
+    #[case] settings: &str,
+    #[case] resources: &str,
+    #[case] lacking: &[&str],
+) -> Result<()> {
+    let policy = file("policy.yml", &policy(settings, resources, ""))?;
+    let output = run(&["check", &policy.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(if lacking.is_empty() { 0 } else { 2 }), "{output:?}");
+    let told = text(&output.stderr);
+    for kind in ["Namespace", "Node"] {
+        let line = format!("contextAwareResources: lacks apiVersion v1, kind {kind}, which the settings need for ");
+        assert_eq!(told.contains(&line), lacking.contains(&kind), "{told}");
+    }
+    Ok(())
+}
+
+/// Rules for all Pods and Bindings, look-ups of all there is, and what a policy must have.
+const AROUND: &str = "
+apiVersion: policies.kubewarden.io/v1
+kind: ClusterAdmissionPolicy
+metadata: {name: p}
+spec:
+  module: m
+  mutating: true
+  mode: protect
+  failurePolicy: Fail
+  backgroundAudit: false
+  matchPolicy: Equivalent
+  namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}
+  contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}]
+  matchConditions: [{name: some, expression: \"true\"}]
+  rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [pods, pods/binding], operations: [CREATE, UPDATE]}]
+  settings: {placement: {}}
+";
+
+#[rstest]
+#[case::a_misspelt_field(
+    "failurePolicy",
+    "failurePolice",
+    "spec.failurePolice: unknown field; expected one of allowInside"
+)]
+#[case::a_misspelt_field_of_a_rule(
+    "operations:",
+    "operation:",
+    "spec.rules[0].operation: unknown field; expected one of apiGroups"
+)]
+#[case::a_misspelt_selector(
+    "namespaceSelector: {matchExpressions",
+    "namespaceSelector: {matchLabel: {}, matchExpressions",
+    "spec.namespaceSelector.matchLabel: unknown field"
+)]
+#[case::no_rules("resources: [pods, pods/binding]", "resources: []", "spec.rules[0].resources: expected at least one")]
+#[case::a_mode("mode: protect", "mode: Monitor", "spec.mode: expected one of monitor, protect; found \"Monitor\"")]
+#[case::a_failure_policy(
+    "Policy: Fail",
+    "Policy: fail",
+    "spec.failurePolicy: expected one of Fail, Ignore; found \"fail\""
+)]
+#[case::side_effects(
+    "mode: protect",
+    "sideEffects: Some",
+    "spec.sideEffects: expected one of None, NoneOnDryRun; found \"Some\""
+)]
+#[case::a_match_policy(
+    "matchPolicy: Equivalent",
+    "matchPolicy: Near",
+    "spec.matchPolicy: expected one of Equivalent, Exact"
+)]
+#[case::a_timeout_that_is_none(
+    "mode: protect",
+    "timeoutSeconds: 5s",
+    "spec.timeoutSeconds: expected a number; found \"5s\""
+)]
+#[case::a_timeout_that_is_too_long(
+    "mode: protect",
+    "timeoutSeconds: 31",
+    "spec.timeoutSeconds: expected from 2 to 30 seconds; found 31"
+)]
+#[case::an_evaluation_that_is_too_short(
+    "mode: protect",
+    "timeoutEvalSeconds: 1",
+    "spec.timeoutEvalSeconds: expected from 2 to 30"
+)]
+#[case::an_evaluation_that_outlives_its_request(
+    "mode: protect",
+    "timeoutSeconds: 5\n  timeoutEvalSeconds: 6",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 5; found 6"
+)]
+#[case::an_evaluation_that_outlives_the_usual_request(
+    "mode: protect",
+    "timeoutEvalSeconds: 11",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 10; found 11"
+)]
+#[case::a_misspelt_field_of_a_condition(
+    "expression",
+    "expresion",
+    "spec.matchConditions[0].expresion: unknown field; expected one of expression, name"
+)]
+#[case::a_condition_that_says_nothing(
+    "\"true\"",
+    "\" \"",
+    "spec.matchConditions[0].expression: expected an expression; found \" \""
+)]
+#[case::a_condition_without_a_name("name: some, ", "", "spec.matchConditions[0].name: expected at most 63 letters")]
+#[case::a_misspelt_operation(
+    "[CREATE, UPDATE]",
+    "[Create]",
+    "spec.rules[0].operations: expected one of CREATE, UPDATE"
+)]
+#[case::an_empty_resource("[pods, pods/binding]", "[pods, \"\"]", "spec.rules[0].resources: expected no empty text")]
+#[case::a_scope(
+    "UPDATE]}",
+    "UPDATE], scope: namespaced}",
+    "spec.rules[0].scope: expected one of *, Namespaced, Cluster"
+)]
+#[case::a_misspelt_field_of_an_expression(
+    "operator: NotIn, values",
+    "operator: NotIn, vaules",
+    "spec.namespaceSelector.matchExpressions[0].vaules: unknown field; expected one of key, operator, values"
+)]
+#[case::a_misspelt_field_of_a_look_up(
+    "{apiVersion: v1, kind: Node}",
+    "{apiVersion: v1, kind: Node, group: a}",
+    "spec.contextAwareResources[1].group: unknown field; expected one of apiVersion, kind"
+)]
+#[case::two_conditions_of_a_name(
+    "{name: some,",
+    "{name: some, expression: \"true\"}, {name: some,",
+    "spec.matchConditions[1].name: \"some\" stands there already"
+)]
+#[case::no_module("module: m", "timeoutSeconds: 5", "spec.module: missing")]
+#[case::no_boolean(
+    "mutating: true",
+    "mutating: yes please",
+    "spec.mutating: expected true or false; found \"yes please\""
+)]
+#[case::nothing_about_mutating("mutating: true", "timeoutSeconds: 5", "spec.mutating: missing")]
+#[case::a_fence_that_is_none("Policy: Fail", "Policy: Ignore", "spec.failurePolicy: Ignore, but placement needs Fail")]
+#[case::marks_that_are_none(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.protect needs Fail"
+)]
+#[case::what_is_required(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a, required: true}]}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.propagate[].required needs Fail"
+)]
+#[case::tolerations_that_nobody_judges(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName)\"\n settings: {placement: {onTolerationAnnotations: Honor}}",
+    "\"some\" keeps UPDATE of bound Pods that add tolerations away, which placement.onTolerationAnnotations needs"
+)]
+#[case::nothing_is_filled_in(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName) || object.spec != oldObject.spec\"
+ settings: {nodeMetadata: {propagate: [{nodeLabel: a, default: b}]}}",
+    "\"some\" keeps UPDATE of bound Pods away, which nodeMetadata.propagate[].default needs; leave it out"
+)]
+#[case::nothing_is_protected_at_the_end(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)\"
+ settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "keeps UPDATE of Pods being deleted that change annotations away, which nodeMetadata.protect needs; leave it out"
+)]
+fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_is_written(
+    "mutating: true",
+    "mutating: false",
+    "spec.mutating: false, and so what the settings would write is rejected"
+)]
+#[case::a_fence_with_ignore_that_does_not_protect_yet(
+    "mode: protect\n  failurePolicy: Fail",
+    "mode: monitor\n  failurePolicy: Ignore",
+    "needs Fail: with Ignore, users can bypass a healthy policy, as soon as its mode is protect"
+)]
+#[case::variables_that_no_container_gets(
+    "[pods, pods/binding]",
+    "[pods/binding]\n settings: {nodeMetadata: {propagate: [{nodeLabel: a, env: A}]}}",
+    "no container gets a variable"
+)]
+#[case::an_audit_of_bindings("Audit: false", "Audit: true", "spec.backgroundAudit: true, but the audit scanner counts")]
+#[case::an_audit_by_default(
+    "backgroundAudit: false",
+    "timeoutSeconds: 5",
+    "spec.backgroundAudit: true, but the audit scanner counts"
+)]
+fn what_may_be_meant_is_a_remark(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::as_it_is("mode: protect", "mode: protect")]
+#[case::nothing_said("matchPolicy: Equivalent", "matchPolicy: null\n  objectSelector: null")]
+#[case::the_longest_evaluation("matchPolicy: Equivalent", "timeoutSeconds: 30\n  timeoutEvalSeconds: 30")]
+#[case::no_side_effects("matchPolicy: Equivalent", "sideEffects: None\n  matchPolicy: Exact")]
+#[case::nothing_to_protect(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)\""
+)]
+fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.lines().skip(1).all(|line| line.contains(" spec.rules: no ")), "{told}");
+    Ok(())
+}
+
+/// It decides nothing, and is there for the audit scanner.
+#[test]
+fn a_policy_that_only_reports_needs_no_fail() -> Result<()> {
+    let output = run(&["check", "examples/audit.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(!told.contains("needs Fail") && !told.contains("spec.mutating"), "{told}");
+    Ok(())
+}
+
+/// The policy with one thing changed. Settings that come with the change take the place of its own.
+fn check_changed(from: &str, to: &str) -> Result<Output> {
+    let (to, settings) =
+        to.split_once("\n settings: ").or_else(|| to.split_once("\n  settings: ")).unwrap_or((to, "{placement: {}}"));
+    let changed = AROUND.replace(from, to).replace("{placement: {}}", settings);
+    let policy = file("changed.yml", &changed)?;
+    run(&["check", &policy.to_string_lossy()])
+}
+
+#[test]
+fn every_example_of_a_policy_can_be_checked() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut count = 0;
+    for folder in ["examples", "examples/metadata"] {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = entry?.path();
+            if !path.is_file() || !fs::read_to_string(&path)?.contains("\nkind: ClusterAdmissionPolicy\n") {
+                continue;
+            }
+            let output = run(&["check", &path.to_string_lossy()])?;
+            assert_eq!(output.status.code(), Some(0), "{}: {output:?}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} examples");
+    Ok(())
+}
+
+#[test]
+fn rules_that_are_missing_are_told_by_resource() -> Result<()> {
+    let output = run(&["check", "examples/verify.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.contains("spec.rules: no CREATE, UPDATE of deployments (apiGroup apps): "), "{told}");
+    assert!(told.contains("spec.rules: no UPDATE of pods (apiGroup \"\"): "), "{told}");
+    Ok(())
+}
+
+#[rstest]
+#[case::created(&[], "CREATE pods default/web", 0)]
+#[case::updated(&["--old"], "UPDATE pods default/web", 0)]
+fn a_manifest_is_asked_about(#[case] more: &[&str], #[case] asked: &str, #[case] status: i32) -> Result<()> {
+    let pod = file("pod.yml", POD)?.to_string_lossy().into_owned();
+    let cluster = file("default.yml", NAMESPACE)?.to_string_lossy().into_owned();
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let mut arguments = vec!["try", pod.as_str(), "--settings", settings, "--cluster", &cluster];
+    arguments.extend(more);
+    if !more.is_empty() {
+        arguments.push(&pod);
+    }
+    let output = run(&arguments)?;
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!(told.contains(asked) && told.contains("as it will be stored:"), "{told}");
+    assert_eq!(told.contains("env: development"), more.is_empty(), "{told}");
+    Ok(())
+}
+
+#[rstest]
+#[case::by_its_rules("namespaces", "", "default", "no rule of the policy has pods CREATE")]
+#[case::by_the_name_of_the_namespace(
+    "pods",
+    "namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [spared]}]}, ",
+    "spared",
+    "the policy's namespaceSelector leaves the namespace out"
+)]
+#[case::by_a_label_of_the_namespace(
+    "pods",
+    "namespaceSelector: {matchExpressions: [{key: fenced, operator: In, values: [\"yes\"]}]}, ",
+    "default",
+    "the policy's namespaceSelector leaves the namespace out"
+)]
+#[case::by_no_label_that_is_known(
+    "pods",
+    "namespaceSelector: {matchExpressions: [{key: fenced, operator: In, values: [\"yes\"]}]}, ",
+    "unheard-of",
+    ""
+)]
+#[case::by_the_labels_of_the_object(
+    "pods",
+    "objectSelector: {matchLabels: {app: db}}, ",
+    "default",
+    "the policy's objectSelector leaves the object out"
+)]
+#[case::not_at_all("pods", "", "default", "")]
+fn a_policy_says_which_requests_it_is_sent(
+    #[case] resources: &str,
+    #[case] more: &str,
+    #[case] namespace: &str,
+    #[case] reason: &str,
+) -> Result<()> {
+    let look_ups = "contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}], ";
+    let settings = "{placement: {clusterDefaultNodeSelector: a=b, clusterDefaultTolerations: []}}";
+    let policy = file("policy.yml", &policy(settings, resources, &format!("{look_ups}{more}")))?;
+    let pod = file("pod.yml", &POD.replace("name: web", &format!("name: web, namespace: {namespace}")))?;
+    let cluster = file("default.yml", NAMESPACE)?;
+    let [policy, pod, cluster] = [policy, pod, cluster].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &pod, "--settings", &policy, "--cluster", &cluster])?;
+    let told = text(&output.stdout);
+    assert_eq!(told.contains("  not sent  CREATE pods "), !reason.is_empty(), "{output:?}");
+    if !reason.is_empty() {
+        assert!(told.contains(&format!("not sent to the policy: {reason}\n")), "{told}");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    Ok(())
+}
+
+/// The audit scanner puts the kind where the resource belongs.
+#[rstest]
+#[case::that_rules_send("pods", false)]
+#[case::that_no_rule_sends("namespaces", true)]
+fn the_kind_says_what_is_asked_where_the_resource_does_not(
+    #[case] resources: &str,
+    #[case] unsent: bool,
+) -> Result<()> {
+    let gvk = json!({ "group": "", "version": "v1", "kind": "Pod" });
+    let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": { "containers": [] } });
+    let request = json!({
+        "uid": "1", "kind": gvk, "resource": { "group": "", "version": "v1", "resource": "Pod" },
+        "namespace": "default", "operation": "CREATE", "object": pod, "userInfo": {},
+    });
+    let request = file("request.json", &request.to_string())?;
+    let policy = policy("{placement: {namespaceAnnotations: [], onNodeName: Ignore}}", resources, "");
+    let policy = file("policy.yml", &policy)?;
+    let [request, policy] = [request, policy].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &request, "--settings", &policy])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert_eq!(told.contains("not sent to the policy: no rule of the policy has pods CREATE\n"), unsent, "{told}");
+    Ok(())
+}
+
+#[test]
+fn every_manifest_is_judged_and_the_worst_decides() -> Result<()> {
+    let rejected = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ").replace("web", "bad");
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}";
+    let request = file("request.yml", &[NAMESPACE, POD, &rejected, secret].join("\n---\n"))?;
+    let list = format!("{{apiVersion: v1, kind: List, items: [{NAMESPACE}, {POD}]}}");
+    let list = file("list.yml", &list)?;
+    let [request, list] = [request, list].map(|path| path.to_string_lossy().into_owned());
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let output = run(&["try", &request, "--settings", settings])?;
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    for headline in [
+        "  accepted  CREATE namespaces default\n",
+        "  accepted  CREATE pods default/web\n",
+        "  REJECTED  CREATE pods default/bad\n",
+        "  skipped   Secret s\n",
+    ] {
+        assert!(told.contains(headline), "{headline:?} is missing in\n{told}");
+    }
+    let secrets = file("secrets.yml", &[secret, secret].join("\n---\n"))?;
+    let output = run(&["try", &secrets.to_string_lossy(), "--settings", settings])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let output = run(&["try", &list, "--settings", settings])?;
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).matches("  accepted  ").count()),
+        (Some(0), 2),
+        "{output:?}"
+    );
+    Ok(())
+}
+
+#[rstest]
+#[case::created("Reject", &[], 1)]
+#[case::created_where_only_changes_count("RejectChanges", &[], 0)]
+#[case::labelled("RejectChanges", &["--operation", "UPDATE"], 1)]
+fn a_node_is_judged_as_if_its_kubelet_sent_it(
+    #[case] on_nodes: &str,
+    #[case] more: &[&str],
+    #[case] status: i32,
+) -> Result<()> {
+    let node =
+        |labels: &str| format!("{{apiVersion: v1, kind: Node, metadata: {{name: node-a, labels: {{{labels}}}}}}}");
+    let settings = format!("{{placement: {{clusterDefaultNodeSelector: pool=blue, onNodes: {on_nodes}}}}}");
+    let files = [file("node.yml", &node("pool: blue"))?, file("old.yml", &node(""))?, file("settings.yml", &settings)?];
+    let [node, old, settings] = files.map(|path| path.to_string_lossy().into_owned());
+    let mut arguments = vec!["try", node.as_str(), "--settings", &settings];
+    arguments.extend(more);
+    if !more.is_empty() {
+        arguments.extend(["--old", &old]);
+    }
+    let output = run(&arguments)?;
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!(text(&output.stdout).contains(" nodes node-a\n"), "{output:?}");
+    Ok(())
+}
+
+const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {
+    metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
+
+#[rstest]
+#[case::placement("{placement: {clusterDefaultNodeSelector: a=b}}", DEPLOYMENT, "its Pods would get a=b as it will")]
+#[case::metadata(
+    "{nodeMetadata: {propagate: [{nodeLabel: zone, env: ZONE}, {nodeField: spec.a, podLabel: x/a}]}}",
+    DEPLOYMENT,
+    "its Pods would get environment variables; and when they are bound, label x/a, annotation zone as it will"
+)]
+#[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would stay as they are as it will")]
+#[case::a_rejection(
+    "{placement: {onWorkloads: Ignore, namespaces: [{name: default, requiredNodeSelector: app=db}]}}",
+    "{apiVersion: batch/v1, kind: CronJob, metadata: {name: web}, spec: {jobTemplate: {spec: {template: {spec: {
+    nodeSelector: {app: web}, containers: []}}}}}}",
+    "its Pods would be rejected: 403: pod node label selector conflicts"
+)]
+fn what_the_pods_of_a_workload_would_get_is_told(
+    #[case] settings: &str,
+    #[case] workload: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let files = [file("settings.yml", settings)?, file("workload.yml", workload)?, file("default.yml", NAMESPACE)?];
+    let [settings, workload, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &workload, "--settings", &settings, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).replace("\n            ", " ").contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_template("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: text}}")]
+#[case::its_metadata(
+    "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {metadata: text}}}"
+)]
+#[case::labels_of_a_namespace("{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: text}}")]
+fn what_is_no_object_does_no_harm(#[case] manifest: &str) -> Result<()> {
+    let look_ups = "contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}], ";
+    let policy = file("policy.yml", &policy("{placement: {onWorkloads: Ignore}}", "\"*\"", look_ups))?;
+    let manifest = file("manifest.yml", manifest)?;
+    let [policy, manifest] = [policy, manifest].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &manifest, "--settings", &policy])?;
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::rules_without_pods(
+    "deployments, pods/status",
+    "its Pods are not sent to the policy: no rule of the policy has pods CREATE\n"
+)]
+#[case::rules_without_bindings("deployments, pods", "its Pods would stay as they are\n")]
+#[case::rules_without_workloads("pods, pods/binding", "its Pods would get annotation a when they are bound\n")]
+fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told: &str) -> Result<()> {
+    let node = "contextAwareResources: [{apiVersion: v1, kind: Node}], ";
+    let policy = file("policy.yml", &policy("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", resources, node))?;
+    let workload = file("workload.yml", DEPLOYMENT)?;
+    let [policy, workload] = [policy, workload].map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &workload, "--settings", &policy])?;
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::an_empty_file("cluster.json", "", "expected objects of a cluster")]
+#[case::an_empty_yaml_file("cluster.yml", "", "expected objects of a cluster")]
+#[case::an_empty_list(
+    "cluster.json",
+    r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
+    "expected objects of a cluster"
+)]
+#[case::a_policy("cluster.yml", AROUND, "expected objects of a cluster")]
+#[case::a_repeated_key(
+    "cluster.yml",
+    "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c, b: d}}}",
+    "repeated key"
+)]
+fn a_cluster_of_which_nothing_can_be_told(#[case] name: &str, #[case] text: &str, #[case] told: &str) -> Result<()> {
+    let output = run(&["preview", "--settings", FENCES, "--cluster", &file(name, text)?.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let told_is = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told_is.contains(told), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
+    let pod = POD.replace("name: web", "name: web, namespace: default");
+    let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
+    let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--output", "json"])?;
+    assert!(
+        text(&output.stderr).contains("left out, since they stand there already: Pod default/web and 1 more\n"),
+        "{output:?}"
+    );
+    let sums = ["Namespace", "Pod"]
+        .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
+    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    assert_eq!(lines.iter().filter(|line| sums.contains(line)).count(), 2, "{lines:#?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_cluster(true, "the cluster has no Namespace acme-2\n")]
+#[case::none(false, "without a cluster (-c), there is no Namespace acme-2\n")]
+fn what_the_cluster_lacks_is_named(#[case] is_given: bool, #[case] told: &str) -> Result<()> {
+    let pod = file("pod.yml", &POD.replace("name: web", "name: web, namespace: acme-2"))?;
+    let cluster = file("default.yml", NAMESPACE)?;
+    let [pod, cluster] = [pod, cluster].map(|path| path.to_string_lossy().into_owned());
+    let mut arguments = vec!["try", pod.as_str(), "--settings", FENCES];
+    if is_given {
+        arguments.extend(["--cluster", &cluster]);
+    }
+    let output = run(&arguments)?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn a_rejection_is_told_once() -> Result<()> {
+    let pod = POD.replace("spec: {", "spec: {nodeSelector: {env: production}, ");
+    let pod = file("rejected.yml", &pod)?.to_string_lossy().into_owned();
+    let cluster = file("default.yml", NAMESPACE)?.to_string_lossy().into_owned();
+    let settings = "e2e-tests/fixtures/settings/placement.yml";
+    let output = run(&["try", &pod, "--settings", settings, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(text(&output.stdout).matches("pod node label selector conflicts").count(), 1, "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn the_cluster_of_the_story_is_previewed() -> Result<()> {
+    let output = run(&["preview", "--settings", FENCES, "--cluster", CLUSTER])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = text(&output.stdout);
+    for told in [
+        "18 requests, as if everything were created now: 2 rejected, 9 changed.",
+        "REJECTED   Deployment api, 1 Pod of Deployment api",
+        "misplaced  1 Pod of DaemonSet agent runs on worker-red, and could not be bound there again:",
+        "changed    2 Pods of Deployment shop get env=production",
+        "No rule: in 2 of 5 namespaces, Pods may go anywhere, and ask for anything.",
+    ] {
+        assert!(report.contains(told), "{told:?} is missing in\n{report}");
+    }
+    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+    Ok(())
+}
+
+#[rstest]
+#[case::that_the_policy_looks_at("Verify")]
+#[case::that_nobody_looks_at("Ignore")]
+fn a_pod_that_runs_on_a_wrong_node_is_misplaced_and_its_binding_not_rejected(#[case] on_bindings: &str) -> Result<()> {
+    let entry = "{name: default, requiredNodeSelector: pool=blue,
+        defaultTolerations: [{key: dedicated, operator: Exists}]}";
+    let settings = format!("{{placement: {{namespaces: [{entry}], onBindings: {on_bindings}}}}}");
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {pool: red}}}";
+    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
+    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
+    let settings = file("settings.yml", &settings)?;
+    let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    for told in [
+        ": 0 rejected, 1 changed.\n1 Pod runs where it could not be bound again.\n",
+        "misplaced  Pod web runs on node-a, and could not be bound there again:\n",
+        "             a new one would get pool=blue, which the node does not have\n",
+    ] {
+        assert!(report.contains(told), "{told:?} is missing in\n{report}");
+    }
+    Ok(())
+}
+
+/// What the settings demand of the node alone cannot be told from a new Pod.
+#[test]
+fn a_binding_that_is_refused_names_the_pod_and_its_node_once() -> Result<()> {
+    let settings = "{nodeMetadata: {propagate: [{nodeLabel: rack, required: true}]}}";
+    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a}}";
+    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
+    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
+    let settings = file("settings.yml", settings)?;
+    let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    assert!(report.contains("misplaced  Pod web runs on node-a, and could not be bound there again:"), "{report}");
+    assert!(report.contains("its node lacks a usable label rack"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn one_of_a_kind_is_told_in_the_singular() -> Result<()> {
+    let cluster = file("default.yml", NAMESPACE)?;
+    let report = text(&run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?.stdout);
+    assert!(report.starts_with("1 request, as if"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_documentation_shows_what_is_printed() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let shown = |path: &str| fs::read_to_string(root.join(path));
+    let (default, whitelist) = ("clusterDefaultNodeSelector: env=development", "noannotation: env=notpresent");
+    let config = format!("podNodeSelectorPluginConfig: {{{default}, production: env=production, {whitelist}}}");
+    let plugin = file("plugin.yml", &config)?;
+    let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
+    let report = text(&run(&["preview", "--settings", FENCES, "--cluster", CLUSTER])?.stdout);
+    assert!(shown("docs/preview.md")?.contains(report.trim_end()), "docs/preview.md does not show\n{report}");
+    let readme = shown("README.md")?;
+    let (_, excerpt) = readme.split_once("prints, among more,\n\n```text\n").context("README.md has no excerpt")?;
+    let (excerpt, _) = excerpt.split_once("\n```").context("the excerpt ends")?;
+    for part in excerpt.split("\n…\n") {
+        assert!(report.contains(part), "README.md shows\n{part}\nwhich is not in\n{report}");
+    }
+    let report = text(&run(&["preview", "--settings", &plugin.to_string_lossy(), "--cluster", CLUSTER])?.stdout);
+    assert!(
+        shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
+        "docs/recipes.md does not show\n{report}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_script_reads_the_same_line_by_line() -> Result<()> {
+    let output = run(&["preview", "--settings", FENCES, "--cluster", CLUSTER, "--output", "json"])?;
+    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    let pods = json!({ "type": "sum", "kind": "Pod", "unchanged": 1, "changed": 3, "rejected": 1, "unknown": 0 });
+    assert!(lines.contains(&pods), "{lines:#?}");
+    let rejected: Vec<_> = lines.iter().filter(|line| line["type"] == "rejected").collect();
+    let objects = json!([
+        { "kind": "Deployment", "count": 1, "names": ["api"] },
+        { "kind": "Pod", "count": 1, "ownerKind": "Deployment", "owners": ["api"] },
+    ]);
+    assert_eq!((rejected.len(), &rejected[0]["objects"]), (1, &objects), "{lines:#?}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_told_is_counted_and_what_nobody_asks_about_is_skipped() -> Result<()> {
+    let ghosts = POD.replace("name: web", "name: web, namespace: ghost");
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}";
+    let bound =
+        POD.replace("spec: {", "spec: {nodeName: gone, ").replace("name: web", "name: bound, namespace: default");
+    let cluster = file(
+        "ghosts.yml",
+        &[NAMESPACE, &ghosts, &ghosts.replace("name: web", "name: api"), secret, &bound].join("\n---\n"),
+    )?;
+    let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let report = text(&output.stdout);
+    assert!(report.contains("Namespace ghost (2 requests)") && report.contains("Node gone (1 request)"), "{report}");
+    assert_eq!(report.matches("ghost").count(), 1, "{report}");
+    assert!(report.contains("Secret (1)"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_deployment_of_a_policy_is_respected() -> Result<()> {
+    let names = ["kube-system", "team-a"];
+    let pods = names.map(|name| POD.replace("name: web", &format!("name: web, namespace: {name}")));
+    let namespaces = names.map(|name| NAMESPACE.replace("default", name));
+    let cluster = file("spared.yml", &[namespaces, pods].concat().join("\n---\n"))?;
+    let output = run(&["preview", "--settings", "examples/placement.yml", "--cluster", &cluster.to_string_lossy()])?;
+    let report = text(&output.stdout);
+    assert!(
+        report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves the namespace out."),
+        "{report}"
+    );
+    assert!(report.contains("No rule: in 1 of 2 namespaces"), "{report}");
+    assert!(report.contains("Pod web gets pool=shared"), "{report}");
+    Ok(())
+}
+
+#[test]
+fn the_story_shows_the_annotations_and_the_settings_as_they_are_written() -> Result<()> {
+    let output = run(&["tour", "--all"])?;
+    let told = text(&output.stdout);
+    let told = told.replace("\n            ", " ");
+    let annotated =
+        "Namespace team-blue, annotated scheduler.alpha.kubernetes.io/node-selector: pool in (blue, shared)";
+    assert!(told.contains(annotated), "{told}");
+    let settings =
+        "    podNodeSelectorPluginConfig:\n      clusterDefaultNodeSelector: env=development\n      production:";
+    assert!(told.contains(settings), "{told}");
+    Ok(())
+}

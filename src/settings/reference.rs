@@ -1,0 +1,74 @@
+//! References to labels of the Namespace: `$(KEY)` in selectors, and in values of tolerations, of an entry.
+
+use std::borrow::Cow;
+
+use crate::message::quote;
+use crate::selector::syntax;
+
+const OPEN: &str = "$(";
+
+/// The label that is always the name of the Namespace: the API server sets it.
+pub const NAME: &str = "kubernetes.io/metadata.name";
+
+/// Whether there is a reference in `text`.
+pub fn is_in(text: &str) -> bool {
+    text.contains(OPEN)
+}
+
+/// The keys that `text` refers to, in order. What is no reference, since nothing closes it, is none.
+pub fn keys(text: &str) -> impl Iterator<Item = &str> {
+    text.split(OPEN).skip(1).filter_map(|rest| rest.split_once(')')).map(|(key, _)| key)
+}
+
+/// `text` with the values that `value_of` has for the keys that it refers to.
+///
+/// # Errors
+/// That of `value_of`.
+pub fn fill_in<'t, 'v, E>(
+    text: &'t str,
+    value_of: impl Fn(&str) -> Result<Cow<'v, str>, E>,
+) -> Result<Cow<'t, str>, E> {
+    let mut parts = text.split(OPEN);
+    let first = parts.next().unwrap_or_default();
+    let mut filled = Cow::Borrowed(first);
+    for part in parts {
+        let filled = filled.to_mut();
+        if let Some((key, rest)) = part.split_once(')') {
+            filled.push_str(&value_of(key)?);
+            filled.push_str(rest);
+        } else {
+            filled.push_str(OPEN);
+            filled.push_str(part);
+        }
+    }
+    Ok(filled)
+}
+
+/// What stands for the value of each key where the settings are validated: a label value, and an integer, that nobody
+/// writes; another one for each key of a `text`.
+pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
+    let all: Vec<&str> = keys(text).collect();
+    fill_in(text, |key| match syntax::label_key(key) {
+        Err(expected) => {
+            Err(format!("{} refers to what is no label key, expected {expected}", quote(&format!("$({key})"))))
+        }
+        Ok(()) => Ok(Cow::Owned(format!("{STAND_IN}{}", all.iter().position(|own| *own == key).unwrap_or_default()))),
+    })
+}
+
+/// The beginning of all stand-ins.
+const STAND_IN: &str = "7305814962";
+
+/// `words` about `text` with stand-ins, with the references in their place again.
+pub fn name_again(text: &str, words: &str) -> String {
+    let mut words = words.to_owned();
+    for (position, key) in keys(text).enumerate() {
+        words = words.replace(&format!("{STAND_IN}{position}"), &format!("$({key})"));
+    }
+    words
+}
+
+/// Whether a stand-in is in `text`.
+pub fn stands_in(text: &str) -> bool {
+    text.contains(STAND_IN)
+}
