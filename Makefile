@@ -34,7 +34,7 @@ FILES := $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal))$(fi
 $(if $(FILES),$(error $(FILES): say what it is: make run REQUEST=, SETTINGS= or CLUSTER=$(firstword $(FILES))))
 
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS := selector settings payload placement adversary tolerations json
+FUZZ_TARGETS := selector settings payload placement adversary tolerations raw_object
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
 # All checks, of which advisories need the network: make deny CHECKS="bans licenses sources"
 CHECKS ?=

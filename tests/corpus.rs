@@ -23,7 +23,7 @@ mod checks;
 #[case::payload("payload", checks::payload::check)]
 #[case::placement("placement", checks::placement::check)]
 #[case::tolerations("tolerations", checks::tolerations::check)]
-#[case::json("json", checks::json::check)]
+#[case::raw_object("raw_object", checks::raw_object::check)]
 fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut count = 0;
@@ -45,6 +45,7 @@ fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8
 #[case::placement(checks::placement::check, 1_500)]
 #[case::adversary(checks::adversary::check, 800)]
 #[case::tolerations(checks::tolerations::check, 1_500)]
+#[case::raw_object(checks::raw_object::check, 1_500)]
 fn what_chance_builds_breaks_nothing(#[case] check: fn(&[u8]), #[case] count: usize) {
     let mut state = 1_u64;
     let mut byte = || {

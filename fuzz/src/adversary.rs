@@ -4,12 +4,11 @@
 //! be chosen, no DaemonSet chooses.
 
 use arbitrary::{Result, Unstructured};
-use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
-use node_placement_policy::field_masks::FieldMasks;
-use node_placement_policy::{selector::syntax, validate};
+use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
+use node_placement_policy::selector::syntax;
 use serde_json::{Map, Value, json};
 
-use super::pick;
+use super::{pick, validate};
 
 /// What the annotations of an object may have in all, in bytes of keys and values.
 const LARGEST: usize = 256 * 1024;
@@ -179,7 +178,7 @@ fn ask(
         },
         "settings": settings,
     });
-    let (answer, _) = validate(payload.to_string().as_bytes(), cluster);
+    let answer = validate(payload.to_string().as_bytes(), cluster);
     assert!(answer.len() < 8 * 1024 || answer.starts_with(r#"{"accepted":true"#), "{} bytes say no", answer.len());
     let mut answer: Value = serde_json::from_str(&answer).expect("an answer");
     let message = answer["message"].as_str().unwrap_or_default();
@@ -280,17 +279,15 @@ struct Watched {
 }
 
 impl Cluster for Watched {
-    fn namespace(&self, name: &NamespaceName, _masks: &FieldMasks) -> std::result::Result<String, String> {
-        means_nothing_in_a_url(name.as_str());
-        Ok(r#"{"metadata":{}}"#.to_owned())
+    fn get_resource(&self, request: &GetResourceRequest) -> std::result::Result<String, String> {
+        means_nothing_in_a_url(&request.name);
+        match request.kind.as_str() {
+            "Namespace" => Ok(r#"{"metadata":{}}"#.to_owned()),
+            _ => Ok(self.node.to_string()),
+        }
     }
 
-    fn node(&self, name: &NodeName, _masks: &FieldMasks) -> std::result::Result<String, String> {
-        means_nothing_in_a_url(name.as_str());
-        Ok(self.node.to_string())
-    }
-
-    fn log_failure(&self, _failure: &str) {}
+    fn log(&self, _level: LogLevel, _message: &str) {}
 }
 
 fn means_nothing_in_a_url(name: &str) {

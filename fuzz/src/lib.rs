@@ -4,17 +4,16 @@
 //! inputs they kept are run by `tests/corpus.rs` of the policy, natively and without a nightly toolchain.
 
 pub mod adversary;
-pub mod json;
 pub mod payload;
 pub mod placement;
+pub mod raw_object;
 pub mod selector;
 pub mod settings;
 pub mod tolerations;
 pub mod unharmed;
 
 use arbitrary::Unstructured;
-use node_placement_policy::cluster::{Cluster, NamespaceName, NodeName};
-use node_placement_policy::field_masks::FieldMasks;
+use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use serde::de::IgnoredAny;
 
 /// Whether these bytes are JSON, as `serde_json` has it. It skips what nobody reads, however deep it is nested.
@@ -27,6 +26,11 @@ fn pick<'c, T>(input: &mut Unstructured<'_>, choices: &'c [T]) -> &'c T {
     input.choose(choices).unwrap_or(&choices[0])
 }
 
+/// What the policy answers.
+fn validate(payload: &[u8], cluster: &impl Cluster) -> String {
+    String::from_utf8(node_placement_policy::validate(payload, cluster)).expect("an answer is text")
+}
+
 /// A cluster of one Namespace and one Node; either is called whatever it is asked for.
 #[derive(Clone, Debug)]
 struct Objects {
@@ -35,15 +39,11 @@ struct Objects {
 }
 
 impl Cluster for Objects {
-    fn namespace(&self, _name: &NamespaceName, _masks: &FieldMasks) -> Result<String, String> {
-        self.namespace.clone()
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
+        if request.kind == "Namespace" { self.namespace.clone() } else { self.node.clone() }
     }
 
-    fn node(&self, _name: &NodeName, _masks: &FieldMasks) -> Result<String, String> {
-        self.node.clone()
-    }
-
-    fn log_failure(&self, failure: &str) {
-        assert!(!failure.contains('\n'), "{failure:?} is more than a line");
+    fn log(&self, _level: LogLevel, message: &str) {
+        assert!(!message.contains('\n'), "{message:?} is more than a line");
     }
 }

@@ -2,10 +2,11 @@
 //! and what is written reads the same.
 
 use arbitrary::{Result, Unstructured};
-use node_placement_policy::json::{Object, Outline, StringMap, Value};
+use node_placement_policy::json::StringMap;
+use node_placement_policy::json::read::read;
 use node_placement_policy::toleration::{
     DEFAULTS_ANNOTATION, Effect, Operation, Operator, PluginConfig, PodTolerations, Refusal, Taint, Toleration,
-    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, tolerations, untolerated,
+    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, untolerated,
 };
 
 use super::pick;
@@ -132,13 +133,11 @@ fn lacks_nothing_that_is_missing(own: &[Toleration], wanted: &[Toleration]) {
 fn is_written_as_it_reads(own: &[Toleration]) {
     let text = annotation(own);
     assert_eq!(from_annotation(&text).ok().as_deref(), Some(own), "{text}");
-    let value = Value::parse(text.as_str(), &Outline::Whole).expect("it is JSON");
-    assert_eq!(tolerations(&value).as_deref(), Ok(own), "{text}");
+    assert_eq!(read::<Vec<Toleration>>(&text).as_deref(), Ok(own), "{text}");
 }
 
 fn annotation(own: &[Toleration]) -> String {
-    let entries: Vec<String> = own.iter().map(|toleration| Object::from(toleration).to_string()).collect();
-    format!("[{}]", entries.join(","))
+    serde_json::to_string(own).expect("tolerations can be written")
 }
 
 fn names_a_taint_that_is_not_tolerated(own: &[Toleration]) {
@@ -151,7 +150,7 @@ fn names_a_taint_that_is_not_tolerated(own: &[Toleration]) {
 
 fn is_admitted_if_all_is_allowed(own: Vec<Toleration>, defaults: &[Toleration], whitelist: Vec<Toleration>) {
     let mut annotations = StringMap::new();
-    annotations.insert(DEFAULTS_ANNOTATION, &annotation(defaults));
+    annotations.insert(DEFAULTS_ANNOTATION.into(), annotation(defaults).into());
     let config = PluginConfig { default: Vec::new(), whitelist };
     let pod = PodTolerations { operation: Operation::Create, own, is_best_effort: true };
     let expected =
@@ -178,7 +177,7 @@ fn any_annotation_is_judged(input: &[u8]) {
         }
         Err(error) => {
             let mut annotations = StringMap::new();
-            annotations.insert(WHITELIST_ANNOTATION, text);
+            annotations.insert(WHITELIST_ANNOTATION.into(), text.into());
             let own = vec![Toleration::default()];
             let pod = PodTolerations { operation: Operation::Update, own, is_best_effort: true };
             let refused = admit(&pod, &annotations, &PluginConfig::default());
