@@ -90,7 +90,9 @@ impl<'a> RawObject<'a> {
     /// The member `key`, which is not there any more then, unless it is absent or null.
     pub fn take(&mut self, key: &str) -> Option<Raw<'a>> {
         let position = self.members.iter().rposition(|(own, _)| &**own == key)?;
-        let (_, value) = self.members.swap_remove(position);
+        // The order of the others stays: of those with the same key the last counts.
+        let (_, value) = self.members.remove(position);
+        self.members.retain(|(own, _)| &**own != key);
         if value.is_null() { None } else { Some(value) }
     }
 
