@@ -104,7 +104,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 }
 
 #[rstest]
-#[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
+#[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, guardedNodeLabels, exemptUsernames, onDefaultConflict, onRuntimeClasses, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
 #[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
 #[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
 #[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a=b,a in (c)""#)]
@@ -515,6 +515,10 @@ fn all_mistakes_are_told_at_once() {
     "placement.namespaces[0]: expected an object, found a list"
 )]
 #[case::a_field_of_a_toleration(r#"{"placement":{"namespaces":[{"name":"a"},{"name":"b","forbiddenTolerations":[{"key":"a"},{"key":"a","value":true}]}]}}"#, "placement.namespaces[1].forbiddenTolerations[1].value: expected a string, found a boolean")]
+#[case::a_word_of_an_entry(
+    r#"{"placement":{"namespaces":[{"name":"a"},{"name":"b","enforcement":{"Warn":null}}]}}"#,
+    "placement.namespaces[1].enforcement: expected a string, found an object"
+)]
 #[case::an_unknown_word(
     "{\n  \"placement\": {\n    \"onNodeName\": \"verify\",\n    \"onNodes\": \"x\"\n  }\n}",
     r#"placement.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#
@@ -549,7 +553,7 @@ fn the_first_mistake_of_shape_is_told_alone(#[case] settings: &str, #[case] mess
 #[case::all_of_its_fields("[{},null,null,null]", "expected an object, found a list")]
 #[case::placement(r#"{"placement":[]}"#, "placement: expected an object, found a list")]
 #[case::an_entry(
-    r#"{"placement":{"namespaces":[["a",null,"b=c",null,null,null,null,null]]}}"#,
+    r#"{"placement":{"namespaces":[["a",null,"b=c",null,null,null,null,null,null,null]]}}"#,
     "placement.namespaces[0]: expected an object, found a list"
 )]
 #[case::a_default_toleration(
@@ -559,6 +563,10 @@ fn the_first_mistake_of_shape_is_told_alone(#[case] settings: &str, #[case] mess
 #[case::a_toleration_of_an_entry(
     r#"{"placement":{"namespaces":[{"name":"a","allowedTolerations":[["a","Exists","","",null]]}]}}"#,
     "placement.namespaces[0].allowedTolerations[0]: expected an object, found a list"
+)]
+#[case::a_preference(
+    r#"{"placement":{"namespaces":[{"name":"a","preferredNodeSelector":[[1,"a"]]}]}}"#,
+    "placement.namespaces[0].preferredNodeSelector[0]: expected an object, found a list"
 )]
 #[case::node_selector_plugin(
     r#"{"podNodeSelectorPluginConfig":[]}"#,
@@ -586,6 +594,8 @@ fn no_list_is_an_object(#[case] settings: &str, #[case] message: &str) {
 
 /// serde reads a derived enum from an object with the word as key, too.
 #[rstest]
+#[case::on_default_conflict("placement", "onDefaultConflict", "Yield")]
+#[case::on_runtime_classes("placement", "onRuntimeClasses", "Resolve")]
 #[case::on_node_affinity("placement", "onNodeAffinity", "Ignore")]
 #[case::on_node_name("placement", "onNodeName", "Reject")]
 #[case::on_toleration_annotations("placement", "onTolerationAnnotations", "Honor")]
@@ -636,10 +646,16 @@ fn all_settings() -> Value {
                 "requiredNodeSelector": "a=b",
                 "defaultNodeSelector": "a=b",
                 "allowedNodeSelector": "a=b",
+                "preferredNodeSelector": [{"weight": 1, "selector": "a"}],
+                "enforcement": "Warn",
                 "defaultTolerations": tolerations,
                 "allowedTolerations": tolerations,
                 "forbiddenTolerations": [{"key": "b", "value": "x"}],
             }],
+            "guardedNodeLabels": ["b"],
+            "exemptUsernames": ["c"],
+            "onDefaultConflict": "Yield",
+            "onRuntimeClasses": "Resolve",
             "onNodeAffinity": "Check",
             "onNodeName": "Reject",
             "onTolerationAnnotations": "Honor",
@@ -683,8 +699,8 @@ fn without(mut settings: Value, pointer: &str) -> Value {
     settings
 }
 
-/// A setting that is null is absent. Not so what keeps Pods in, and elements of lists: what renders to nothing must not
-/// take them away.
+/// A setting that is null is absent. Not so what keeps Pods in, elements of lists, and what they must have: what renders to
+/// nothing must not take them away.
 #[test]
 fn null_is_absent_but_where_that_would_be_dangerous() {
     assert_eq!(validate_settings(all_settings().to_string().as_bytes()), None);
@@ -695,7 +711,7 @@ fn null_is_absent_but_where_that_would_be_dangerous() {
         let found = validate_settings(settings.to_string().as_bytes());
         let (_, last) = pointer.rsplit_once('/').unwrap();
         let is_element = last.bytes().all(|byte| byte.is_ascii_digit());
-        if is_element || ["requiredNodeSelector", "namespaceSelector"].contains(&last) {
+        if is_element || ["requiredNodeSelector", "namespaceSelector", "weight", "selector"].contains(&last) {
             let expected = format!("{}: expected {}, found null", path_of(&pointer), expected_at(&pointer));
             assert_eq!(found, Some(expected));
             mistaken.push(pointer);
@@ -704,7 +720,7 @@ fn null_is_absent_but_where_that_would_be_dangerous() {
             assert_eq!(found, validate_settings(absent.as_bytes()), "{pointer}");
         }
     }
-    assert_eq!(mistaken.len(), 11, "{mistaken:?}");
+    assert_eq!(mistaken.len(), 16, "{mistaken:?}");
 }
 
 /// As messages have it: `placement.namespaces[0].name`.
@@ -717,8 +733,12 @@ fn path_of(pointer: &str) -> String {
 }
 
 fn expected_at(pointer: &str) -> &'static str {
-    let is_text = pointer.contains("namespaceAnnotations") || pointer.ends_with("Selector");
-    if is_text { "a string" } else { "an object" }
+    match pointer.trim_end_matches(|sign: char| sign.is_ascii_digit()).rsplit('/').find(|step| !step.is_empty()) {
+        Some("weight") => "an integer",
+        Some("preferredNodeSelector" | "namespaces" | "propagate") => "an object",
+        Some(list) if list.ends_with("Tolerations") => "an object",
+        _ => "a string",
+    }
 }
 
 /// serde knows which fields of a struct it has seen.
@@ -778,7 +798,7 @@ fn no_nesting_is_too_deep_to_be_refused(#[case] open: &str, #[case] inner: &str,
 #[case::of_another_namespace(json!({"namespaces": [{"name": "other", "requiredNodeSelector": "(("}, {"name": "team-a"}, {"name": "team-*", "allowedNodeSelector": "(("}]}), None)]
 #[case::a_default_that_an_annotation_replaces(json!({"clusterDefaultNodeSelector": "(("}), None)]
 #[case::labels_of_another_name(json!({"namespaces": [{"name": "other-*", "namespaceSelector": "(("}]}), None)]
-#[case::what_it_needs(json!({"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}), Some("placement.namespaces[0].requiredNodeSelector: "))]
+#[case::what_it_needs(json!({"namespaces": [{"name": "team-*", "requiredNodeSelector": "(("}]}), Some("placement.namespaces[0].requiredNodeSelector (name \"team-*\"): "))]
 fn a_malformed_selector_matters_where_it_is_needed(#[case] block: Value, #[case] mistake: Option<&str>) {
     let cluster = TestCluster::with_annotations(json!({"scheduler.alpha.kubernetes.io/node-selector": ""}));
     let answer = validate(&request("pods", "CREATE", json!({"spec": {}})), &json!({"placement": block}), &cluster);
