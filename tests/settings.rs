@@ -127,7 +127,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
 #[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "placement.onDaemonSets: found")]
 #[case::on_namespaces(json!({"onNamespaces": "Verify"}), "placement.onNamespaces: found")]
-#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: expected a string, found a boolean")]
+#[case::on_bindings(json!({"onBindings": true}), "placement.onBindings: expected one of Verify, Ignore, found a boolean")]
 fn invalid_placement(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
@@ -276,7 +276,7 @@ fn a_default_that_is_forbidden(#[case] block: Value, #[case] default: &str) {
 #[case::a_cluster_default_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "c,a=b", "namespaceAnnotations": [], "namespaces": [{"name": "a", "allowedNodeSelector": "c,a=x"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a=b", which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; allow it, or say defaultNodeSelector: """#)]
 #[case::a_cluster_default_of_a_set_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "a in (b,c)", "namespaceAnnotations": [], "namespaces": [{"name": "a", "defaultNodeSelector": null, "allowedNodeSelector": "a=b"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b,c)""#)]
 #[case::a_cluster_default_of_one_value_that_is_not_allowed_where_node_affinity_is_free(json!({"clusterDefaultNodeSelector": "a in (b)", "namespaceAnnotations": [], "onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "allowedNodeSelector": ""}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b)""#)]
-#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected a string, found a boolean")]
+#[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected one of Reject, RejectChanges, Ignore, found a boolean")]
 fn invalid_choice(#[case] block: Value, #[case] message: &str) {
     let found = mistakes(&json!({"placement": block}));
     assert!(found.starts_with(message), "{found}");
@@ -517,7 +517,7 @@ fn all_mistakes_are_told_at_once() {
 #[case::a_field_of_a_toleration(r#"{"placement":{"namespaces":[{"name":"a"},{"name":"b","forbiddenTolerations":[{"key":"a"},{"key":"a","value":true}]}]}}"#, "placement.namespaces[1].forbiddenTolerations[1].value: expected a string, found a boolean")]
 #[case::a_word_of_an_entry(
     r#"{"placement":{"namespaces":[{"name":"a"},{"name":"b","enforcement":{"Warn":null}}]}}"#,
-    "placement.namespaces[1].enforcement: expected a string, found an object"
+    "placement.namespaces[1].enforcement: expected one of Enforce, Warn, found an object"
 )]
 #[case::an_unknown_word(
     "{\n  \"placement\": {\n    \"onNodeName\": \"verify\",\n    \"onNodes\": \"x\"\n  }\n}",
@@ -623,7 +623,9 @@ fn a_choice_is_a_word(#[case] block: &str, #[case] choice: &str, #[case] word: &
         (json!(0), "a number"),
         (json!(true), "a boolean"),
     ] {
-        assert_eq!(with(value), Some(format!("{block}.{choice}: expected a string, found {kind}")));
+        let found = with(value).unwrap_or_default();
+        assert!(found.starts_with(&format!("{block}.{choice}: expected one of ")), "{found}");
+        assert!(found.ends_with(&format!(", found {kind}")), "{found}");
     }
     for other in ["", " ", &word.to_lowercase(), &format!("{word} ")] {
         let found = with(json!(other)).unwrap_or_default();

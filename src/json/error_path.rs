@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let depth = self.0.len();
         while let Some(key) = map.next_key::<String>()? {
             self.0.truncate(depth);
-            let is_plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            let is_plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
             self.0.push(if is_plain { format!(".{key}") } else { format!("[{key:?}]") });
             map.next_value_seed(Walk(self.0))?;
         }

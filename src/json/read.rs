@@ -79,7 +79,9 @@ impl ReadError {
             let (found, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
             let found = found.trim_matches('`');
             // The path ends with the field itself.
-            let parent = path.strip_suffix(found).unwrap_or(&path).trim_end_matches('.');
+            let in_brackets = format!("[{found:?}]");
+            let parent = path.strip_suffix(&in_brackets).or(path.strip_suffix(found)).unwrap_or(&path);
+            let parent = parent.trim_end_matches('.');
             return Self::new(unknown_field(found, &words_of(known))).within(parent);
         }
         let problem = match text.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected ")) {

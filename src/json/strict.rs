@@ -43,8 +43,8 @@ macro_rules! from_word {
                         let none: serde::de::value::StrDeserializer<'_, serde::de::value::Error> =
                             serde::de::IntoDeserializer::into_deserializer("");
                         let error = $name::deserialize(none).err().map(|error| error.to_string()).unwrap_or_default();
-                        let words = error.split_once("expected ").map_or("a string", |(_, words)| words);
-                        f.write_str(&words.replace('`', ""))
+                        let words: Vec<&str> = error.split('`').skip(1).step_by(2).skip(1).collect();
+                        write!(f, "one of {}", words.join(", "))
                     }
 
                     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<$name, E> {

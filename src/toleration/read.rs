@@ -7,8 +7,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 
 use super::{Effect, Operator, Toleration};
 use crate::json::read::{ReadError, read};
@@ -101,7 +100,7 @@ impl<'de> Visitor<'de> for One {
 
     fn visit_unit<E: Error>(self) -> Result<Toleration, E> {
         match self.0 {
-            Dialect::Settings => Err(E::invalid_type(serde::de::Unexpected::Unit, &self)),
+            Dialect::Settings => Err(E::invalid_type(Unexpected::Unit, &self)),
             Dialect::Pod | Dialect::Annotation => Ok(Toleration::default()),
         }
     }
@@ -143,10 +142,7 @@ impl Toleration {
     /// Gives `field` the value that comes next. `null` leaves a text as it is, and clears the seconds.
     fn read_field<'de, A: MapAccess<'de>>(&mut self, field: &str, map: &mut A) -> Result<(), A::Error> {
         if field == SECONDS {
-            self.seconds = match map.next_value::<Option<Box<RawValue>>>()? {
-                Some(number) => Some(seconds(number.get())?),
-                None => None,
-            };
+            self.seconds = map.next_value::<Option<Seconds>>()?.map(|seconds| seconds.0);
             return Ok(());
         }
         let Some(text) = map.next_value::<Option<String>>()? else { return Ok(()) };
@@ -161,8 +157,41 @@ impl Toleration {
 }
 
 /// An integer as Go reads it: `-0` is one, and `5.0` is none.
-fn seconds<E: Error>(number: &str) -> Result<i64, E> {
-    number.parse().map_err(|_| E::custom("expected an integer"))
+struct Seconds(i64);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReadSeconds)
+    }
+}
+
+struct ReadSeconds;
+
+impl Visitor<'_> for ReadSeconds {
+    type Value = Seconds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer")
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
+        Ok(Seconds(seconds))
+    }
+
+    fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
+        match i64::try_from(seconds) {
+            Ok(seconds) => Ok(Seconds(seconds)),
+            Err(_) => Err(E::invalid_type(Unexpected::Float(0.0), &self)),
+        }
+    }
+
+    /// The only integer that comes as something else is `-0`.
+    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Seconds, E> {
+        if seconds == 0.0 && seconds.is_sign_negative() {
+            return Ok(Seconds(0));
+        }
+        Err(E::invalid_type(Unexpected::Float(seconds), &self))
+    }
 }
 
 impl Dialect {
