@@ -9,7 +9,6 @@ macro_rules! choices {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, serde::Serialize))]
             #[serde(remote = "Self")]
             pub enum $name { $($(#[$value_doc])* $value),+ }
         )+

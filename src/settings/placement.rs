@@ -15,7 +15,6 @@ pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selecto
 
 /// What the settings say about placement.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
     /// The node selector of namespaces that have no other.
@@ -61,7 +60,6 @@ pub struct Placement {
 
 /// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NamespaceEntry {
     /// The name of a namespace, or the beginning of names and `*`.
@@ -94,7 +92,6 @@ pub struct NamespaceEntry {
 
 /// What Pods prefer of nodes, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreferredNodeSelector {
     /// From 1 to 100.

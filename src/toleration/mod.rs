@@ -39,7 +39,6 @@ pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "schema::Toleration"))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
     pub key: String,

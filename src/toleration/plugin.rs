@@ -20,7 +20,6 @@ pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace defa
 
 /// The plugin's configuration, as it stands in the API server's file: case matters, unknown fields don't.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(remote = "Self", default)]
 pub struct PluginConfig {
     /// What is added to Pods of namespaces without an annotation.
