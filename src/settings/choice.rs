@@ -1,19 +1,59 @@
 //! The settings that choose one of a few behaviours.
 
-use serde::Deserialize;
+use std::fmt;
+use std::marker::PhantomData;
 
-use crate::json::strict::from_word;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A setting that is one of a few words.
+trait Choice: Copy + Default + 'static {
+    /// The words, as users write them.
+    const WORDS: &'static [&'static str];
+    /// What they stand for, in the same order.
+    const VALUES: &'static [Self];
+}
 
 macro_rules! choices {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident),+ $(,)? })+) => {
-        $(
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-            #[serde(remote = "Self")]
-            pub enum $name { $($(#[$value_doc])* $value),+ }
-        )+
-        from_word!($($name),+);
-    };
+    ($($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident),+ $(,)? })+) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+        pub enum $name { $($(#[$value_doc])* $value),+ }
+
+        impl Choice for $name {
+            const WORDS: &'static [&'static str] = &[$(stringify!($value)),+];
+            const VALUES: &'static [Self] = &[$(Self::$value),+];
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Word(PhantomData))
+            }
+        }
+    )+ };
+}
+
+/// One of the words of a choice. A derived reader would take it from an object, too. `null` is the default.
+struct Word<C>(PhantomData<C>);
+
+impl<C: Choice> Visitor<'_> for Word<C> {
+    type Value = C;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {}", C::WORDS.join(", "))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<C, E> {
+        let mut choices = C::WORDS.iter().zip(C::VALUES);
+        match choices.find(|(known, _)| **known == word) {
+            Some((_, value)) => Ok(*value),
+            None => Err(E::unknown_variant(word, C::WORDS)),
+        }
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<C, E> {
+        Ok(C::default())
+    }
 }
 
 choices! {

@@ -40,6 +40,7 @@ pub use validate::mistakes;
 
 /// What stands under `spec.settings` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Settings"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// Which nodes the Pods of a namespace may use, and which taints they may tolerate.

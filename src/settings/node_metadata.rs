@@ -20,6 +20,7 @@ pub(super) const POD_LABEL: &str = "podLabel";
 
 /// What Pods learn about the node they landed on.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NodeMetadata"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NodeMetadata {
     /// What is copied, in order; of two entries that write the same key the later wins.
@@ -34,6 +35,7 @@ pub struct NodeMetadata {
 
 /// One thing that Pods learn. Exactly one of `nodeLabel`, `nodeAnnotation` and `nodeField` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Propagate"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Propagate {
     /// A label of the Node, or a prefix and `*`.

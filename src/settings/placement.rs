@@ -15,12 +15,14 @@ pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selecto
 
 /// What the settings say about placement.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
     /// The node selector of namespaces that have no other.
     pub cluster_default_node_selector: Option<String>,
     /// What is added to the tolerations of Pods in namespaces that have nothing else.
     #[serde(deserialize_with = "from_settings")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.
     #[serde(deserialize_with = "annotations")]
@@ -60,15 +62,18 @@ pub struct Placement {
 
 /// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NamespaceEntry"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NamespaceEntry {
     /// The name of a namespace, or the beginning of names and `*`.
     pub name: Option<String>,
     /// The labels of the Namespace.
     #[serde(deserialize_with = "never_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub namespace_selector: Option<String>,
     /// The node selector that always holds.
     #[serde(deserialize_with = "never_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub required_node_selector: Option<String>,
     /// The node selector that holds where no annotation is present.
     pub default_node_selector: Option<String>,
@@ -79,12 +84,15 @@ pub struct NamespaceEntry {
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
     #[serde(deserialize_with = "from_settings")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub default_tolerations: Option<Vec<Toleration>>,
     /// What Pods may tolerate.
     #[serde(deserialize_with = "from_settings")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub allowed_tolerations: Option<Vec<Toleration>>,
     /// What Pods must not tolerate.
     #[serde(deserialize_with = "from_settings")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
     pub enforcement: Enforcement,
@@ -92,6 +100,7 @@ pub struct NamespaceEntry {
 
 /// What Pods prefer of nodes, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PreferredNodeSelector"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreferredNodeSelector {
     /// From 1 to 100.

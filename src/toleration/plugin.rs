@@ -20,13 +20,16 @@ pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace defa
 
 /// The plugin's configuration, as it stands in the API server's file: case matters, unknown fields don't.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PluginConfig"))]
 #[serde(remote = "Self", default)]
 pub struct PluginConfig {
     /// What is added to Pods of namespaces without an annotation.
     #[serde(deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub default: Vec<Toleration>,
     /// What Pods of namespaces without an annotation may tolerate; empty allows everything.
     #[serde(deserialize_with = "null_is_default")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub whitelist: Vec<Toleration>,
 }
 
