@@ -2,13 +2,9 @@
 //! somebody needs.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::Resource;
-use k8s_openapi::api::core::v1::{Namespace as V1Namespace, Node as V1Node};
-use k8s_openapi::api::node::v1::RuntimeClass as V1RuntimeClass;
-pub use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::decision::Rejection;
@@ -18,6 +14,34 @@ use crate::json::read::{ReadError, Within, read};
 use crate::message::{first_line, mentions, quote, shorten};
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
+
+/// What is looked up.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    api_version: &'static str,
+    name: &'static str,
+}
+
+const NAMESPACE: Kind = Kind { api_version: "v1", name: "Namespace" };
+const NODE: Kind = Kind { api_version: "v1", name: "Node" };
+const RUNTIME_CLASS: Kind = Kind { api_version: "node.k8s.io/v1", name: "RuntimeClass" };
+
+/// What the host is asked for by its call `kubernetes/get_resource`, as Kubewarden's SDK writes it.
+#[derive(Clone, Debug, Serialize)]
+pub struct GetResourceRequest {
+    /// As in `node.k8s.io/v1`.
+    pub api_version: String,
+    /// As in `Node`.
+    pub kind: String,
+    /// The name of the object.
+    pub name: String,
+    /// The namespace of the object, if it has one.
+    pub namespace: Option<String>,
+    /// Whether the host may not answer from its cache.
+    pub disable_cache: bool,
+    /// The fields that are wanted, beside the metadata.
+    pub field_masks: Option<BTreeSet<String>>,
+}
 
 /// Reads objects of the cluster, which have no namespace, and logs.
 ///
@@ -153,13 +177,13 @@ pub fn look_up_node<'t>(
     let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
     // The host sends all metadata, asked for or not, and some agents write a lot of it.
     let are_annotations_read = masks.ask_for(FieldMasks::ANNOTATIONS);
-    let text = match get::<V1Node>(cluster, name.as_str(), masks) {
+    let text = match get(cluster, NODE, name.as_str(), masks) {
         Ok(text) => answer.get_or_init(|| text),
         Err(error) => return NodeLookup::Failed(error),
     };
     let object: Object<'t> = match read(text) {
         Ok(object) => object,
-        Err(error) => return NodeLookup::Failed(malformed::<V1Node>(cluster, name.as_str(), &error)),
+        Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
     };
     let mut annotations = None;
     if are_annotations_read {
@@ -171,7 +195,7 @@ pub fn look_up_node<'t>(
             .within(FieldMasks::ANNOTATIONS)
         {
             Ok(annotations) => annotations,
-            Err(error) => return NodeLookup::Failed(malformed::<V1Node>(cluster, name.as_str(), &error)),
+            Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
         };
     }
     NodeLookup::Found(Node {
@@ -195,15 +219,15 @@ pub fn look_up_namespace<'t>(
 ) -> Result<Namespace<'t>, Rejection> {
     let failed = |error: LookupError| Rejection::internal(error.message());
     if !syntax::is_dns_label(name) {
-        return Err(failed(failure::<V1Namespace>(cluster, name, "no Namespace can have this name")));
+        return Err(failed(failure(cluster, NAMESPACE, name, "no Namespace can have this name")));
     }
     let mut masks = FieldMasks::of(FieldMasks::LABELS);
     masks.add(FieldMasks::ANNOTATIONS);
-    let text = get::<V1Namespace>(cluster, name, masks).map_err(failed)?;
+    let text = get(cluster, NAMESPACE, name, masks).map_err(failed)?;
     let text = answer.get_or_init(|| text);
     match Namespace::read(text) {
         Ok(namespace) => Ok(namespace),
-        Err(error) => Err(failed(malformed::<V1Namespace>(cluster, name, &error))),
+        Err(error) => Err(failed(malformed(cluster, NAMESPACE, name, &error))),
     }
 }
 
@@ -243,40 +267,40 @@ pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Sched
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
-    let text = match get::<V1RuntimeClass>(cluster, name, FieldMasks::of("scheduling")) {
+    let text = match get(cluster, RUNTIME_CLASS, name, FieldMasks::of("scheduling")) {
         Ok(text) => text,
         Err(LookupError::NotFound(_)) => return Ok(Scheduling::default()),
         Err(LookupError::Failed(message)) => return Err(Rejection::internal(message)),
     };
     match read::<RuntimeClass>(&text) {
         Ok(class) => Ok(class.scheduling.unwrap_or_default()),
-        Err(error) => Err(Rejection::internal(malformed::<V1RuntimeClass>(cluster, name, &error).message())),
+        Err(error) => Err(Rejection::internal(malformed(cluster, RUNTIME_CLASS, name, &error).message())),
     }
 }
 
-/// The text of the object of kind `K` with this name.
-fn get<K: Resource>(cluster: &impl Cluster, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
+/// The text of the object of this kind and name.
+fn get(cluster: &impl Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
     let request = GetResourceRequest {
-        api_version: K::API_VERSION.to_owned(),
-        kind: K::KIND.to_owned(),
+        api_version: kind.api_version.to_owned(),
+        kind: kind.name.to_owned(),
         name: name.to_owned(),
         namespace: None,
         disable_cache: false,
         field_masks: Some(masks.into_paths()),
     };
-    cluster.get_resource(&request).map_err(|error| failure::<K>(cluster, name, first_line(&error)))
+    cluster.get_resource(&request).map_err(|error| failure(cluster, kind, name, first_line(&error)))
 }
 
-fn malformed<K: Resource>(cluster: &impl Cluster, name: &str, error: &ReadError) -> LookupError {
-    failure::<K>(cluster, name, &format!("the host's answer is malformed: {error}"))
+fn malformed(cluster: &impl Cluster, kind: Kind, name: &str, error: &ReadError) -> LookupError {
+    failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.
-fn failure<K: Resource>(cluster: &impl Cluster, name: &str, reason: &str) -> LookupError {
-    let message = format!("{} {} can't be read: {}", K::KIND, quote(name), shorten(reason));
+fn failure(cluster: &impl Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
+    let message = format!("{} {} can't be read: {}", kind.name, quote(name), shorten(reason));
     cluster.log(LogLevel::Warning, &message);
     // The host's words for a resource that does not exist.
-    let is_not_found = mentions(reason, &format!("Cannot find {}/", K::API_VERSION));
+    let is_not_found = mentions(reason, &format!("Cannot find {}/", kind.api_version));
     if is_not_found { LookupError::NotFound(message) } else { LookupError::Failed(message) }
 }
 

@@ -2,13 +2,12 @@
 
 use std::error::Error;
 
-use kubewarden_policy_sdk::host_capabilities::kubernetes::GetResourceRequest;
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
 use wapc_guest::{CallResult, host_call, register_function};
 
-use crate::cluster::{Cluster, LogLevel};
+use crate::cluster::{Cluster, GetResourceRequest, LogLevel};
 
 /// Registers what the host can call.
 #[expect(unsafe_code, reason = "the host finds it by this name")]

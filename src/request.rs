@@ -1,9 +1,5 @@
 //! The request: bytes to what is asked, by whom, about what.
 
-use k8s_openapi::Resource as ApiResource;
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{Binding, Namespace, Node, Pod, PodTemplate, ReplicationController};
 use serde::Deserialize;
 
 use crate::json::read::{ReadError, Within, read as read_json};
@@ -238,23 +234,19 @@ struct Known {
 
 impl Known {
     const ALL: [Self; 12] = [
-        Self::of::<Pod>(),
-        Self::of::<Binding>(),
-        Self::of::<Namespace>(),
-        Self::of::<Node>(),
-        Self::of::<PodTemplate>(),
-        Self::of::<ReplicationController>(),
-        Self::of::<Deployment>(),
-        Self::of::<ReplicaSet>(),
-        Self::of::<StatefulSet>(),
-        Self::of::<DaemonSet>(),
-        Self::of::<Job>(),
-        Self::of::<CronJob>(),
+        Self { group: "", kind: "Pod", resource: "pods" },
+        Self { group: "", kind: "Binding", resource: "bindings" },
+        Self { group: "", kind: "Namespace", resource: "namespaces" },
+        Self { group: "", kind: "Node", resource: "nodes" },
+        Self { group: "", kind: "PodTemplate", resource: "podtemplates" },
+        Self { group: "", kind: "ReplicationController", resource: "replicationcontrollers" },
+        Self { group: "apps", kind: "Deployment", resource: "deployments" },
+        Self { group: "apps", kind: "ReplicaSet", resource: "replicasets" },
+        Self { group: "apps", kind: "StatefulSet", resource: "statefulsets" },
+        Self { group: "apps", kind: "DaemonSet", resource: "daemonsets" },
+        Self { group: "batch", kind: "Job", resource: "jobs" },
+        Self { group: "batch", kind: "CronJob", resource: "cronjobs" },
     ];
-
-    const fn of<T: ApiResource>() -> Self {
-        Self { group: T::GROUP, kind: T::KIND, resource: T::URL_PATH_SEGMENT }
-    }
 
     fn find(group: &str, is_meant: impl Fn(&Self) -> bool) -> Option<&'static Self> {
         Self::ALL.iter().find(|known| known.group == group && is_meant(known))

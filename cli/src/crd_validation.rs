@@ -2,18 +2,13 @@
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
-use kubewarden_policy_sdk::crd::policies::cluster_admission_policy::ClusterAdmissionPolicySpec;
-use schemars::schema_for;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{native::label_key, preview::creation::list_of as list};
 
-/// Of Kubewarden's custom resource, as its SDK has it.
+/// Of Kubewarden's custom resource, as its SDK has it; a test holds the file to that.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let mut schema = schema_for!(ClusterAdmissionPolicySpec).to_value();
-    // Kubewarden knows it since 1.33, its SDK does not yet.
-    schema["properties"]["allowInsideAdmissionControllerNamespace"] = json!({ "type": "boolean" });
-    schema
+    serde_json::from_str(include_str!("cluster_admission_policy.schema.json")).expect("a test has read it")
 });
 
 const OPERATIONS: [&str; 5] = ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"];

@@ -74,7 +74,7 @@ pub fn explain(
     pod: Option<&str>,
 ) -> Result<Explanation> {
     let there = cluster.namespace(namespace);
-    let rules = namespace_rules(&file.settings, namespace, there.unwrap_or(&Value::Null));
+    let rules = namespace_rules(&file.typed, namespace, there.unwrap_or(&Value::Null));
     let request = trial::request(namespace, Value::Null);
     let evaluation = policy.validate(&request, &file.settings, cluster.clone())?;
     let created = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]);
@@ -133,7 +133,7 @@ fn explain_pod(
         has.push((requirement.to_string(), asks_for(&object["spec"], requirement.key())));
     }
     let owner = crate::preview::Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
-    let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.settings), cluster);
+    let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.typed), cluster);
     let again = policy.validate(&request, &file.settings, cluster.clone())?;
     let node = node.map(str::to_owned);
     Ok(PodExplanation { name: name.to_owned(), has, node, unmet, again: NewPod::of(&again) })

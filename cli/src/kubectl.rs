@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    io::ErrorKind,
     path::Path,
     process::{Command, Output, Stdio},
     thread,
@@ -28,6 +29,8 @@ pub struct Listed {
 #[derive(Clone, Debug)]
 pub struct Unreadable {
     pub resource: String,
+    /// There is none, in contrast to one that may not be read.
+    pub is_not_found: bool,
     pub reason: String,
 }
 
@@ -99,13 +102,19 @@ impl Kubectl {
         }
         let reason = error.split_once("): ").map_or(error.as_str(), |(_, reason)| reason);
         let reason = reason.trim_start_matches("error: ").to_owned();
-        Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), reason }))
+        let is_not_found = error.contains("(NotFound)");
+        Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
     }
 
     fn run(&self, arguments: &[&str]) -> Result<Output> {
         let mut kubectl = Command::new("kubectl");
         kubectl.args(arguments).args(["-o", "json"]).args(&self.options).stdin(Stdio::null());
-        kubectl.output().context("kubectl can't be started: install it, or write the cluster down and say -c FILE")
+        kubectl.output().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                anyhow!("kubectl is not on the PATH: install it, or write the cluster down and say -c FILE")
+            }
+            _ => anyhow!("kubectl can't be started: {error}"),
+        })
     }
 }
 

@@ -1,23 +1,28 @@
 //! What holds in a namespace, and who says so. The policy decides it for each request, and does not tell; this says it for
 //! people.
 
+use node_placement_policy::{
+    cluster::Namespace,
+    decision::Rejection,
+    json::StringMap,
+    placement::holding_entry::HoldingEntry,
+    settings::{
+        Enforcement, NamespaceEntry, Placement, PodNodeSelectorPluginConfig, Settings, Source,
+        placement::IN_TREE_ANNOTATION, reference::NAME, source::EntryAt,
+    },
+    toleration::{DEFAULTS_ANNOTATION, Toleration, WHITELIST_ANNOTATION},
+};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     native::{Selector, parse_selector},
-    preview::creation::text,
-    settings::{PLACEMENT, entries, fill_in},
+    preview::creation::{members, text},
+    settings::entries,
 };
 
-/// The in-tree plugin's.
-const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
-const DEFAULT_TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
-const TOLERATIONS_WHITELIST: &str = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
-
 /// What holds in a namespace.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceRules {
     /// The entries up to the one that holds, and why each holds or not.
@@ -48,153 +53,187 @@ pub struct Demand {
     pub text: String,
     /// Who says so.
     pub origin: String,
-    /// What keeps it from being met: a reference that the Namespace has no label for.
+    /// What keeps it from being met, in the policy's words: a reference to a label that the Namespace does not have.
     pub problem: Option<String>,
+    /// Whether an entry of the settings says so.
+    #[serde(skip)]
+    pub is_of_entry: bool,
 }
 
 /// What placement says about a namespace, its Namespace's labels and annotations being known.
-pub fn namespace_rules(settings: &Value, name: &str, namespace: &Value) -> NamespaceRules {
-    let reader = Reader { settings, name, metadata: &namespace["metadata"] };
-    let entries = reader.entries();
-    let entry = entries.iter().find(|entry| entry.holds).map(|entry| entry.position);
-    let demands = if settings[PLACEMENT].is_null() { reader.plugin() } else { reader.demands(entry) };
-    NamespaceRules { demands, rules: reader.rules(entry), entries }
+pub fn namespace_rules(settings: &Settings, name: &str, namespace: &Value) -> NamespaceRules {
+    let found = metadata(name, namespace);
+    let Some(placement) = &settings.placement else {
+        let config = settings.pod_node_selector_plugin_config.as_ref();
+        let demands = config.and_then(|config| plugin(config, name, &found)).into_iter().collect();
+        return NamespaceRules { demands, ..NamespaceRules::default() };
+    };
+    let entries = outcomes(placement, name, &found);
+    let position = entries.iter().find(|entry| entry.holds).map(|entry| entry.position);
+    let entry = position.map(|position| EntryAt { position, entry: &placement.namespaces[position] });
+    let holding = HoldingEntry { settings: placement, namespace: name, entry, found, ignores_unresolved: false };
+    let rules = Rules(&holding);
+    NamespaceRules { demands: rules.demands(), rules: rules.rules(), entries }
 }
 
-/// Whether an entry's name is about a namespace.
-fn name_fits(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+/// The position of the entry that holds for a namespace.
+pub fn holding_entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
+    let found = metadata(name, namespace);
+    entries(settings).iter().position(|entry| mismatch(entry, name, &found).is_none())
 }
 
-struct Reader<'s> {
-    settings: &'s Value,
-    name: &'s str,
-    metadata: &'s Value,
+/// What is known of a Namespace: its name, if nobody has looked it up.
+fn metadata(name: &str, namespace: &Value) -> Namespace<'static> {
+    let strings = |field: &str| -> StringMap<'static> {
+        members(&namespace["metadata"][field]).map(|(key, value)| (key.as_str().into(), text(value).into())).collect()
+    };
+    let mut labels = strings("labels");
+    labels.entry(NAME.into()).or_insert_with(|| name.into());
+    Namespace { labels, annotations: strings("annotations") }
 }
 
-impl Reader<'_> {
-    /// Of a Namespace that nobody has looked up, the name is known.
-    fn label(&self, key: &str) -> Option<&str> {
-        self.metadata["labels"][key].as_str().or((key == NAMESPACE_NAME).then_some(self.name))
+fn outcomes(placement: &Placement, name: &str, found: &Namespace<'_>) -> Vec<EntryOutcome> {
+    let mut outcomes = vec![];
+    for (position, entry) in placement.namespaces.iter().enumerate() {
+        let because = mismatch(entry, name, found);
+        let holds = because.is_none();
+        outcomes.push(EntryOutcome { position, about: about(entry), holds, because });
+        if holds {
+            break;
+        }
+    }
+    outcomes
+}
+
+/// Why an entry does not hold, if so.
+fn mismatch(entry: &NamespaceEntry, name: &str, found: &Namespace<'_>) -> Option<String> {
+    if !entry.name_fits(name) {
+        return Some(format!("{name:?} is not {:?}", entry.name.as_deref().unwrap_or_default()));
+    }
+    let selector = match parse_selector(entry.namespace_selector.as_deref()?) {
+        Ok(selector) => selector,
+        Err(error) => return Some(error),
+    };
+    let label = |key: &str| found.labels.get(key).map(|value| &**value);
+    let unmet = selector.requirements().iter().find(|requirement| !requirement.accepts(label(requirement.key())))?;
+    Some(match label(unmet.key()) {
+        Some(value) => format!("the Namespace has {}={value}, not {unmet}", unmet.key()),
+        None => format!("the Namespace has no label {}", unmet.key()),
+    })
+}
+
+/// The in-tree plugin's own configuration.
+fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &Namespace<'_>) -> Option<Demand> {
+    let default = "clusterDefaultNodeSelector";
+    annotated(IN_TREE_ANNOTATION, "nodeSelector", name, found).or_else(|| {
+        let text = config.get(default)?.clone().filter(|text| !text.is_empty())?;
+        Some(Demand::new("nodeSelector", text, Source::PluginConfig(default)))
+    })
+}
+
+fn annotated(key: &str, kind: &'static str, namespace: &str, found: &Namespace<'_>) -> Option<Demand> {
+    let text = found.annotations.get(key)?.to_string();
+    Some(Demand::new(kind, text, Source::Annotation { key, namespace }))
+}
+
+/// Reads the entry that holds, with its references filled in.
+struct Rules<'h>(&'h HoldingEntry<'h>);
+
+impl<'h> Rules<'h> {
+    fn demands(&self) -> Vec<Demand> {
+        let HoldingEntry { settings, entry, .. } = self.0;
+        let selector = |text, field| self.selector("nodeSelector", text, field);
+        let required = entry.and_then(|at| selector(&at.entry.required_node_selector, "requiredNodeSelector"));
+        let annotated: Vec<Demand> =
+            settings.namespace_annotations.iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
+        if !annotated.is_empty() {
+            return required.into_iter().chain(annotated).collect();
+        }
+        let default = entry.and_then(|at| selector(&at.entry.default_node_selector, "defaultNodeSelector"));
+        let of_cluster = || {
+            let field = "clusterDefaultNodeSelector";
+            let text = settings.cluster_default_node_selector.clone()?;
+            Some(Demand::new("nodeSelector", text, Source::Placement(field)))
+        };
+        required.into_iter().chain(default.or_else(of_cluster)).collect()
     }
 
-    fn annotation(&self, key: &str) -> Option<&str> {
-        self.metadata["annotations"][key].as_str()
-    }
-
-    fn entries(&self) -> Vec<EntryOutcome> {
-        let mut outcomes = vec![];
-        for (position, entry) in entries(self.settings).iter().enumerate() {
-            let because = self.mismatch(entry);
-            let holds = because.is_none();
-            outcomes.push(EntryOutcome { position, about: about(entry), holds, because });
-            if holds {
-                break;
+    fn rules(&self) -> Vec<Demand> {
+        let HoldingEntry { settings, entry, .. } = self.0;
+        let honors = settings.honors_toleration_annotations();
+        let annotated = |key, kind| self.annotated(key, kind).filter(|_| honors);
+        let mut rules = vec![];
+        if let Some(EntryAt { entry, .. }) = entry {
+            rules.extend(self.selector("allowedNodeSelector", &entry.allowed_node_selector, "allowedNodeSelector"));
+            for preferred in &entry.preferred_node_selector {
+                let field = "preferredNodeSelector";
+                let demand = self.selector(field, &Some(preferred.selector.clone()), field);
+                rules.extend(
+                    demand.map(|demand| Demand {
+                        text: format!("{} (weight {})", demand.text, preferred.weight),
+                        ..demand
+                    }),
+                );
             }
         }
-        outcomes
-    }
-
-    fn mismatch(&self, entry: &Value) -> Option<String> {
-        if let Some(pattern) = entry["name"].as_str().filter(|pattern| !name_fits(pattern, self.name)) {
-            return Some(format!("{:?} is not {pattern:?}", self.name));
-        }
-        let selector = entry["namespaceSelector"].as_str()?;
-        let requirements = match parse_selector(selector) {
-            Ok(selector) => selector,
-            Err(error) => return Some(error),
+        let of_entry = |field, list: fn(&NamespaceEntry) -> &Option<Vec<Toleration>>| {
+            let at = (*entry)?;
+            self.tolerations(field, list(at.entry).as_ref()?, Source::Entry(at, field))
         };
-        let unmet = requirements
-            .requirements()
-            .iter()
-            .find(|requirement| !requirement.accepts(self.label(requirement.key())))?;
-        Some(match self.label(unmet.key()) {
-            Some(value) => format!("the Namespace has {}={value}, not {unmet}", unmet.key()),
-            None => format!("the Namespace has no label {}", unmet.key()),
-        })
-    }
-
-    fn demands(&self, entry: Option<usize>) -> Vec<Demand> {
-        let placement = &self.settings[PLACEMENT];
-        let of_entry = |field| entry.and_then(|position| self.of_entry(position, field, "nodeSelector"));
-        let mut demands: Vec<Demand> = of_entry("requiredNodeSelector").into_iter().collect();
-        let keys: Vec<&str> = match placement["namespaceAnnotations"].as_array() {
-            Some(keys) => keys.iter().filter_map(Value::as_str).collect(),
-            None => vec![NODE_SELECTOR],
+        let of_cluster = || {
+            let list = settings.cluster_default_tolerations.as_ref()?;
+            self.tolerations("defaultTolerations", list, Source::Placement("clusterDefaultTolerations"))
         };
-        let annotated: Vec<Demand> = keys.into_iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
-        if annotated.is_empty() {
-            let cluster = || self.of_placement("clusterDefaultNodeSelector", "nodeSelector");
-            demands.extend(of_entry("defaultNodeSelector").or_else(cluster));
-        }
-        demands.extend(annotated);
-        demands
-    }
-
-    fn rules(&self, entry: Option<usize>) -> Vec<Demand> {
-        let placement = &self.settings[PLACEMENT];
-        let mut rules = vec![];
-        let of_entry = |field, kind| entry.and_then(|position| self.of_entry(position, field, kind));
-        rules.extend(of_entry("allowedNodeSelector", "allowedNodeSelector"));
-        rules.extend(of_entry("preferredNodeSelector", "preferredNodeSelector"));
-        let honors = placement["onTolerationAnnotations"] == "Honor";
-        let annotated = |key, kind| self.annotated(key, kind).filter(|_| honors);
         rules.extend(
-            annotated(DEFAULT_TOLERATIONS, "defaultTolerations")
-                .or_else(|| of_entry("defaultTolerations", "defaultTolerations"))
-                .or_else(|| self.of_placement("clusterDefaultTolerations", "defaultTolerations")),
+            annotated(DEFAULTS_ANNOTATION, "defaultTolerations")
+                .or_else(|| of_entry("defaultTolerations", |entry| &entry.default_tolerations))
+                .or_else(of_cluster),
         );
-        rules.extend(of_entry("allowedTolerations", "allowedTolerations"));
-        rules.extend(annotated(TOLERATIONS_WHITELIST, "allowedTolerations"));
-        rules.extend(of_entry("forbiddenTolerations", "forbiddenTolerations"));
-        rules.extend(of_entry("enforcement", "enforcement"));
+        rules.extend(of_entry("allowedTolerations", |entry| &entry.allowed_tolerations));
+        rules.extend(annotated(WHITELIST_ANNOTATION, "allowedTolerations"));
+        rules.extend(of_entry("forbiddenTolerations", |entry| &entry.forbidden_tolerations));
+        if let Some(at) = entry.filter(|at| at.entry.enforcement == Enforcement::Warn) {
+            rules.push(Demand::new("enforcement", "Warn".to_owned(), Source::Entry(at, "enforcement")));
+        }
         rules
     }
 
-    /// The in-tree plugin's own configuration.
-    fn plugin(&self) -> Vec<Demand> {
-        let config = &self.settings["podNodeSelectorPluginConfig"];
-        if config.is_null() {
-            return vec![];
-        }
-        let default = || {
-            let field = "clusterDefaultNodeSelector";
-            Some(self.demand("nodeSelector", &config[field], format!("podNodeSelectorPluginConfig.{field}")))
-        };
-        let demand = self.annotated(NODE_SELECTOR, "nodeSelector");
-        demand.or_else(|| default().filter(|demand| !demand.text.is_empty())).into_iter().collect()
-    }
-
     fn annotated(&self, key: &str, kind: &'static str) -> Option<Demand> {
-        let text = self.annotation(key)?.to_owned();
-        Some(Demand { kind, text, origin: format!("annotation {key} of the Namespace"), problem: None })
+        annotated(key, kind, self.0.namespace, &self.0.found)
     }
 
-    fn of_placement(&self, field: &str, kind: &'static str) -> Option<Demand> {
-        let value = &self.settings[PLACEMENT][field];
-        (!value.is_null()).then(|| self.demand(kind, value, format!("placement.{field}")))
+    /// A selector of the entry.
+    fn selector(&self, kind: &'static str, text: &Option<String>, field: &'static str) -> Option<Demand> {
+        let (text, source) = (text.as_deref()?, Source::Entry(self.0.entry?, field));
+        let filled = self
+            .0
+            .selector(Some(text), source)
+            .map(|filled| filled.map(|filled| filled.selector.to_string()).unwrap_or_default());
+        Some(Demand::filled(kind, text.to_owned(), filled, source))
     }
 
-    fn of_entry(&self, position: usize, field: &str, kind: &'static str) -> Option<Demand> {
-        let entry = &entries(self.settings)[position];
-        let origin = format!("placement.namespaces[{position}].{field} ({})", about(entry));
-        (!entry[field].is_null()).then(|| self.demand(kind, &entry[field], origin))
-    }
-
-    fn demand(&self, kind: &'static str, value: &Value, origin: String) -> Demand {
-        let written = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let value = |key: &str| self.label(key).map(str::to_owned);
-        match fill_in(if written == "null" { "" } else { &written }, value) {
-            Ok(text) => Demand { kind, text, origin, problem: None },
-            Err(key) => {
-                let problem = format!("the Namespace has no usable label {key}");
-                Demand { kind, text: written, origin, problem: Some(problem) }
-            }
-        }
+    fn tolerations(&self, kind: &'static str, list: &'h Vec<Toleration>, source: Source<'h>) -> Option<Demand> {
+        let in_words = |list: &[Toleration]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let filled = self.0.tolerations(Some(list), source);
+        let filled = filled.map(|filled| filled.map(|filled| in_words(&filled.tolerations)).unwrap_or_default());
+        Some(Demand::filled(kind, in_words(list), filled, source))
     }
 }
 
 impl Demand {
+    fn new(kind: &'static str, text: String, source: Source<'_>) -> Self {
+        let is_of_entry = matches!(source, Source::Entry(..));
+        Self { kind, text, origin: source.to_string(), problem: None, is_of_entry }
+    }
+
+    /// As it is written, where the references can't be filled in.
+    fn filled(kind: &'static str, written: String, filled: Result<String, Rejection>, source: Source<'_>) -> Self {
+        match filled {
+            Ok(text) => Self::new(kind, text, source),
+            Err(rejection) => Self { problem: Some(rejection.message()), ..Self::new(kind, written, source) },
+        }
+    }
+
     /// As a selector, if it is one.
     pub fn selector(&self) -> Option<Selector> {
         if self.problem.is_some() { None } else { parse_selector(&self.text).ok() }
@@ -202,7 +241,8 @@ impl Demand {
 }
 
 /// `name "team-*", namespaceSelector "tenant"`
-pub fn about(entry: &Value) -> String {
-    let parts = ["name", "namespaceSelector"].into_iter().filter(|field| entry[*field].is_string());
-    parts.map(|field| format!("{field} {:?}", text(&entry[field]))).collect::<Vec<_>>().join(", ")
+pub fn about(entry: &NamespaceEntry) -> String {
+    let name = entry.name.iter().map(|name| format!("name {name:?}"));
+    let selector = entry.namespace_selector.iter().map(|selector| format!("namespaceSelector {selector:?}"));
+    name.chain(selector).collect::<Vec<_>>().join(", ")
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use node_placement_policy::settings::key::TargetKind;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use crate::{
     native::{Operator, parse_selector},
     required_rules::{Feature, Kind, Update},
     resource::group_of,
-    settings::{NODE_METADATA, PLACEMENT, has, is},
+    settings::{NODE_METADATA, PLACEMENT, has, is, read},
     settings_file::SettingsFile,
     template::render,
 };
@@ -255,10 +256,10 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
 
 /// Where the managed keys are that are protected until a Pod ends.
 fn managed_fields(updates: &[Update], settings: &Value) -> Vec<&'static str> {
-    let managed = ManagedKeys::of(settings);
-    let fields = [("labels", managed.a_label()), ("annotations", managed.an_annotation())];
+    let managed = ManagedKeys::of(&read(settings));
     let protected = updates.contains(&Update::ManagedKeys) && is(settings, "nodeMetadata.protect", "true");
-    fields.into_iter().filter(|(_, key)| protected && key.is_some()).map(|(field, _)| field).collect()
+    let kinds = [TargetKind::Label, TargetKind::Annotation].into_iter();
+    kinds.filter(|kind| protected && managed.one(*kind).is_some()).map(TargetKind::member).collect()
 }
 
 fn spared() -> Vec<Expression> {

@@ -1,5 +1,8 @@
 //! What is wrong with a policy around its settings.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use node_placement_policy::settings::{OnDaemonSets, key::TargetKind};
 use serde_json::{Value, json};
 
 use crate::{
@@ -8,7 +11,7 @@ use crate::{
     match_conditions::Passage,
     required_rules::{Feature, Update, lacks},
     resource::group_of,
-    settings::{PLACEMENT, entries, has},
+    settings::{PLACEMENT, entries, has, read},
 };
 
 /// What there is to say, a line each.
@@ -19,6 +22,8 @@ pub struct Findings {
     /// What may be intended.
     pub remarks: Vec<String>,
 }
+
+const USELESS_RULES: &str = "spec.rules: they send nothing that the settings are about; the policy does nothing";
 
 /// Looks at all of a deployment.
 pub fn lint(settings: &Value, deployment: &Deployment) -> Findings {
@@ -32,8 +37,9 @@ pub fn lint(settings: &Value, deployment: &Deployment) -> Findings {
     findings.find_defaults(settings, deployment);
     findings.find_validating(settings, deployment);
     findings.find_audit_of_subresources(deployment);
-    // Reports about some kinds are reports, too.
-    findings.remarks.extend(lacks.rules.into_iter().filter(|_| !deployment.only_reports()));
+    // Reports about some kinds are reports, too; and of rules that are all wrong, no more need be said.
+    let are_rules_told = deployment.only_reports() || findings.mistakes.iter().any(|line| line == USELESS_RULES);
+    findings.remarks.extend(lacks.rules.into_iter().filter(|_| !are_rules_told));
     findings
 }
 
@@ -54,7 +60,7 @@ impl Findings {
             return;
         }
         if !deployment.rules.iter().any(is_useful) {
-            self.mistake("spec.rules: they send nothing that the settings are about; the policy does nothing");
+            self.mistake(USELESS_RULES);
             return;
         }
         for (place, _) in deployment.rules.iter().enumerate().filter(|(_, rule)| !is_useful(rule)) {
@@ -92,7 +98,9 @@ impl Findings {
         if conditions.is_empty() {
             return;
         }
-        let (mut hiding, mut unchecked) = (vec![], vec![]);
+        // What each keeps away is told once, of the first setting that needs it.
+        let (mut hiding, mut told, mut unchecked) =
+            (BTreeMap::<_, BTreeSet<String>>::new(), BTreeSet::new(), BTreeSet::new());
         for feature in Feature::of(settings) {
             for sample in samples(feature, settings).into_iter().filter(|sample| sample.is_sent(deployment)) {
                 let passages: Vec<Passage> =
@@ -103,21 +111,20 @@ impl Findings {
                 // What can't be evaluated may let it pass.
                 let unknown = passages.iter().position(|passage| matches!(passage, Passage::Unknown(..)));
                 match passages.into_iter().nth(unknown.unwrap_or_default()) {
-                    Some(Passage::Unknown(name, reason)) => unchecked.push((name, reason)),
-                    Some(Passage::KeptAway(name)) => hiding.push((name, sample.title, feature.named(settings))),
+                    Some(Passage::Unknown(name, reason)) => drop(unchecked.insert((name, reason))),
+                    Some(Passage::KeptAway(name)) if told.insert((name.clone(), sample.title.clone())) => {
+                        hiding.entry((name, feature.named(settings))).or_default().insert(sample.title);
+                    }
                     _ => {}
                 }
             }
         }
-        hiding.sort();
-        hiding.dedup_by(|next, kept| (&next.0, &next.1) == (&kept.0, &kept.1));
-        for (name, title, setting) in hiding {
+        for ((name, setting), titles) in hiding {
+            let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
             self.mistake(format!(
-                "spec.matchConditions: {name:?} keeps {title} away, which {setting} needs; leave it out"
+                "spec.matchConditions: {name:?} keeps {titles} away, which {setting} needs; leave it out"
             ));
         }
-        unchecked.sort();
-        unchecked.dedup();
         for (name, reason) in unchecked {
             self.remark(format!("spec.matchConditions: {name:?} was not checked: {reason}"));
         }
@@ -180,12 +187,11 @@ const OPT_IN: [(&str, &str, &str); 1] = [("", "pods/status", "UPDATE")];
 /// Whether the settings write something into what the rules send.
 fn writes(settings: &Value, deployment: &Deployment) -> bool {
     let sends = |resource, operation| deployment.sends((group_of(resource), resource, operation));
-    let injects = settings[PLACEMENT]["onDaemonSets"].as_str().is_none_or(|choice| choice == "Inject");
+    let settings = read(settings);
+    let injects = settings.placement.is_some_and(|placement| placement.on_daemon_sets == OnDaemonSets::Inject);
     let binds = sends("pods/binding", "CREATE") || sends("bindings", "CREATE");
     let completes = sends("daemonsets", "CREATE") || sends("daemonsets", "UPDATE");
-    sends("pods", "CREATE")
-        || has(settings, "nodeMetadata") && binds
-        || has(settings, PLACEMENT) && injects && completes
+    sends("pods", "CREATE") || settings.node_metadata.is_some() && binds || injects && completes
 }
 
 /// A request that a setting is about.
@@ -272,10 +278,9 @@ fn updates(update: Update, settings: &Value) -> Vec<Sample> {
 
 /// A Pod runs on for as long as its grace period says, and must not change its marks then.
 fn updates_of_managed_keys(spec: &Value, settings: &Value) -> Vec<Sample> {
-    let managed = ManagedKeys::of(settings);
-    let keys = [("labels", managed.a_label()), ("annotations", managed.an_annotation())];
-    let samples = keys.into_iter().filter_map(|(field, key)| {
-        let key = key?;
+    let managed = ManagedKeys::of(&read(settings));
+    let samples = [TargetKind::Label, TargetKind::Annotation].into_iter().filter_map(|kind| {
+        let (field, key) = (kind.member(), managed.one(kind)?);
         let [old, new] = ["true", "forged"].map(|value| {
             let mut metadata = json!({ "name": "sample", "deletionTimestamp": "2026-01-01T00:00:00Z" });
             metadata[field] = json!({ key.as_str(): value });
@@ -334,6 +339,7 @@ impl Sample {
 
 /// Names of namespaces that entries are about, and one that nobody has heard of: a condition may leave some out.
 fn namespaces(settings: &Value) -> Vec<String> {
-    let names = entries(settings).iter().filter_map(|entry| entry["name"].as_str());
+    let settings = read(settings);
+    let names = entries(&settings).iter().filter_map(|entry| entry.name.as_ref());
     names.map(|name| name.replace('*', "a")).chain(["default".to_owned()]).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     Deployment,
     resource::group_of,
-    settings::{has, is, read_namespaces},
+    settings::{has, is, read, read_namespaces},
 };
 
 /// A row of the table.
@@ -316,7 +316,7 @@ impl Feature {
 
     /// The kinds that it looks up with these settings.
     pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
-        let places_without_namespaces = has(settings, "placement") && !read_namespaces(settings);
+        let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
         self.looks_up.iter().copied().filter(move |kind| *kind != Namespace || !places_without_namespaces)
     }
 

@@ -1,19 +1,27 @@
-//! What the tool reads of settings. They are the policy's business: it says what is wrong with them, and what they mean
-//! for a request; this finds what stands where.
+//! What the tool asks of settings. The policy's own types say what stands where, and what holds where nothing is said;
+//! the table of what features need names settings by their paths, as its readers do.
 
-use std::collections::BTreeSet;
-
+pub use node_placement_policy::settings::{Enforcement, NamespaceEntry, Placement, Settings};
+use node_placement_policy::{
+    node_metadata::propagation::Propagations,
+    settings::{
+        key::{KeyPattern, TargetKind},
+        reference,
+    },
+};
 use serde_json::Value;
 
 /// The blocks of the settings, by their names.
 pub const PLACEMENT: &str = "placement";
 pub const NODE_METADATA: &str = "nodeMetadata";
 
-/// The settings of an entry of `placement.namespaces` that are node selectors.
-pub const ENTRY_SELECTORS: [&str; 3] = ["requiredNodeSelector", "defaultNodeSelector", "allowedNodeSelector"];
+/// Settings as the policy reads them. Those that it can't read say nothing: it tells what is wrong with them.
+pub fn read(settings: &Value) -> Settings {
+    Settings::read(Some(&settings.to_string())).unwrap_or_default()
+}
 
 /// What stands at a path such as `placement.namespaces[].name`; without what is null, which is absent.
-pub fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
+fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
     let mut found = vec![settings];
     for step in path.split('.') {
         found = match step.strip_suffix("[]") {
@@ -39,107 +47,59 @@ pub fn is(settings: &Value, path: &str, choice: &str) -> bool {
 }
 
 /// The entries of `placement.namespaces`.
-pub fn entries(settings: &Value) -> &[Value] {
-    settings[PLACEMENT]["namespaces"].as_array().map(Vec::as_slice).unwrap_or_default()
+pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
+    settings.placement.as_ref().map(|placement| placement.namespaces.as_slice()).unwrap_or_default()
 }
 
 /// Whether placement depends on a Namespace's labels or annotations.
-pub fn read_namespaces(settings: &Value) -> bool {
-    let placement = &settings[PLACEMENT];
-    let has_no_annotations = placement["namespaceAnnotations"].as_array().is_some_and(Vec::is_empty);
-    let looks_at_labels = |entry: &Value| {
-        let mut texts = ENTRY_SELECTORS.iter().map(|selector| entry[*selector].to_string()).collect::<String>();
-        for more in ["preferredNodeSelector", "defaultTolerations", "allowedTolerations", "forbiddenTolerations"] {
-            texts.push_str(&entry[more].to_string());
-        }
-        !entry["namespaceSelector"].is_null() || texts.contains("$(")
-    };
-    !has_no_annotations
-        || entries(settings).iter().any(looks_at_labels)
-        || placement["onTolerationAnnotations"] == "Honor"
+pub fn read_namespaces(placement: &Placement) -> bool {
+    !placement.namespace_annotations.is_empty()
+        || placement.honors_toleration_annotations()
+        || placement.namespaces.iter().any(|entry| entry.namespace_selector.is_some() || entry.has_references())
 }
 
-/// A text with each `$(KEY)` replaced by what `value` says of KEY.
-///
-/// # Errors
-/// The key that it says nothing of.
-pub fn fill_in(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut filled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("$(") {
-        let Some((key, after)) = after.split_once(')') else { break };
-        filled.push_str(before);
-        filled.push_str(&value(key).filter(|value| !value.is_empty()).ok_or_else(|| key.to_owned())?);
-        rest = after;
+/// All node selectors of the settings, with something in the place of references.
+pub fn node_selectors(settings: &Settings) -> Vec<String> {
+    let mut selectors: Vec<&String> = vec![];
+    for entry in entries(settings) {
+        let own = [&entry.required_node_selector, &entry.default_node_selector, &entry.allowed_node_selector];
+        selectors.extend(own.into_iter().flatten());
+        selectors.extend(entry.preferred_node_selector.iter().map(|preferred| &preferred.selector));
     }
-    filled.push_str(rest);
-    Ok(filled)
-}
-
-/// All node selectors of the settings, as they are written.
-pub fn node_selectors(settings: &Value) -> Vec<&str> {
-    let paths = ENTRY_SELECTORS.map(|selector| format!("placement.namespaces[].{selector}"));
-    let preferred = "placement.namespaces[].preferredNodeSelector[].selector".to_owned();
-    let default = "placement.clusterDefaultNodeSelector".to_owned();
-    let mut selectors = vec![];
-    for path in paths.iter().chain([&preferred, &default]) {
-        selectors.extend(values_at(settings, path).into_iter().filter_map(Value::as_str));
-    }
-    let plugin = settings["podNodeSelectorPluginConfig"].as_object();
-    selectors.extend(plugin.into_iter().flatten().filter_map(|(_, selector)| selector.as_str()));
     selectors
+        .extend(settings.placement.iter().filter_map(|placement| placement.cluster_default_node_selector.as_ref()));
+    selectors.extend(settings.pod_node_selector_plugin_config.iter().flat_map(|config| config.values().flatten()));
+    selectors.into_iter().filter_map(|text| Some(reference::with_stand_ins(text).ok()?.into_owned())).collect()
 }
 
-/// The keys of Pods that node metadata is written to; a trailing `*` stands for any rest.
+/// The keys of Pods that node metadata is written to.
 #[derive(Debug, Default)]
-pub struct ManagedKeys {
-    labels: BTreeSet<String>,
-    annotations: BTreeSet<String>,
-}
+pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {
-    /// Those of all entries of `nodeMetadata.propagate`.
-    pub fn of(settings: &Value) -> Self {
-        let mut managed = Self::default();
-        for entry in values_at(settings, "nodeMetadata.propagate[]") {
-            let key = |field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
-            let (label, annotation) = (key("podLabel"), key("podAnnotation"));
-            let source = key("nodeLabel").or(key("nodeAnnotation")).filter(|_| label.is_none());
-            managed.labels.extend(label);
-            managed.annotations.extend(annotation.or(source));
-        }
-        managed
+    /// Those of all entries of `nodeMetadata.propagate`, labels first.
+    pub fn of(settings: &Settings) -> Self {
+        let propagations = settings.node_metadata.as_ref().and_then(|metadata| Propagations::of(metadata).ok());
+        let targets = propagations.into_iter().flat_map(|all| all.entries).flat_map(|entry| entry.targets);
+        let mut keys: Vec<_> = targets.map(|target| (target.kind, target.key)).collect();
+        keys.sort_by(|one, other| (other.0, &one.1).cmp(&(one.0, &other.1)));
+        keys.dedup();
+        Self(keys)
     }
 
     /// In words: `label example.com/rack`.
     pub fn named(&self) -> Vec<String> {
-        let labels = self.labels.iter().map(|key| format!("label {key}"));
-        let annotations = self.annotations.iter().map(|key| format!("annotation {key}"));
-        labels.chain(annotations).collect()
+        let star = |key: &KeyPattern| if key.is_prefix() { "*" } else { "" };
+        self.0.iter().map(|(kind, key)| format!("{} {}{}", kind.name(), key.text(), star(key))).collect()
     }
 
-    pub fn has_label(&self, key: &str) -> bool {
-        covers(&self.labels, key)
+    /// Whether a key of Pods is one.
+    pub fn has(&self, kind: TargetKind, key: &str) -> bool {
+        self.0.iter().any(|(own, pattern)| *own == kind && pattern.rest(key).is_some())
     }
 
-    pub fn has_annotation(&self, key: &str) -> bool {
-        covers(&self.annotations, key)
+    /// A key of this kind that is managed, if one is.
+    pub fn one(&self, kind: TargetKind) -> Option<String> {
+        self.0.iter().find(|(own, _)| *own == kind).map(|(_, key)| key.with_rest("a"))
     }
-
-    /// A label that is managed, if one is.
-    pub fn a_label(&self) -> Option<String> {
-        self.labels.first().map(|key| key.replace('*', "a"))
-    }
-
-    /// An annotation that is managed, if one is.
-    pub fn an_annotation(&self) -> Option<String> {
-        self.annotations.first().map(|key| key.replace('*', "a"))
-    }
-}
-
-fn covers(keys: &BTreeSet<String>, key: &str) -> bool {
-    keys.iter().any(|managed| match managed.strip_suffix('*') {
-        Some(prefix) => key.starts_with(prefix),
-        None => key == managed,
-    })
 }

@@ -3,7 +3,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::{deployment::Deployment, document::read_documents};
+use crate::{
+    deployment::Deployment,
+    document::read_documents,
+    settings::{Settings, read},
+};
 
 const POLICY: &str = "ClusterAdmissionPolicy";
 
@@ -12,7 +16,10 @@ const EXPECTED: &str = "expected what stands under spec.settings of a policy, or
 /// A file with the settings of the policy, or with a whole policy that has them.
 #[derive(Debug)]
 pub struct SettingsFile {
+    /// As they are written.
     pub settings: Value,
+    /// As the policy reads them.
+    pub typed: Settings,
     /// That of the policy.
     pub name: Option<String>,
     /// How the policy is deployed, if the file says so.
@@ -68,12 +75,12 @@ impl SettingsFile {
                 if let Some(part) = part {
                     bail!("{EXPECTED}; found {part}: of a policy without its apiVersion and kind");
                 }
-                return Ok(Self { settings: document, name: None, deployment: None });
+                return Ok(Self { typed: read(&document), settings: document, name: None, deployment: None });
             }
         }
         let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
         let settings = spec.get("settings").cloned().unwrap_or_default();
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        Ok(Self { settings, name, deployment: Some(Deployment::read(spec)?) })
+        Ok(Self { typed: read(&settings), settings, name, deployment: Some(Deployment::read(spec)?) })
     }
 }

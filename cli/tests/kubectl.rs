@@ -154,9 +154,9 @@ fn a_namespace_is_explained() -> Result<()> {
         "  placement.namespaces[0] (name \"prod-*\") does not hold: \"team-a\" is not \"prod-*\"\n",
         "  placement.namespaces[1] (namespaceSelector \"tenant=red\") does not hold: the Namespace has tenant=blue, not tenant=red\n",
         "  placement.namespaces[2] (name \"team-*\", namespaceSelector \"tenant\") holds\n",
-        "  nodeSelector: pool=blue\n      from placement.namespaces[2].requiredNodeSelector (name \"team-*\", ",
+        "  nodeSelector: pool=blue\n      from placement.namespaces[2].requiredNodeSelector (name \"team-*\")\n",
         "  nodeSelector: disktype=ssd\n      from placement.namespaces[2].defaultNodeSelector (",
-        "  allowedTolerations: []\n",
+        "  allowedTolerations: nothing\n",
         "  gets pool=blue,disktype=ssd\n",
         "  runs on 1 of 3 nodes: one\n",
         "  does not tolerate the taint gpu:NoSchedule of two\n",
@@ -211,7 +211,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let told = cli::namespace_rules::namespace_rules(&settings, name, &namespace);
+            let told = cli::namespace_rules::namespace_rules(&cli::settings::read(&settings), name, &namespace);
             let holding = told.entries.iter().find(|entry| entry.holds).map(|entry| format!("e{}", entry.position));
             let request = cli::preview::trial::request(name, Value::Null);
             let cluster: cli::Manifests = [namespace].into_iter().collect();

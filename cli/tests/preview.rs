@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    preview::{Changes, Finding, Preview, Tally, Verdict, page, pools::State, report, report_of_changes, trial},
+    preview::{
+        Changes, Finding, Preview, Tally, Verdict, advice, page, page_of_changes, pools::State, report,
+        report_of_changes, trial,
+    },
     scheduler::{lasts, matches_node, untolerated},
 };
 use rstest::rstest;
@@ -339,6 +342,121 @@ fn the_page_needs_nothing_and_escapes_what_others_wrote() -> Result<()> {
     assert!(page.contains(&format!("{rejected} rejected, ")), "{rejected}");
     for told in ["Who may run where", "prefers-color-scheme: dark", "@media print", "<details open>"] {
         assert!(page.contains(told), "{told}");
+    }
+    Ok(())
+}
+
+/// A cluster of two tenants, each with a pool, of which something is wrong.
+#[rstest]
+#[case::nothing("", "No entry holds for other")]
+#[case::a_namespace_without_a_label(
+    "unlabelled",
+    "placement.namespaces[1] (namespaceSelector \"tenant=b\") holds for no namespace"
+)]
+#[case::a_typo(
+    "typo",
+    "placement.namespaces[0] (namespaceSelector \"tenant=a\") leads to no node: none has pool=aple; did you mean pool=apple?"
+)]
+#[case::another_key(
+    "key",
+    "placement.namespaces[0] (namespaceSelector \"tenant=a\") leads to no node: none has poool=apple; did you mean pool?"
+)]
+#[case::tainted(
+    "tainted",
+    "New Pods of b would wait: all nodes that they may use have a taint that they do not tolerate (full:NoSchedule)"
+)]
+#[case::a_whitelist("whitelist", "1 object of a could not be created again")]
+#[case::a_runtime_class("class", "1 object of b could not be created again")]
+fn what_is_wrong_is_the_first_thing_one_reads(#[case] fault: &str, #[case] told: &str) -> Result<()> {
+    let is = |one: &str| one == fault;
+    let taints = if is("tainted") { json!([{ "key": "full", "effect": "NoSchedule" }]) } else { json!([]) };
+    let chosen = if is("whitelist") { json!({ "nodeSelector": { "disk": "ssd" } }) } else { json!({}) };
+    let class = if is("class") { json!({ "runtimeClassName": "kata" }) } else { json!({}) };
+    let template = json!({ "metadata": {}, "spec": class });
+    let owner = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": true });
+    let mut owned = pod("b", "web-1", json!({}));
+    owned["metadata"]["ownerReferences"] = json!([owner]);
+    let cluster = [
+        namespace("a", json!({ "tenant": "a" }), json!({})),
+        namespace("b", if is("unlabelled") { json!({}) } else { json!({ "tenant": "b" }) }, json!({})),
+        namespace("other", json!({}), json!({})),
+        node("one", json!({ "pool": "apple" }), json!([])),
+        node("two", json!({ "pool": "b" }), taints),
+        pod("a", "web", chosen),
+        owned,
+        json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": { "name": "web", "namespace": "b" }, "spec": { "template": template } }),
+        json!({
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": { "name": "kata" },
+            "scheduling": { "nodeSelector": { "pool": "apple" } },
+        }),
+    ];
+    let selector = if is("typo") {
+        "pool=aple"
+    } else if is("key") {
+        "poool=apple"
+    } else {
+        "pool=apple"
+    };
+    let settings = format!(
+        "placement: {{ namespaces: [
+            {{ namespaceSelector: tenant=a, requiredNodeSelector: {selector}, allowedNodeSelector: {selector} }},
+            {{ namespaceSelector: tenant=b, requiredNodeSelector: pool=b }} ] }}"
+    );
+    let tally = tally(&settings, cluster.into_iter().collect())?;
+    let advice = advice(&tally);
+    ensure!(advice.first().is_some_and(|line| line.starts_with(told)), "expected {told:?} first in {advice:#?}");
+    let report = report(&tally, false, 100);
+    let (_, start) = report.split_once("What to do:\n  - ").context("what to do")?;
+    assert_eq!(start.get(..20), told.get(..20), "{report}");
+    let page = page(&tally)?;
+    assert!(page.contains("<h2>What to do</h2>"));
+    assert_eq!(page.contains("(RuntimeClass kata brings pool=apple)"), is("class"), "{page}");
+    Ok(())
+}
+
+#[test]
+fn entries_are_not_judged_where_no_namespaces_or_nodes_are_known() -> Result<()> {
+    let settings = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=a }] }";
+    let without_namespaces = tally(settings, [node("one", json!({}), json!([]))].into_iter().collect())?;
+    assert!(without_namespaces.entries.is_empty(), "{:?}", without_namespaces.entries);
+    let without_nodes = tally(settings, [namespace("a", json!({}), json!({}))].into_iter().collect())?;
+    assert_eq!(without_nodes.entries[0].nodes, None);
+    Ok(())
+}
+
+/// The same objects are refused, by another entry, or with other words.
+#[rstest]
+#[case::by_another_entry("namespaces: [{ name: b }, { name: a, defaultNodeSelector: pool=a }]", true)]
+#[case::for_another_reason("namespaces: [{ name: a, requiredNodeSelector: pool=c }]", false)]
+fn what_was_refused_before_is_not_refused_anew(#[case] new: &str, #[case] is_the_same: bool) -> Result<()> {
+    let wrong = pod("a", "wrong", json!({ "nodeSelector": { "pool": "b" } }));
+    let cluster: Manifests = [namespace("a", json!({}), json!({})), wrong].into_iter().collect();
+    let old = tally("placement: { namespaces: [{ name: a, requiredNodeSelector: pool=a }] }", cluster.clone())?;
+    let changes = Changes::between(&old, &tally(&format!("placement: {{ {new} }}"), cluster)?);
+    assert_eq!((changes.is_empty(), changes.reject()), (is_the_same, false), "{changes:?}");
+    Ok(())
+}
+
+#[test]
+fn what_other_settings_change_is_a_page_too() -> Result<()> {
+    let cluster: Manifests = [
+        namespace("a", json!({}), json!({})),
+        node("one", json!({ "pool": "a" }), json!([])),
+        node("two", json!({ "pool": "b" }), json!([])),
+        pod("a", "wrong", json!({ "nodeSelector": { "pool": "<b" } })),
+    ]
+    .into_iter()
+    .collect();
+    let old = tally("placement: {}", cluster.clone())?;
+    let new = tally("placement: { namespaces: [{ name: '*', requiredNodeSelector: pool=a }] }", cluster)?;
+    let page = page_of_changes(&Changes::between(&old, &new))?;
+    for told in
+        ["New: 1 rejected.", "1 namespace may use other nodes.", "<h2>New with these settings</h2>", "pool=&lt;b"]
+    {
+        assert!(page.contains(told), "{told} is missing in {page}");
+    }
+    for left_out in ["Who may run where", "By kind", "What to do", "No longer", "https://"] {
+        assert!(!page.contains(left_out), "{left_out}");
     }
     Ok(())
 }

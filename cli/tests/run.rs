@@ -849,6 +849,15 @@ fn the_documentation_shows_what_is_printed() -> Result<()> {
 }
 
 #[test]
+fn yaml_has_what_json_has() -> Result<()> {
+    let arguments = ["preview", "--settings", FENCES, "--cluster", CLUSTER, "--output"];
+    let printed = |format| anyhow::Ok(text(&run(&[&arguments[..], &[format]].concat())?.stdout));
+    let lines = printed("json")?.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    assert_eq!(yaml_serde::from_str::<Vec<Value>>(&printed("yaml")?)?, lines);
+    Ok(())
+}
+
+#[test]
 fn a_script_reads_the_same_line_by_line() -> Result<()> {
     let output = run(&["preview", "--settings", FENCES, "--cluster", CLUSTER, "--output", "json"])?;
     let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;

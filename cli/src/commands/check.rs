@@ -42,11 +42,11 @@ impl Check {
             found.mistakes.extend(mistakes.into_iter().map(named));
             found.remarks.extend(remarks.into_iter().map(named));
         }
-        self.tell(&found, paper)?;
+        self.tell(&found, files.iter().any(|file| file.deployment.is_some()), paper)?;
         Ok(if found.mistakes.is_empty() { Outcome::Accepted } else { Outcome::Mistaken })
     }
 
-    fn tell(&self, found: &Findings, paper: &mut Paper) -> Result<()> {
+    fn tell(&self, found: &Findings, is_policy: bool, paper: &mut Paper) -> Result<()> {
         let Findings { mistakes, remarks } = found;
         if self.output != Format::Text {
             return paper.data(self.output, &json!({ "mistakes": mistakes, "remarks": remarks }));
@@ -54,7 +54,8 @@ impl Check {
         let path = self.settings.display();
         mistakes.iter().for_each(|line| eprintln!("error: {path}: {line}"));
         if mistakes.is_empty() {
-            paper.write(&format!("{path}: the settings are valid"));
+            let what = if is_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
+            paper.write(&format!("{path}: {what}"));
         }
         remarks.iter().for_each(|line| paper.write(&format!("{path}: {line}")));
         Ok(())

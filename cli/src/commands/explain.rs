@@ -41,6 +41,9 @@ impl Explain {
         let policy = self.engine.policy()?;
         let file = self.settings.read(&policy)?;
         let listed = self.cluster.get(|kubectl| self.ask(kubectl, pod))?;
+        if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
+            bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
+        }
         let explanation = explain(&policy, &file, &listed.manifests, &self.namespace, pod)?;
         let refused = match &explanation.pod {
             Some(pod) => !pod.again.accepted,
@@ -89,6 +92,9 @@ fn tell(explanation: &Explanation, listed: &Listed, paper: &mut Paper) {
     }
     for refused in &listed.unreadable {
         paper.item(&format!("can't be told: {}", refused.reason));
+    }
+    if !explanation.unknown.is_empty() {
+        return;
     }
     if !rules.entries.is_empty() {
         paper.gap();

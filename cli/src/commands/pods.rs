@@ -45,5 +45,5 @@ pub fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper:
 fn when_bound(file: &SettingsFile) -> Vec<String> {
     let deployment = file.deployment.as_ref();
     let is_sent = deployment.is_none_or(|deployment| deployment.sends(("", "pods/binding", "CREATE")));
-    if is_sent { ManagedKeys::of(&file.settings).named() } else { vec![] }
+    if is_sent { ManagedKeys::of(&file.typed).named() } else { vec![] }
 }

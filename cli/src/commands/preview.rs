@@ -5,19 +5,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 use terminal_size::{Width, terminal_size};
 
 use super::{
-    Outcome,
+    Format, Outcome,
     input::{AskedCluster, Engine, Settings, read_valid},
 };
 use crate::{
     kubectl::Listed,
     paper::Paper,
     preview::{
-        Changes, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, report, report_of_changes,
+        Changes, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, page_of_changes, report,
+        report_of_changes,
     },
 };
 
@@ -56,6 +58,7 @@ enum Output {
     #[default]
     Text,
     Json,
+    Yaml,
     Html,
 }
 
@@ -66,7 +69,6 @@ impl Preview {
         let file = self.settings.read(&policy)?;
         let listed = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.tell(what)))?;
         let old = self.old.as_deref().map(|old| read_valid(&policy, old)).transpose()?;
-        ensure!(old.is_none() || self.output != Output::Html, "--old has no page: leave -o html out");
         let keep_names = self.verbose || old.is_some();
         let preview = |file, listed: Listed| {
             let preview = Previewed::new(&policy, file, listed, keep_names);
@@ -75,25 +77,30 @@ impl Preview {
         let before = old.as_ref().map(|old| preview(old, listed.clone())).transpose()?;
         let tally = preview(&file, listed)?;
         progress.end();
-        let is_rejected = match before {
-            Some(before) => {
-                let changes = Changes::between(&before, &tally);
-                match self.output {
-                    Output::Json => lines_of_changes(&changes).iter().for_each(|line| paper.write(&line.to_string())),
-                    _ => paper.write(report_of_changes(&changes, self.verbose).trim_end()),
-                }
-                changes.reject()
+        if let Some(before) = before {
+            let changes = Changes::between(&before, &tally);
+            match self.output {
+                Output::Text => paper.write(report_of_changes(&changes, self.verbose).trim_end()),
+                Output::Html => paper.write(page_of_changes(&changes)?.trim_end()),
+                Output::Json | Output::Yaml => self.print(lines_of_changes(&changes), paper)?,
             }
-            None => {
-                match self.output {
-                    Output::Text => paper.write(report(&tally, self.verbose, width()).trim_end()),
-                    Output::Json => lines(&tally).iter().for_each(|line| paper.write(&line.to_string())),
-                    Output::Html => paper.write(page(&tally)?.trim_end()),
-                }
-                tally.total(Verdict::Rejected) > 0
-            }
-        };
-        Ok(if is_rejected { Outcome::Rejected } else { Outcome::Accepted })
+            return Ok(if changes.reject() { Outcome::Rejected } else { Outcome::Accepted });
+        }
+        match self.output {
+            Output::Text => paper.write(report(&tally, self.verbose, width()).trim_end()),
+            Output::Html => paper.write(page(&tally)?.trim_end()),
+            Output::Json | Output::Yaml => self.print(lines(&tally), paper)?,
+        }
+        Ok(if tally.total(Verdict::Rejected) > 0 { Outcome::Rejected } else { Outcome::Accepted })
+    }
+
+    /// For scripts.
+    fn print(&self, lines: Vec<Value>, paper: &mut Paper) -> Result<()> {
+        if self.output == Output::Yaml {
+            return paper.data(Format::Yaml, &lines.into());
+        }
+        lines.iter().for_each(|line| paper.write(&line.to_string()));
+        Ok(())
     }
 }
 

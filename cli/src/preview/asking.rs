@@ -21,8 +21,8 @@ impl Preview<'_> {
     pub(super) fn ask_about(&self, manifest: &Manifest, tally: &mut Tally) -> Result<()> {
         let identity = &manifest.identity;
         let Some(resource) = Resource::of(&identity.api_version, &identity.kind) else {
-            // Nodes are there to be looked up.
-            if identity.kind != "Node" {
+            // These are there to be looked up.
+            if !["Node", "RuntimeClass"].contains(&identity.kind.as_str()) {
                 *tally.unasked.entry(identity.kind.clone()).or_default() += 1;
             }
             return Ok(());
@@ -99,7 +99,15 @@ impl Preview<'_> {
         let metadata = &request["object"]["metadata"];
         let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
         let would_be = if evaluation.is_some() { self.would_be(request, subject)? } else { vec![] };
+        let brought =
+            runtime_class::brings(&request["object"]["spec"], &self.cluster).filter(|_| subject.resource == POD);
         for finding in evaluation.iter().flat_map(findings).chain(would_be) {
+            let finding = match (finding, &brought) {
+                (Finding::Rejected { code, reason }, Some(brought)) => {
+                    Finding::Rejected { code, reason: format!("{reason} ({brought})") }
+                }
+                (finding, _) => finding,
+            };
             tally.report(subject, finding.without_name(subject.resource.kind, name), None, self.keep_names);
         }
         Ok(evaluation)

@@ -8,13 +8,16 @@ use super::{
     tally::{Group, Tally},
 };
 
+/// By namespace.
+pub type Findings = BTreeMap<String, BTreeMap<Finding, Group>>;
+
 /// What new settings change.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// What is to be reported with the new settings, and was not with the old ones; by namespace.
-    pub new: BTreeMap<String, BTreeMap<Finding, Group>>,
+    pub new: Findings,
     /// The other way round.
-    pub gone: BTreeMap<String, BTreeMap<Finding, Group>>,
+    pub gone: Findings,
     /// Namespaces whose Pods may run elsewhere: the pools' names, before and now.
     pub moved: Vec<Moved>,
 }
@@ -40,15 +43,23 @@ impl Changes {
 
     /// Whether something is refused now that was not.
     pub fn reject(&self) -> bool {
-        self.new.values().flatten().any(|(finding, _)| matches!(finding, Finding::Rejected { .. }))
+        let rejected = |findings: &Findings, namespace: &str| -> Vec<Group> {
+            let findings = findings.get(namespace).into_iter().flatten();
+            let rejected = findings.filter(|(finding, _)| matches!(finding, Finding::Rejected { .. }));
+            rejected.map(|(_, group)| group.clone()).collect()
+        };
+        self.new.keys().any(|namespace| {
+            // For another reason than before, maybe.
+            let gone = rejected(&self.gone, namespace);
+            let left = |group: Group| gone.iter().fold(group, |group, known| group.without(known));
+            rejected(&self.new, namespace).into_iter().any(|group| left(group).size() > 0)
+        })
     }
 
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.gone.is_empty() && self.moved.is_empty()
     }
 }
-
-type Findings = BTreeMap<String, BTreeMap<Finding, Group>>;
 
 /// What is in the one, and not in the other.
 fn without(one: &Findings, other: &Findings) -> Findings {
@@ -65,14 +76,19 @@ fn without(one: &Findings, other: &Findings) -> Findings {
     left
 }
 
-/// The same for both settings: the positions of entries say nothing.
+/// The same for both settings: it says nothing in which entry, or in which field of it, something is demanded.
 fn key(finding: &Finding) -> String {
-    let mut text = format!("{finding:?}");
-    while let Some((before, after)) = text.split_once("placement.namespaces[") {
-        let after = after.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start_matches(']');
-        text = format!("{before}an entry{after}");
+    let text = format!("{finding:?}");
+    let mut parts = text.split("placement.namespaces[");
+    let mut key = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let place = part.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || "].".contains(letter));
+        let about = place.strip_prefix(" (name").filter(|about| about.contains(')'));
+        let rest = about.and_then(|about| about.split_once(')')).map_or(place, |(_, rest)| rest);
+        key.push_str("an entry");
+        key.push_str(rest);
     }
-    text
+    key
 }
 
 fn moved(old: &Pools, new: &Pools) -> Vec<Moved> {

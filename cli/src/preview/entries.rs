@@ -4,11 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Preview, creation::text};
+use super::{
+    Preview,
+    creation::{members, text},
+};
 use crate::{
     namespace_rules::{Demand, namespace_rules},
     settings::entries,
 };
+
+/// What is more alike may be what was meant.
+const ALIKE: f64 = 0.8;
 
 /// An entry of `placement.namespaces`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +26,18 @@ pub struct EntryCount {
     pub namespaces: usize,
     /// How many nodes meet what it demands, of one of these namespaces at least; none, if it demands nothing.
     pub nodes: Option<usize>,
+    /// Why no node does.
+    pub problem: Option<String>,
 }
 
 impl Preview<'_> {
-    /// Those without a namespace, or without a node, come first.
+    /// Those without a namespace, or without a node, come first. Where no Namespaces are known, nothing can be told.
     pub fn entries(&self) -> Vec<EntryCount> {
-        let mut counts: Vec<EntryCount> = entries(self.settings)
+        if self.cluster.namespaces().next().is_none() {
+            return vec![];
+        }
+        let has_nodes = self.cluster.nodes().next().is_some();
+        let mut counts: Vec<EntryCount> = entries(self.typed)
             .iter()
             .enumerate()
             .map(|(position, entry)| EntryCount {
@@ -33,21 +45,26 @@ impl Preview<'_> {
                 about: crate::namespace_rules::about(entry),
                 namespaces: 0,
                 nodes: None,
+                problem: None,
             })
             .collect();
         let mut matched: Vec<Option<BTreeSet<&str>>> = vec![None; counts.len()];
         for namespace in self.cluster.namespaces() {
-            let rules = namespace_rules(self.settings, text(&namespace["metadata"]["name"]), namespace);
+            let rules = namespace_rules(self.typed, text(&namespace["metadata"]["name"]), namespace);
             let Some(holding) = rules.entries.iter().find(|entry| entry.holds) else { continue };
             counts[holding.position].namespaces += 1;
-            let own: Vec<&Demand> =
-                rules.demands.iter().filter(|demand| demand.origin.starts_with("placement.namespaces[")).collect();
-            if !own.is_empty() {
-                matched[holding.position].get_or_insert_default().extend(self.nodes_that_meet(&own));
+            let own: Vec<&Demand> = rules.demands.iter().filter(|demand| demand.is_of_entry).collect();
+            if has_nodes && !own.is_empty() {
+                let nodes = self.nodes_that_meet(&own);
+                if nodes.is_empty() {
+                    counts[holding.position].problem.get_or_insert_with(|| self.problem(&own));
+                }
+                matched[holding.position].get_or_insert_default().extend(nodes);
             }
         }
         for count in &mut counts {
             count.nodes = matched[count.position].as_ref().map(BTreeSet::len);
+            count.problem = count.problem.take().filter(|_| count.nodes == Some(0));
         }
         counts.sort_by_key(|count| (count.namespaces != 0, count.nodes != Some(0), count.position));
         counts
@@ -63,4 +80,34 @@ impl Preview<'_> {
         };
         self.cluster.nodes().filter(meets).map(|node| text(&node["metadata"]["name"])).collect()
     }
+
+    /// What no node has, and what some have that looks like it.
+    fn problem(&self, demands: &[&Demand]) -> String {
+        if let Some(problem) = demands.iter().find_map(|demand| demand.problem.as_ref()) {
+            return problem.clone();
+        }
+        let selectors = demands.iter().filter_map(|demand| demand.selector());
+        for requirement in selectors.flat_map(|selector| selector.requirements().to_vec()) {
+            let (key, mut labels) = (requirement.key(), self.cluster.nodes().map(|node| &node["metadata"]["labels"]));
+            if labels.any(|labels| requirement.accepts(labels[key].as_str())) {
+                continue;
+            }
+            let labels = || self.cluster.nodes().flat_map(|node| members(&node["metadata"]["labels"]));
+            let values = labels().filter(|(other, _)| *other == key).map(|(_, value)| text(value));
+            let wanted = requirement.values().first().map(String::as_str).unwrap_or_default();
+            let alike = nearest(wanted, values).map(|value| format!("{key}={value}"));
+            let alike =
+                alike.or_else(|| nearest(key, labels().map(|(key, _)| key.as_str())).filter(|other| *other != key));
+            let alike = alike.map_or_else(String::new, |alike| format!("; did you mean {alike}?"));
+            return format!("none has {requirement}{alike}");
+        }
+        "none has all that it demands".to_owned()
+    }
+}
+
+/// The one that is most like what somebody wrote, if one is.
+fn nearest<'t>(written: &str, known: impl Iterator<Item = &'t str>) -> Option<String> {
+    let likeness = |other: &str| strsim::jaro_winkler(written, other);
+    let nearest = known.filter(|other| likeness(other) > ALIKE).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.map(str::to_owned)
 }

@@ -43,7 +43,7 @@ pub fn lines(tally: &Tally) -> Vec<Value> {
     lines.extend(tally.entries.iter().map(|entry| {
         json!({
             "type": "entry", "position": entry.position, "about": entry.about, "namespaces": entry.namespaces,
-            "nodes": entry.nodes,
+            "nodes": entry.nodes, "problem": entry.problem,
         })
     }));
     for pool in &tally.pools.pools {

@@ -6,12 +6,13 @@
 //!   run; [`trial`]: whether a namespace has a rule.
 //! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`waiting`]: Pods that no node takes;
 //!   [`runtime_class`]: what the API server makes of a Pod before webhooks see it.
-//! - [`tally`]: everything, grouped and counted; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
+//! - [`tally`]: everything, grouped and counted; [`advice`]: what to do about it; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
 //!   browser; [`lines`] for scripts; [`changes`]: what is different with other settings.
 //!
 //! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create
 //! something else, this does as the controller does.
 
+mod advice;
 mod asking;
 mod changes;
 pub mod creation;
@@ -42,6 +43,7 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 
 pub use self::{
+    advice::advice,
     changes::Changes,
     creation::of_manifest,
     entries::EntryCount,
@@ -49,7 +51,7 @@ pub use self::{
     lines::{lines, lines_of_changes},
     made::creation_from,
     owner::Owner,
-    page::page,
+    page::{page, page_of_changes},
     pools::Pools,
     report::{WIDTH, report, report_of_changes},
     tally::{Group, Kind, Members, Tally},
@@ -57,9 +59,9 @@ pub use self::{
 use crate::{
     Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
     kubectl::{Listed, Unreadable},
-    namespace_rules::namespace_rules,
+    namespace_rules::holding_entry,
     resource::{POD, Resource},
-    settings::entries,
+    settings::{Enforcement, Settings, entries},
 };
 
 /// How often the progress is told.
@@ -69,6 +71,7 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct Preview<'p> {
     policy: &'p Policy,
     settings: &'p Value,
+    typed: &'p Settings,
     /// The same, as if every entry were enforced.
     enforced: Value,
     /// Whether an entry is not.
@@ -84,14 +87,15 @@ pub struct Preview<'p> {
 
 impl<'p> Preview<'p> {
     pub fn new(policy: &'p Policy, file: &'p SettingsFile, cluster: impl Into<Listed>, keep_names: bool) -> Self {
-        let SettingsFile { settings, deployment, .. } = file;
+        let SettingsFile { settings, typed, deployment, .. } = file;
         let Listed { manifests: cluster, unreadable } = cluster.into();
-        let managed = ManagedKeys::of(settings);
+        let managed = ManagedKeys::of(typed);
         let enforced = enforced(settings);
         let has_warning_entries = enforced != *settings;
         Self {
             policy,
             settings,
+            typed,
             enforced,
             has_warning_entries,
             deployment: deployment.as_ref(),
@@ -134,9 +138,8 @@ impl<'p> Preview<'p> {
             return false;
         }
         let there = self.namespace(namespace).unwrap_or(&Value::Null);
-        let rules = namespace_rules(self.settings, namespace, there);
-        let holding = rules.entries.iter().find(|entry| entry.holds);
-        holding.is_some_and(|entry| entries(self.settings)[entry.position]["enforcement"] == "Warn")
+        let holding = holding_entry(self.typed, namespace, there);
+        holding.is_some_and(|position| entries(self.typed)[position].enforcement == Enforcement::Warn)
     }
 
     /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None,

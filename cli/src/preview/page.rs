@@ -4,10 +4,14 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
+    advice::advice,
+    changes::{Changes, Findings},
     finding::{Finding, Verdict},
     phrases::counted,
     pools::{Cell, Pools, Row, State},
-    report::{KINDS_OF_FINDINGS, advice, headline, not_told, rank, sentence, summary},
+    report::{
+        KINDS_OF_FINDINGS, counts, headline, headline_of_changes, not_told, rank, sentence, summary, without_rule,
+    },
     table::names,
     tally::{Group, Tally},
 };
@@ -33,6 +37,7 @@ pub fn page(tally: &Tally) -> Result<String> {
         "headline": headline(tally),
         "summary": summary(tally),
         "advice": advice(tally),
+        "has_table": true,
         "pools": pools.pools.iter().map(|pool| json!({
             "name": pool.name(),
             "taints": pool.taints,
@@ -45,8 +50,28 @@ pub fn page(tally: &Tally) -> Result<String> {
             "nodes": entry.nodes.map_or_else(|| "–".to_owned(), |nodes| nodes.to_string()),
         })).collect::<Vec<_>>(),
         "sums": { "titles": TITLES, "rows": sums(tally) },
-        "namespaces": namespaces(tally),
+        "sections": [section("By namespace", &tally.findings)],
+        "without_rule": without_rule(tally).map(|(line, namespaces)| json!([line, namespaces.join(", ")])),
         "notes": not_told(tally),
+    });
+    render("page.html", TEMPLATE, data)
+}
+
+/// The page about what other settings change.
+///
+/// # Errors
+/// The template has a mistake, and no test has found that.
+pub fn page_of_changes(changes: &Changes) -> Result<String> {
+    let sections = [("New with these settings", &changes.new), ("No longer", &changes.gone)];
+    let sections = sections.into_iter().filter(|(_, findings)| !findings.is_empty());
+    let data = json!({
+        "headline": headline_of_changes(changes),
+        "moved": changes.moved.iter().map(|moved| json!({
+            "namespaces": names(&moved.namespaces, usize::MAX),
+            "gained": names(&moved.gained, NAMED),
+            "lost": names(&moved.lost, NAMED),
+        })).collect::<Vec<_>>(),
+        "sections": sections.map(|(title, findings)| section(title, findings)).collect::<Vec<_>>(),
     });
     render("page.html", TEMPLATE, data)
 }
@@ -63,6 +88,7 @@ fn row_data(row: &Row, pools: &Pools) -> Value {
                 State::Mixed => "mixed",
                 State::MustNot | State::Unknown => "not",
             },
+            "is_astray": *pods > 0 && *state == State::MustNot,
             "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
         })
     });
@@ -87,24 +113,20 @@ fn sums(tally: &Tally) -> Vec<Vec<String>> {
     rows
 }
 
-fn namespaces(tally: &Tally) -> Vec<Value> {
-    let mut namespaces: Vec<_> = tally.findings.iter().collect();
+/// Namespaces to fold, worst first.
+fn section(title: &str, findings: &Findings) -> Value {
+    let mut namespaces: Vec<_> = findings.iter().collect();
     namespaces.sort_by_key(|(name, findings)| (findings.keys().next().map(rank), *name));
     let data = namespaces.into_iter().enumerate().map(|(place, (name, findings))| {
-        let counts = KINDS_OF_FINDINGS.iter().enumerate().filter_map(|(kind, word)| {
-            let count: usize =
-                findings.iter().filter(|(finding, _)| rank(finding) == kind).map(|(_, group)| group.size()).sum();
-            (count > 0).then(|| format!("{count} {word}"))
-        });
         let is_refused = findings.keys().any(|finding| matches!(finding, Finding::Rejected { .. }));
         json!({
             "name": if name.is_empty() { "(no namespace)" } else { name },
-            "summary": counts.collect::<Vec<_>>().join(", "),
+            "summary": counts(findings.iter()),
             "open": is_refused && place < OPEN,
             "findings": findings.iter().map(|(finding, group)| finding_data(finding, group)).collect::<Vec<_>>(),
         })
     });
-    data.collect()
+    json!({ "title": title, "namespaces": data.collect::<Vec<_>>() })
 }
 
 fn finding_data(finding: &Finding, group: &Group) -> Value {

@@ -1,5 +1,6 @@
 //! A Pod that runs, as its controller would create it anew, and the Binding that would bring it to its node again.
 
+use node_placement_policy::settings::key::TargetKind;
 use serde_json::{Value, json};
 
 use super::{
@@ -133,11 +134,9 @@ fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
     let is_bound = pod["spec"].get("nodeName").is_some();
     remove(&mut pod["spec"], &["nodeName", "ephemeralContainers"]);
     leave_out_service_account_token(&mut pod["spec"]);
-    for (kind, is_managed) in
-        [("labels", ManagedKeys::has_label as fn(&_, &_) -> _), ("annotations", ManagedKeys::has_annotation)]
-    {
-        if let Some(values) = pod["metadata"][kind].as_object_mut() {
-            values.retain(|key, _| !is_managed(managed, key));
+    for kind in [TargetKind::Label, TargetKind::Annotation] {
+        if let Some(values) = pod["metadata"][kind.member()].as_object_mut() {
+            values.retain(|key, _| !managed.has(kind, key));
         }
     }
     if is_bound {

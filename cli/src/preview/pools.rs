@@ -14,7 +14,7 @@ use crate::{
     explain::taint_in_words,
     native::parse_selector,
     scheduler::{lasts, matches_node, untolerated},
-    settings::{fill_in, node_selectors},
+    settings::node_selectors,
 };
 
 /// A table has no more columns; the smallest pools share the last one.
@@ -111,11 +111,11 @@ impl Note {
 }
 
 impl Pool {
-    /// `pool=blue`, or what it has in place of a label.
+    /// `pool=blue`; without a label that a selector names, `other nodes`.
     pub fn name(&self) -> String {
         match (self.folded, self.labels.is_empty()) {
             (0, false) => self.labels.join(", "),
-            (0, true) => "no label".to_owned(),
+            (0, true) => "other nodes".to_owned(),
             (folded, _) => format!("{folded} more pools"),
         }
     }
@@ -191,8 +191,7 @@ impl Preview<'_> {
     /// The labels that selectors name: those of the settings, and those that Pods get.
     fn keys(&self, outcomes: &BTreeMap<String, Outcome>) -> BTreeSet<String> {
         let mut keys = BTreeSet::new();
-        for selector in node_selectors(&self.enforced) {
-            let selector = fill_in(selector, |_| Some("a".to_owned())).unwrap_or_default();
+        for selector in node_selectors(self.typed) {
             let selector = parse_selector(&selector).unwrap_or_default();
             keys.extend(selector.requirements().iter().map(|requirement| requirement.key().to_owned()));
         }

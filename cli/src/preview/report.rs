@@ -1,12 +1,12 @@
 //! The report for people: the sum first, then namespace by namespace, worst first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
-    changes::{Changes, Moved},
+    advice::advice,
+    changes::{Changes, Findings, Moved},
     finding::{Finding, Verdict},
     phrases::{counted, some},
-    pools::Note,
     table::{names, table},
     tally::{Group, Tally},
 };
@@ -75,35 +75,6 @@ pub fn summary(tally: &Tally) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// What to do, a line each.
-pub fn advice(tally: &Tally) -> Vec<String> {
-    let mut advice = vec![];
-    let has = |kind| tally.count_of(|finding| rank(finding) == kind) > 0;
-    for entry in tally.entries.iter().filter(|entry| entry.namespaces == 0 || entry.nodes == Some(0)) {
-        let what = if entry.namespaces == 0 { "holds for no namespace" } else { "leads to no node" };
-        advice.push(format!(
-            "placement.namespaces[{}] ({}) {what}: correct it, or label what it is about.",
-            entry.position, entry.about
-        ));
-    }
-    if tally.pools.rows.iter().any(|row| row.note == Note::Waits) || has(2) {
-        advice.push("Label or untaint nodes for the Pods that would wait, or add a default toleration.".to_owned());
-    }
-    if has(0) {
-        advice.push("Change what is rejected, or allow it: it runs on until it has to be created again.".to_owned());
-    }
-    if has(1) {
-        advice.push("Restart the workloads of misplaced Pods when it suits you: the policy moves nobody.".to_owned());
-    }
-    if tally.sums.values().flatten().any(|(verdict, count)| *verdict == Verdict::Unknown && *count > 0) {
-        advice.push("Complete the cluster, or ask for the right to read it: some answers can't be told.".to_owned());
-    }
-    if advice.is_empty() {
-        advice.push("Nothing: deploy the policy in monitor mode.".to_owned());
-    }
-    advice
-}
-
 /// The sentence about the objects of a finding.
 pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
     let (gets, runs) = if group.size() == 1 { ("gets", "runs") } else { ("get", "run") };
@@ -119,35 +90,85 @@ pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
     }
 }
 
-/// What can't be told, is not sent, or is skipped, a line each.
-pub fn not_told(tally: &Tally) -> Vec<String> {
-    let mut lines = vec![];
-    for (what, count) in &tally.missing {
-        lines.push(format!("Can't be told: there is no {what} ({})", counted(*count, "request")));
+/// The namespaces in which nothing is demanded or forbidden, and the sentence about them; no names, where these are all.
+pub fn without_rule(tally: &Tally) -> Option<(String, Vec<String>)> {
+    let without = tally.has_rule.iter().filter(|(_, has_rule)| !**has_rule).map(|(name, _)| name.clone());
+    let without: Vec<String> = without.collect();
+    let of = tally.has_rule.len();
+    match without.len() {
+        0 => None,
+        all if all == of => {
+            Some(("No rule: the Pods of all namespaces may go anywhere, and ask for anything.".to_owned(), vec![]))
+        }
+        some => {
+            let line = format!("No rule: in {some} of {of} namespaces, Pods may go anywhere, and ask for anything.");
+            Some((line, without))
+        }
     }
-    for Unreadable { resource, reason } in &tally.unreadable {
-        lines.push(format!("Can't be told: {resource} could not be listed: {reason}"));
+}
+
+/// `2 rejected, 7 changed`
+pub fn counts<'f>(findings: impl Iterator<Item = (&'f Finding, &'f Group)> + Clone) -> String {
+    let counts = KINDS_OF_FINDINGS.iter().enumerate().filter_map(|(kind, word)| {
+        let groups = findings.clone().filter(|(finding, _)| rank(finding) == kind);
+        let count: usize = groups.map(|(_, group)| group.size()).sum();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// The first line about what other settings change.
+pub fn headline_of_changes(changes: &Changes) -> String {
+    if changes.is_empty() {
+        return "The new settings change nothing in this cluster.".to_owned();
+    }
+    let moved: usize = changes.moved.iter().map(|moved| moved.namespaces.len()).sum();
+    let counts = |findings: &Findings| counts(findings.values().flatten());
+    let mut parts = vec![];
+    for (title, counts) in [("New", counts(&changes.new)), ("No longer", counts(&changes.gone))] {
+        if !counts.is_empty() {
+            parts.push(format!("{title}: {counts}."));
+        }
+    }
+    if moved > 0 {
+        parts.push(format!("{} may use other nodes.", counted(moved, "namespace")));
+    }
+    parts.join(" ")
+}
+
+/// What can't be told, is not sent, or is skipped: a sentence each, and what it lists.
+pub fn not_told(tally: &Tally) -> Vec<(String, Vec<String>)> {
+    let mut told = vec![];
+    if !tally.missing.is_empty() {
+        let missing = tally.missing.iter().map(|(what, count)| format!("{what} ({})", counted(*count, "request")));
+        told.push(("Can't be told, since the cluster as it is known here lacks:".to_owned(), missing.collect()));
+    }
+    let mut tell = |line: String| told.push((line, vec![]));
+    for (reason, count) in &tally.spared {
+        tell(format!("Not sent to the policy: {count}; {reason}."));
+    }
+    for Unreadable { resource, reason, .. } in &tally.unreadable {
+        tell(format!("Can't be told: {resource} could not be listed: {reason}"));
     }
     for (condition, count) in &tally.unchecked {
         let requests = counted(*count, "request");
-        lines.push(format!("Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."));
+        tell(format!("Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."));
     }
-    for (reason, count) in &tally.spared {
-        lines.push(format!("Not sent to the policy: {count}; {reason}."));
+    if !tally.unasked.is_empty() {
+        let kinds = tally.unasked.iter().map(|(kind, count)| format!("{kind} ({count})"));
+        told.push(("Not the policy's business, skipped:".to_owned(), kinds.collect()));
     }
-    for (kind, count) in &tally.unasked {
-        lines.push(format!("The policy has nothing to do with it: {kind} ({count})"));
-    }
-    lines
+    told
 }
 
 /// What other settings change.
 pub fn report_of_changes(changes: &Changes, verbose: bool) -> String {
     let mut page = Page { text: String::new(), cut: if verbose { VERBOSE } else { SHORT }, verbose };
+    page.wrapped(&headline_of_changes(changes));
     if changes.is_empty() {
-        page.line("The new settings change nothing in this cluster.");
         return page.text;
     }
+    page.line("");
     for Moved { namespaces, gained, lost } in &changes.moved {
         page.line(&format!("Namespaces {}", names(namespaces, page.cut.names)));
         for (what, nodes) in
@@ -173,6 +194,7 @@ pub fn report(tally: &Tally, verbose: bool, width: usize) -> String {
     page.line(&headline(tally));
     summary(tally).iter().for_each(|line| page.line(line));
     page.line("");
+    page.advice(tally);
     page.pools(tally, width);
     page.entries(tally);
     page.sum(tally);
@@ -196,6 +218,14 @@ impl Page {
             let [unchanged, changed, rejected, unknown] =
                 verdicts.map(|verdict| counts.get(&verdict).copied().unwrap_or_default());
             self.line(&format!("{kind:22}{unchanged:>10}{changed:>10}{rejected:>10}{unknown:>15}"));
+        }
+        self.line("");
+    }
+
+    fn advice(&mut self, tally: &Tally) {
+        self.line("What to do:");
+        for line in advice(tally) {
+            self.beside_at(4, "-", &line);
         }
         self.line("");
     }
@@ -232,7 +262,7 @@ impl Page {
         self.line("");
     }
 
-    fn namespaces(&mut self, findings: &BTreeMap<String, BTreeMap<Finding, Group>>) {
+    fn namespaces(&mut self, findings: &Findings) {
         let mut namespaces: Vec<_> = findings.iter().collect();
         namespaces.sort_by_key(|(name, findings)| (findings.keys().next().map(rank), *name));
         for (name, findings) in namespaces.iter().take(self.cut.namespaces) {
@@ -242,13 +272,7 @@ impl Page {
         }
         let rest = namespaces.get(self.cut.namespaces..).unwrap_or_default();
         if !rest.is_empty() {
-            let findings = rest.iter().flat_map(|(_, findings)| findings.iter());
-            let counts = KINDS_OF_FINDINGS.iter().enumerate().filter_map(|(kind, word)| {
-                let groups = findings.clone().filter(|(finding, _)| rank(finding) == kind);
-                let count: usize = groups.map(|(_, group)| group.size()).sum();
-                (count > 0).then(|| format!("{count} {word}"))
-            });
-            let counts = counts.collect::<Vec<_>>().join(", ");
+            let counts = counts(rest.iter().flat_map(|(_, findings)| findings.iter()));
             let more = counted(rest.len(), "namespace");
             self.wrapped(&format!("… and {more} more ({counts}). --verbose (VERBOSE=1) shows all."));
             self.line("");
@@ -285,48 +309,23 @@ impl Page {
     }
 
     fn without_rule(&mut self, tally: &Tally) {
-        let without: BTreeSet<&String> =
-            tally.has_rule.iter().filter(|(_, has_rule)| !**has_rule).map(|(name, _)| name).collect();
-        let of = tally.has_rule.len();
-        match without.len() {
-            0 => {}
-            all if all == of => self.line("No rule: the Pods of all namespaces may go anywhere, and ask for anything."),
-            some => {
-                self.line(&format!(
-                    "No rule: in {some} of {of} namespaces, Pods may go anywhere, and ask for anything."
-                ));
-                self.list(without.into_iter().cloned().collect());
-            }
+        if let Some((line, namespaces)) = without_rule(tally) {
+            self.line(&line);
+            self.list(namespaces);
         }
     }
 
     fn not_told(&mut self, tally: &Tally) {
-        if !tally.missing.is_empty() {
-            self.line("Can't be told, since the cluster as it is known here lacks:");
-            let missing = tally.missing.iter();
-            let missing = missing.map(|(what, count)| format!("{what} ({})", counted(*count, "request")));
-            self.list(missing.collect());
-        }
-        for (reason, count) in &tally.spared {
-            self.line(&format!("Not sent to the policy: {count}; {reason}."));
-        }
-        for Unreadable { resource, reason } in &tally.unreadable {
-            self.wrapped(&format!("Can't be told: {resource} could not be listed: {reason}"));
-        }
-        for (condition, count) in &tally.unchecked {
-            let requests = counted(*count, "request");
-            self.wrapped(&format!(
-                "Not evaluated: the policy's matchCondition {condition}; {requests} passed it untested."
-            ));
-        }
-        if !tally.unasked.is_empty() {
-            let kinds: Vec<_> = tally.unasked.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
-            self.line("Not the policy's business, skipped:");
-            self.list(kinds);
+        for (line, items) in not_told(tally) {
+            self.wrapped(&line);
+            self.list(items);
         }
     }
 
     fn list(&mut self, items: Vec<String>) {
+        if items.is_empty() {
+            return;
+        }
         let shown = items.iter().take(self.cut.names).cloned().collect::<Vec<_>>().join(", ");
         match items.len().saturating_sub(self.cut.names) {
             0 => self.beside_at(2, "", &shown),

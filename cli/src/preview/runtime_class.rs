@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::creation::{list_of, members, text};
+use super::{
+    creation::{list_of, members, text},
+    phrases::counted,
+};
 use crate::{Identity, Manifests};
 
 /// Merges the RuntimeClass that a Pod's `spec` names. One that is not known leaves it as it is.
@@ -28,6 +31,17 @@ pub fn merge(spec: &mut Value, cluster: &Manifests) {
     if !class["overhead"]["podFixed"].is_null() && spec["overhead"].is_null() {
         spec["overhead"] = class["overhead"]["podFixed"].clone();
     }
+}
+
+/// What the RuntimeClass of a Pod has brought to it, in words: nobody finds that in a manifest.
+pub fn brings(spec: &Value, cluster: &Manifests) -> Option<String> {
+    let class = named(spec)?;
+    let scheduling = &cluster.find(&identity(class))?["scheduling"];
+    let selector = members(&scheduling["nodeSelector"]).map(|(key, value)| format!("{key}={}", text(value)));
+    let tolerations = list_of(&scheduling["tolerations"]).len();
+    let tolerations = (tolerations > 0).then(|| counted(tolerations, "toleration"));
+    let brought: Vec<String> = selector.chain(tolerations).collect();
+    (!brought.is_empty()).then(|| format!("RuntimeClass {class} brings {}", brought.join(", ")))
 }
 
 /// The RuntimeClass that a Pod names, and that is not known.

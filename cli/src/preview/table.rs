@@ -32,7 +32,7 @@ fn drawn(pools: &Pools, width: usize, all_names: bool) -> Vec<String> {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     let header = pools.pools.iter().map(|pool| {
-        let taints = pool.taints.iter().map(|taint| format!("taint {taint}"));
+        let taints = pool.taints.iter().map(|taint| format!("taint\n{}", broken(taint)));
         let nodes = counted(pool.nodes.len(), "node");
         [pool.name().replace(", ", "\n")].into_iter().chain(taints).chain([nodes]).collect::<Vec<_>>().join("\n")
     });
@@ -42,6 +42,11 @@ fn drawn(pools: &Pools, width: usize, all_names: bool) -> Vec<String> {
         table.add_row([heading(row, all_names)].into_iter().chain(cells).collect::<Vec<_>>());
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// At places where people would break it.
+fn broken(taint: &str) -> String {
+    taint.replace('/', "/\n").replacen(':', "\n:", 1)
 }
 
 /// `may, 3 Pods`

@@ -19,6 +19,8 @@ pub struct Tally {
     pub findings: BTreeMap<String, BTreeMap<Finding, Group>>,
     /// The namespaces that were tried, and whether a Pod there meets any rule.
     pub has_rule: BTreeMap<String, bool>,
+    /// The namespaces without a rule for which no entry holds, with the labels that they lack and entries ask for.
+    pub without_entry: BTreeMap<String, BTreeSet<String>>,
     /// What is not in CLUSTER, and how many objects need it: `Namespace ghost`.
     pub missing: BTreeMap<String, usize>,
     /// What the deployment's rules and selectors keep from the policy, by the reason.
@@ -120,6 +122,7 @@ impl Tally {
             }
         }
         self.has_rule.extend(other.has_rule);
+        self.without_entry.extend(other.without_entry);
         add(&mut self.missing, other.missing);
         add(&mut self.spared, other.spared);
         add(&mut self.unasked, other.unasked);

@@ -1,5 +1,7 @@
 //! Whether a namespace has any rule for its Pods. The policy itself is asked: settings are its business.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use super::{
     creation::{self, administrator, text},
     tally::Tally,
 };
-use crate::resource::POD;
+use crate::{namespace_rules::holding_entry, native::parse_selector, resource::POD, settings::entries};
 
 /// What a rule would change in a Pod.
 const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
@@ -22,15 +24,29 @@ impl Preview<'_> {
             "nodeSelector": { "example.com/asked-by-the-preview": "yes" },
             "tolerations": [{ "operator": "Exists" }],
         });
+        let mut is_spared = false;
         for spec in [json!({}), greedy] {
             let request = request(namespace, spec);
-            if self.spared(&request, there).is_none() && self.has_rule_for(&request)? {
+            is_spared = self.spared(&request, there).is_some();
+            if !is_spared && self.has_rule_for(&request)? {
                 tally.has_rule.insert(namespace.to_owned(), true);
                 return Ok(());
             }
         }
         tally.has_rule.insert(namespace.to_owned(), false);
+        if !is_spared && holding_entry(self.typed, namespace, there).is_none() {
+            tally.without_entry.insert(namespace.to_owned(), self.labels_for_entries(there));
+        }
         Ok(())
+    }
+
+    /// The labels that entries choose namespaces by, and that this one lacks.
+    fn labels_for_entries(&self, namespace: &Value) -> BTreeSet<String> {
+        let selectors = entries(self.typed).iter().filter_map(|entry| entry.namespace_selector.as_deref());
+        let selectors = selectors.filter_map(|selector| parse_selector(selector).ok());
+        let keys = selectors.flat_map(|selector| selector.requirements().to_vec());
+        let keys = keys.map(|requirement| requirement.key().to_owned());
+        keys.filter(|key| namespace["metadata"]["labels"].get(key).is_none()).collect()
     }
 
     fn has_rule_for(&self, request: &Value) -> Result<bool> {
