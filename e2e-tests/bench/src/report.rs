@@ -1,4 +1,5 @@
-//! `docs/performance.md` and `docs/performance-cases.md`: what stands between their marks is made here, and the plot.
+//! `docs/performance.md`: what stands between its marks is made here, and the plot. The tables of every case are for the
+//! terminal.
 
 use std::{fs, path::Path, thread};
 
@@ -13,12 +14,23 @@ use crate::{
     plot::{self, Line},
 };
 
-/// Writes the measured parts of both documents, and the plot.
-pub fn write(measured: &Measured, bounds: &[Bound]) -> Result<()> {
+/// The cases that the page shows.
+const SHOWN: [(Family, usize); 8] = [
+    (Family::Injected, 2 * KB),
+    (Family::Injected, 17 * KB),
+    (Family::Injected, 164 * KB),
+    (Family::Environment, 17 * KB),
+    (Family::Settings, 1_000),
+    (Family::Bindings, 3),
+    (Family::Deployment, 1),
+    (Family::Untouched, 1),
+];
+
+/// Writes the measured part of the page, and the plot.
+pub fn write(measured: &Measured) -> Result<()> {
     let docs = root().join("docs");
-    fill_in(&docs.join("performance.md"), &[("machine", machine()), ("bounds", bounds_table(bounds))])?;
-    let cases = [("machine", machine()), ("cases", cases_table(measured)), ("growth", growth_table(measured))];
-    fill_in(&docs.join("performance-cases.md"), &cases)?;
+    let costs = format!("{}\n\n{}", machine(), costs_table(measured)?);
+    fill_in(&docs.join("performance.md"), &[("costs", costs)])?;
     Ok(fs::write(docs.join("cost-by-pod-size.svg"), plot(measured)?)?)
 }
 
@@ -42,7 +54,25 @@ fn machine() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let cores = thread::available_parallelism().map_or(0, usize::from);
-    format!("The figures on this page: {cores} cores, {}.", model.map_or("an unnamed processor", |(_, name)| name))
+    format!("Measured on {cores} cores, {}.", model.map_or("an unnamed processor", |(_, name)| name))
+}
+
+fn costs_table(measured: &Measured) -> Result<String> {
+    let mut rows = vec![
+        "| Case | Policy | ÷ floor | Typed twin | Instructions |".to_owned(),
+        "|---|---|---|---|---|".to_owned(),
+        cost_line("Compiling the module", &measured.compile, "–"),
+    ];
+    for (family, size) in SHOWN {
+        let row = measured.row(family, size)?;
+        rows.push(cost_line(&row.case.to_string(), &row.time, &thousands(row.instructions.policy)));
+    }
+    Ok(rows.join("\n"))
+}
+
+fn cost_line(name: &str, time: &Costs, instructions: &str) -> String {
+    let twin = time.twin.map_or_else(|| "–".to_owned(), duration);
+    format!("| {name} | {} | {:.2} | {twin} | {instructions} |", duration(time.policy), time.over_floor())
 }
 
 pub fn bounds_table(bounds: &[Bound]) -> String {
@@ -50,7 +80,7 @@ pub fn bounds_table(bounds: &[Bound]) -> String {
     format!("| What | Bound | Measured | Holds |\n|---|---|---|---|\n{}", rows.join("\n"))
 }
 
-fn cases_table(measured: &Measured) -> String {
+pub fn cases_table(measured: &Measured) -> String {
     let mut rows = vec![
         "| Case | Floor | Policy | Typed twin | Policy ÷ floor | Typed twin ÷ policy \
          | Instructions: floor, policy, typed twin | Memory: floor, policy, typed twin |"
@@ -80,7 +110,7 @@ fn list(costs: &Costs, unit: fn(f64) -> String) -> String {
     all.into_iter().flatten().map(unit).collect::<Vec<_>>().join(", ")
 }
 
-fn growth_table(measured: &Measured) -> String {
+pub fn growth_table(measured: &Measured) -> String {
     let growth: Vec<&Row> = measured.rows.iter().filter(|row| row.case.family.is_growth()).collect();
     let mut rows = vec![
         "| What | Bytes read | Policy | Policy ÷ floor | Against half of it: time, instructions, bytes | Memory |"
