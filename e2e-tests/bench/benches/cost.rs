@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use bench::{Contender, Turns, contender, measured};
 use criterion::Criterion;
 use e2e_tests::{
@@ -33,7 +33,9 @@ fn main() -> Result<()> {
 fn evaluate(criterion: &mut Criterion, contenders: &[Contender], case: &Case, turns: &mut Turns<'_>) -> Result<()> {
     let name = case.to_string();
     let mut group = criterion.benchmark_group(&name);
-    for contender in contenders {
+    let policy = contenders.iter().find(|contender| contender.name == contender::POLICY).context("no policy")?;
+    let limit = Contender::limit(case, policy)?;
+    for contender in contenders.iter().chain([&limit]) {
         if !case.family.has_twin() && contender.name == contender::TWIN {
             continue;
         }

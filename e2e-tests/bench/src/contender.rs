@@ -2,8 +2,9 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use e2e_tests::{
-    Call, Compiled, InstructionCounter, Metadata, Policy, cost::Case, floor_module, policy_metadata, policy_module,
-    typed_twin_module,
+    Call, Compiled, InstructionCounter, Metadata, Policy,
+    cost::{Case, limit},
+    floor_module, policy_metadata, policy_module, typed_twin_module,
 };
 
 /// One of the modules whose costs are compared.
@@ -14,6 +15,7 @@ pub struct Contender {
 }
 
 pub const FLOOR: &str = "floor";
+pub const LIMIT: &str = "limit";
 pub const POLICY: &str = "policy";
 pub const TWIN: &str = "typed twin";
 
@@ -27,8 +29,16 @@ impl Contender {
         ])
     }
 
+    /// What no policy can be faster than that does what `policy` does about `case`.
+    pub fn limit(case: &Case, policy: &Self) -> Result<Self> {
+        Self::of(LIMIT, limit::module(case, &policy.check(case)?)?.into_bytes())
+    }
+
     fn load(name: &'static str, module: PathBuf) -> Result<Self> {
-        let bytes = fs::read(module)?;
+        Self::of(name, fs::read(module)?)
+    }
+
+    fn of(name: &'static str, bytes: Vec<u8>) -> Result<Self> {
         let policy = Policy::from_bytes(&bytes, Metadata::load(&policy_metadata())?, None)?;
         Ok(Self { name, bytes, policy })
     }

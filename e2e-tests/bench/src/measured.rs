@@ -13,7 +13,7 @@ use e2e_tests::{
 
 use crate::{
     Contender,
-    contender::{FLOOR, POLICY, TWIN},
+    contender::{FLOOR, LIMIT, POLICY, TWIN},
     memory, turns,
 };
 
@@ -29,6 +29,8 @@ pub struct Measured {
 pub struct Row {
     pub case: Case,
     pub time: Costs,
+    /// The time of the limit, in nanoseconds.
+    pub limit: f64,
     pub instructions: Costs,
     pub memory: Costs,
     /// What the policy looked up.
@@ -53,6 +55,12 @@ impl Costs {
     }
 }
 
+impl Row {
+    pub fn over_limit(&self) -> f64 {
+        self.time.policy / self.limit
+    }
+}
+
 impl Measured {
     /// Reads the times, and measures the memory.
     pub fn collect(contenders: &[Contender; 3]) -> Result<Self> {
@@ -64,6 +72,7 @@ impl Measured {
             let compared = case.family.has_twin();
             Ok(Row {
                 time: times(&name, compared)?,
+                limit: turns::kept(&name, LIMIT)?,
                 instructions: instructions(&counters, &case, compared),
                 memory: Costs {
                     floor: needed(floor)?,

@@ -98,7 +98,7 @@ text { font: 13px sans-serif; fill: #24292f }
 .end { text-anchor: end }
 .middle { text-anchor: middle }
 .grid { stroke: #d0d7de; fill: none }
-.floor { color: #6e7781; stroke-dasharray: 2 4 }
+.limit { color: #6e7781; stroke-dasharray: 2 4 }
 .policy { color: #0969da }
 .typed-twin { color: #bc4c00; stroke-dasharray: 8 4 }
 .line { stroke: currentColor; stroke-width: 2.5; fill: none }
@@ -106,7 +106,7 @@ circle { fill: currentColor }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 }
   .grid { stroke: #30363d }
-  .floor { color: #9198a1 }
+  .limit { color: #9198a1 }
   .policy { color: #58a6ff }
   .typed-twin { color: #f0883e }
 }

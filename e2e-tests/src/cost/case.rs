@@ -107,6 +107,11 @@ impl Case {
         Ok(())
     }
 
+    /// The request with its settings, as the host hands them over.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
     /// The request with its settings, and what the look-ups of a call answered.
     pub fn bytes_read(&self, lookups: &[Lookup]) -> usize {
         let answers = lookups.iter().map(|lookup| match lookup.kind.as_str() {

@@ -3,6 +3,7 @@
 
 mod case;
 pub mod cases;
+pub mod limit;
 pub mod objects;
 
 pub use case::{Case, Family, kilobytes};
