@@ -23,14 +23,6 @@ load kwctl
   run_row
 }
 
-@test "pod: a conflict is rejected" {
-  run_row
-}
-
-@test "pod: what is not on the whitelist is rejected" {
-  run_row
-}
-
 @test "pod: a default that is not on the whitelist rejects every one" {
   run_row
 }
@@ -64,10 +56,6 @@ load kwctl
 }
 
 @test "plugin: the annotation becomes the nodeSelector" {
-  run_row
-}
-
-@test "plugin: the sentence stands alone" {
   run_row
 }
 

@@ -7,10 +7,6 @@ load kwctl
   run_row
 }
 
-@test "workload: a Deployment that conflicts is rejected" {
-  run_row
-}
-
 @test "workload: a ReplicaSet of a Deployment is not judged again" {
   run_row
 }

@@ -22,6 +22,7 @@ mod checks;
 #[case::settings("settings", checks::settings::check)]
 #[case::payload("payload", checks::payload::check)]
 #[case::placement("placement", checks::placement::check)]
+#[case::adversary("adversary", checks::adversary::check)]
 #[case::tolerations("tolerations", checks::tolerations::check)]
 #[case::raw_object("raw_object", checks::raw_object::check)]
 fn what_fuzzing_kept_breaks_nothing(#[case] target: &str, #[case] check: fn(&[u8])) {

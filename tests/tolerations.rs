@@ -58,6 +58,15 @@ fn tolerations_are_merged_and_allowed_as_upstream() {
     }
 }
 
+/// No API server stores a value beside `Exists`; what is dropped and added again is still no change.
+#[test]
+fn dropping_one_for_an_equal_one_changes_nothing() {
+    let own = [one(r#"{"operator":"Exists","value":"x"}"#)];
+    let merged = merge(&own, vec![one(r#"{"operator":"Exists"}"#), own[0].clone()]);
+    assert_eq!(merged, Merged { kept: vec![], added: own.to_vec() });
+    assert!(merged.changes_nothing(&own));
+}
+
 /// A line of `taints.jsonl`.
 #[derive(Debug, Deserialize)]
 struct Tolerating {

@@ -89,6 +89,9 @@ pub struct Chapter {
     /// What is different in all steps: a JSON merge patch onto the request.
     #[serde(default)]
     with: Option<Value>,
+    /// What a step looks up that doesn't say it itself; without this, nothing.
+    #[serde(default)]
+    lookups: Vec<String>,
     pub steps: Vec<Step>,
     #[serde(skip)]
     folder: Folder,
@@ -155,7 +158,7 @@ pub struct Expect {
     /// What the warnings say, somewhere.
     #[serde(default)]
     pub warned: Vec<String>,
-    /// The look-ups, in order, as in `Node worker-1 (metadata.labels)`.
+    /// All look-ups, in order, as in `Node worker-1 (metadata.labels)`; if absent, those of the chapter.
     pub lookups: Option<Vec<String>>,
     /// The audit annotations.
     pub audit: Option<BTreeMap<String, String>>,
@@ -187,6 +190,9 @@ impl Story {
         for (index, chapter) in story.chapters.iter_mut().enumerate() {
             chapter.settings_as_written = yaml_serde::to_string(&written["chapters"][index]["settings"])?;
             chapter.folder = folder.clone();
+            for step in &mut chapter.steps {
+                step.expect.lookups.get_or_insert_with(|| chapter.lookups.clone());
+            }
         }
         Ok(story)
     }
@@ -307,10 +313,9 @@ impl Expect {
             let is_warned_of = warnings.iter().any(|warning| warning.contains(mention));
             ensure!(is_warned_of, "expected the warning of {mention:?}, got {warnings:?}");
         }
-        if let Some(lookups) = &self.lookups {
-            let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
-            ensure!(&made == lookups, "expected the look-ups {lookups:?}, got {made:?}");
-        }
+        let expected = self.lookups.as_deref().unwrap_or_default();
+        let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
+        ensure!(made == expected, "expected the look-ups {expected:?}, got {made:?}");
         if let Some(audit) = &self.audit {
             let annotations = answer.audit_annotations.clone().unwrap_or_default();
             ensure!(&annotations == audit, "expected the audit annotations {audit:?}, got {annotations:?}");

@@ -114,6 +114,9 @@ fn a_pod_whose_size_would_multiply_is_refused() -> Result<()> {
     ensure!(message.contains("KiB as the API server writes it"), "{message}");
     let answer = narrow(most + 1)?;
     let message = answer.message.unwrap_or_default();
-    ensure!(answer.code == Some(403) && message.contains("has 3601 terms of node affinity"), "{message}");
+    ensure!(
+        answer.code == Some(403) && message.contains("has 3601 terms of node affinity, to each of which "),
+        "{message}"
+    );
     Ok(())
 }

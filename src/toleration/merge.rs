@@ -46,9 +46,9 @@ impl Merged {
         Self { kept: (0..own.len()).collect(), added: Vec::new() }
     }
 
-    /// Whether all of a Pod's `own` tolerations stay, and none is added.
-    pub const fn changes_nothing(&self, own: &[Toleration]) -> bool {
-        self.added.is_empty() && self.kept.len() == own.len()
+    /// Whether the result is a Pod's `own` tolerations, even if one was dropped for an equal one that was added.
+    pub fn changes_nothing(&self, own: &[Toleration]) -> bool {
+        self.all(own).eq(own)
     }
 
     /// The tolerations that result, given the Pod's `own`.

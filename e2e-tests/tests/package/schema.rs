@@ -1,13 +1,15 @@
 //! The JSON schema of the settings: made from their types, shipped for editors, and what the documentation and Rancher's
 //! form are held to.
 
-use std::{collections::BTreeMap, env, fs, path::PathBuf};
+use std::{collections::BTreeMap, env, fs};
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::read_document;
 use node_placement_policy::settings::Settings;
 use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
+
+use crate::file;
 
 const FILE: &str = "docs/settings.schema.json";
 
@@ -26,20 +28,20 @@ const NOT_IN_THE_FORM: [&str; 6] = [
 
 #[test]
 fn the_schema_is_that_of_the_types() -> Result<()> {
-    let path = in_workspace(FILE);
+    let path = file(FILE);
     let made = format!("{:#}\n", schema());
     if env::var_os(WRITE).is_some() {
         fs::write(&path, &made)?;
     }
     let shipped = fs::read_to_string(&path).context(FILE)?;
-    ensure!(shipped == made, "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test schema");
+    ensure!(shipped == made, "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test package schema");
     Ok(())
 }
 
 /// Every setting is explained in the reference, every word of a choice too.
 #[test]
 fn every_setting_is_documented() -> Result<()> {
-    let reference = fs::read_to_string(in_workspace("docs/settings.md"))?;
+    let reference = fs::read_to_string(file("docs/settings.md"))?;
     for (path, setting) in settings() {
         let name = path.rsplit('.').next().unwrap_or_default();
         let is_there = |word: &str| reference.contains(&format!("`{word}`")) || reference.contains(&format!("# {word}"));
@@ -99,7 +101,7 @@ fn schema() -> Value {
 }
 
 /// Every setting by its path, with its schema; those of an element of a list have `[]` in theirs.
-fn settings() -> BTreeMap<String, Value> {
+pub fn settings() -> BTreeMap<String, Value> {
     fn collect(schema: &Value, path: &str, found: &mut BTreeMap<String, Value>) {
         if let Some(items) = schema.get("items") {
             collect(items, &format!("{path}[]"), found);
@@ -139,10 +141,6 @@ fn questions() -> Result<BTreeMap<String, Value>> {
         }
     }
     let mut found = BTreeMap::new();
-    collect(&read_document(&in_workspace("questions-ui.yml"))?["questions"], "", &mut found);
+    collect(&read_document(&file("questions-ui.yml"))?["questions"], "", &mut found);
     Ok(found)
-}
-
-fn in_workspace(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
 }

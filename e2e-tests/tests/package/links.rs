@@ -1,0 +1,79 @@
+//! What the documentation points to is there: files, headings, tests.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use rstest::rstest;
+
+use crate::file;
+
+/// Every file or heading that the documentation points to is there.
+#[rstest]
+#[case("README.md")]
+#[case("CONTRIBUTING.md")]
+#[case("SECURITY.md")]
+#[case("docs/settings.md")]
+#[case("docs/operating.md")]
+#[case("docs/recipes.md")]
+#[case("docs/threat-model.md")]
+#[case("docs/troubleshooting.md")]
+#[case("docs/policy-server.md")]
+#[case("docs/preview.md")]
+#[case("docs/clouds.md")]
+#[case("fuzz/README.md")]
+#[case("docs/performance.md")]
+#[case("examples/README.md")]
+fn links_lead_somewhere(#[case] document: &str) -> Result<()> {
+    let path = file(document);
+    let text = fs::read_to_string(&path)?;
+    for (link, _) in links(&text).filter(|(link, _)| !link.starts_with("https://")) {
+        let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+        let target = match target {
+            "" => path.clone(),
+            _ => path.parent().context("a document stands in a folder")?.join(target),
+        };
+        ensure!(target.exists(), "{document}: {link}");
+        if !heading.is_empty() {
+            let text = fs::read_to_string(&target)?;
+            ensure!(text.lines().any(|line| anchor(line).as_deref() == Some(heading)), "{document}: {link}");
+        }
+    }
+    Ok(())
+}
+
+/// The links of a document, each with its title, which may be empty.
+fn links(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
+    links.map(|link| link.split_once(' ').map_or((link, ""), |(link, title)| (link, title.trim_matches('"'))))
+}
+
+/// The anchor that GitHub gives a heading.
+fn anchor(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
+    let kept = heading.chars().filter(|character| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_'));
+    Some(kept.collect::<String>().to_lowercase().replace(' ', "-"))
+}
+
+/// The title of a link to a file of tests names functions, or titles where cases are data: YAML in either style, or rows
+/// of a table.
+#[test]
+fn every_test_that_the_threat_model_names_is_there() -> Result<()> {
+    let text = fs::read_to_string(file("docs/threat-model.md"))?;
+    let titled = links(&text).filter(|(_, title)| !title.is_empty());
+    let mut count = 0;
+    for (path, name) in titled.flat_map(|(path, title)| title.split("; ").map(move |name| (path, name))) {
+        let tests = fs::read_to_string(file("docs").join(path)).with_context(|| path.to_owned())?;
+        let spellings = [
+            format!("fn {name}("),
+            format!("case::{name}("),
+            format!("title: {name}\n"),
+            format!("title: {name}, "),
+            format!("{name}\t"),
+            format!("name: {name}\n"),
+        ];
+        ensure!(spellings.iter().any(|spelling| tests.contains(spelling)), "{path} has no {name}");
+        count += 1;
+    }
+    ensure!(count > 100, "only {count} tests are named");
+    Ok(())
+}
