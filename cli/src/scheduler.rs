@@ -54,7 +54,7 @@ fn accepts(expression: &Value, value: Option<&str>) -> bool {
 /// Upstream: `FindMatchingUntoleratedTaint` of `k8s.io/component-helpers/scheduling/corev1`.
 pub fn untolerated<'n>(tolerations: &Value, taints: &'n Value) -> Option<&'n Value> {
     let tolerations: Vec<Toleration> = list(tolerations).iter().filter_map(read).collect();
-    list(taints).iter().find(|taint| toleration::untolerated(&tolerations, &read(*taint)).is_some())
+    list(taints).iter().find(|taint| toleration::untolerated(&tolerations, &read(taint)).is_some())
 }
 
 /// Whether a taint keeps Pods away for as long as it is there, and does not tell a passing condition.
