@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::{
     Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
     namespace_rules::{NamespaceRules, namespace_rules},
+    native::Requirement,
     preview::{
         creation::{list_of, text},
         gets, pod, trial,
@@ -130,7 +131,7 @@ fn explain_pod(
         if labels.is_some_and(|labels| !requirement.accepts(labels[requirement.key()].as_str())) {
             unmet.push(requirement.to_string());
         }
-        has.push((requirement.to_string(), asks_for(&object["spec"], requirement.key())));
+        has.push((requirement.to_string(), asks_for(&object["spec"], &requirement)));
     }
     let owner = crate::preview::Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
     let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.typed), cluster);
@@ -139,13 +140,17 @@ fn explain_pod(
     Ok(PodExplanation { name: name.to_owned(), has, node, unmet, again: NewPod::of(&again) })
 }
 
-/// Whether a Pod says something about a label of its node.
-fn asks_for(spec: &Value, key: &str) -> bool {
+/// Whether a Pod itself asks for what is demanded; of its node affinity, whether every term says something of the label.
+fn asks_for(spec: &Value, requirement: &Requirement) -> bool {
+    let key = requirement.key();
+    if let Some(value) = spec["nodeSelector"].get(key) {
+        return requirement.accepts(value.as_str());
+    }
     let required = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let mut terms = list_of(&required["nodeSelectorTerms"]).iter();
     let has_expression =
         |term: &Value| list_of(&term["matchExpressions"]).iter().any(|expression| expression["key"] == key);
-    spec["nodeSelector"].get(key).is_some() || terms.len() > 0 && terms.all(has_expression)
+    terms.len() > 0 && terms.all(has_expression)
 }
 
 impl NewPod {

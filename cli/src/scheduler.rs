@@ -1,6 +1,8 @@
 //! Where the scheduler would put a Pod: by its node selector, its required node affinity, and the taints of nodes.
 //! Resources, and the rest of what a scheduler weighs, are not looked at.
 
+use node_placement_policy::toleration::{self, Taint, Toleration};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::preview::creation::{list_of as list, members, text};
@@ -51,28 +53,15 @@ fn accepts(expression: &Value, value: Option<&str>) -> bool {
 ///
 /// Upstream: `FindMatchingUntoleratedTaint` of `k8s.io/component-helpers/scheduling/corev1`.
 pub fn untolerated<'n>(tolerations: &Value, taints: &'n Value) -> Option<&'n Value> {
-    let mut repelling = list(taints).iter().filter(|taint| repels(taint));
-    repelling.find(|taint| !list(tolerations).iter().any(|toleration| tolerates(toleration, taint)))
+    let tolerations: Vec<Toleration> = list(tolerations).iter().filter_map(read).collect();
+    list(taints).iter().find(|taint| toleration::untolerated(&tolerations, &read(taint)).is_some())
 }
 
-/// Whether a taint keeps Pods away for as long as it is there. One below `node.kubernetes.io/` tells a passing condition.
+/// Whether a taint keeps Pods away for as long as it is there, and does not tell a passing condition.
 pub fn lasts(taint: &Value) -> bool {
-    repels(taint) && !text(&taint["key"]).starts_with("node.kubernetes.io/")
+    read(taint).is_some_and(|taint: Taint| taint.keeps_pods_away() && !taint.tells_a_condition())
 }
 
-fn repels(taint: &Value) -> bool {
-    ["NoSchedule", "NoExecute"].contains(&text(&taint["effect"]))
-}
-
-fn tolerates(toleration: &Value, taint: &Value) -> bool {
-    let field = |field: &str| text(&toleration[field]);
-    let has_effect = field("effect").is_empty() || field("effect") == text(&taint["effect"]);
-    let has_key = field("key").is_empty() || field("key") == text(&taint["key"]);
-    has_effect
-        && has_key
-        && match field("operator") {
-            "" | "Equal" => field("value") == text(&taint["value"]),
-            "Exists" => true,
-            _ => false,
-        }
+fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
 }

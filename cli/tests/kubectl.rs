@@ -191,6 +191,17 @@ fn what_is_not_there_is_said(#[case] arguments: &[&str], #[case] status: i32, #[
     Ok(())
 }
 
+#[test]
+fn a_pod_that_chose_otherwise_does_not_ask_for_what_is_demanded() -> Result<()> {
+    let pods = PODS.replace(r#""pool": "blue""#, r#""pool": "red""#);
+    let played = Played::new("explain-other", &[("namespaces", NAMESPACES), ("nodes", NODES), ("pods", &pods)])?;
+    let output = played.run(&["explain", "-n", "team-a", "pod/web", "-s", "settings.yml", "-o", "json"])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(told["pod"]["has"][0], serde_json::json!(["pool=blue", false]), "{told}");
+    Ok(())
+}
+
 /// What `explain` says of entries is what the policy does.
 #[test]
 fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {

@@ -9,6 +9,7 @@ use crate::{
     explain::{Explanation, NewPod, PodExplanation, explain},
     kubectl::{Kubectl, Listed},
     paper::Paper,
+    preview::names,
 };
 
 /// Show what holds in a namespace and why, which nodes that leaves, and what a Pod has of it
@@ -152,10 +153,7 @@ fn tell_of_nodes(explanation: &Explanation, paper: &mut Paper) {
     if nodes.is_empty() {
         paper.item(&format!("runs on none of {nodes_in_all} nodes: it waits"));
     } else {
-        let shown = nodes.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-        let rest = nodes.len().saturating_sub(SHOWN);
-        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        paper.item(&format!("runs on {} of {nodes_in_all} nodes: {shown}{rest}", nodes.len()));
+        paper.item(&format!("runs on {} of {nodes_in_all} nodes: {}", nodes.len(), names(nodes, SHOWN)));
     }
     for (node, taint) in tainted.iter().take(SHOWN) {
         paper.item(&format!("does not tolerate the taint {taint} of {node}"));

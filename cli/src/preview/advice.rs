@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{
     finding::Verdict,
-    phrases::counted,
+    phrases::{counted, names},
     pools::{Note, Pools, State},
     report::rank,
-    table::names,
     tally::Tally,
 };
 
@@ -74,7 +73,6 @@ fn namespaces_without_entry(tally: &Tally) -> Option<String> {
     if tally.without_entry.is_empty() || tally.entries.is_empty() {
         return None;
     }
-    let without: BTreeSet<String> = tally.without_entry.keys().cloned().collect();
     let mut lacking = tally.without_entry.values();
     let first = lacking.next().filter(|keys| !keys.is_empty());
     let labels = first.filter(|first| lacking.all(|keys| keys == *first)).map(|keys| names(keys, NAMED));
@@ -82,7 +80,7 @@ fn namespaces_without_entry(tally: &Tally) -> Option<String> {
     Some(format!(
         "No entry holds for {}{why}, and Pods there may go anywhere: label the namespaces, or add an entry, unless that \
          is intended.",
-        names(&without, NAMED)
+        names(tally.without_entry.keys(), NAMED)
     ))
 }
 

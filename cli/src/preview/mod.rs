@@ -52,6 +52,7 @@ pub use self::{
     made::creation_from,
     owner::Owner,
     page::{page, page_of_changes},
+    phrases::names,
     pools::Pools,
     report::{WIDTH, report, report_of_changes},
     tally::{Group, Kind, Members, Tally},

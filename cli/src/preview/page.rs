@@ -7,12 +7,11 @@ use super::{
     advice::advice,
     changes::{Changes, Findings},
     finding::{Finding, Verdict},
-    phrases::counted,
+    phrases::{counted, names},
     pools::{Cell, Pools, Row, State},
     report::{
         KINDS_OF_FINDINGS, counts, headline, headline_of_changes, not_told, rank, sentence, summary, without_rule,
     },
-    table::names,
     tally::{Group, Tally},
 };
 use crate::template::render;

@@ -1,7 +1,5 @@
 //! Groups of objects, in words.
 
-use std::collections::BTreeSet;
-
 use super::tally::{Group, Kind, Members};
 use crate::resource::BINDING;
 
@@ -50,10 +48,12 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
-/// `a, b, c`, or `17 nodes`.
-pub fn some(names: &BTreeSet<String>, what: &str, limit: usize) -> String {
-    match names.len() <= limit {
-        true => names.iter().cloned().collect::<Vec<_>>().join(", "),
-        false => format!("{} {what}", names.len()),
+/// `a, b and 3 more`
+pub fn names<'n>(names: impl IntoIterator<Item = &'n String>, limit: usize) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<&str> = names.by_ref().take(limit).map(String::as_str).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        rest => format!("{} and {rest} more", shown.join(", ")),
     }
 }

@@ -6,8 +6,8 @@ use super::{
     advice::advice,
     changes::{Changes, Findings, Moved},
     finding::{Finding, Verdict},
-    phrases::{counted, some},
-    table::{names, table},
+    phrases::{counted, names},
+    table::table,
     tally::{Group, Tally},
 };
 use crate::{kubectl::Unreadable, wrap::wrap};
@@ -282,21 +282,15 @@ impl Page {
     fn findings(&mut self, findings: &BTreeMap<Finding, Group>) {
         for (finding, group) in findings.iter().take(self.cut.groups) {
             let who = self.who(group);
-            let nodes = some(&group.nodes, "nodes", self.names());
-            let sentence = sentence(finding, group, &nodes);
+            let heading = if rank(finding) == 0 { "REJECTED" } else { KINDS_OF_FINDINGS[rank(finding)] };
+            let sentence = sentence(finding, group, &names(&group.nodes, self.names()));
             match finding {
-                Finding::Changed { .. } => self.beside("changed", &format!("{who} {sentence}")),
-                Finding::Rejected { .. } => {
-                    self.beside("REJECTED", &who);
-                    self.beside("", &sentence);
+                // The objects are the subject of the sentence.
+                Finding::Changed { .. } | Finding::Misplaced { .. } => {
+                    self.beside(heading, &format!("{who} {sentence}"));
                 }
-                Finding::Misplaced { reason } => {
-                    let runs = if group.size() == 1 { "runs" } else { "run" };
-                    self.beside("misplaced", &format!("{who} {runs} on {nodes}, and could not be bound there again:"));
-                    self.beside("", &group.named(reason));
-                }
-                Finding::Waits { .. } | Finding::WouldBe { .. } | Finding::Warned { .. } => {
-                    self.beside(KINDS_OF_FINDINGS[rank(finding)], &who);
+                _ => {
+                    self.beside(heading, &who);
                     self.beside("", &sentence);
                 }
             }
@@ -326,11 +320,7 @@ impl Page {
         if items.is_empty() {
             return;
         }
-        let shown = items.iter().take(self.cut.names).cloned().collect::<Vec<_>>().join(", ");
-        match items.len().saturating_sub(self.cut.names) {
-            0 => self.beside_at(2, "", &shown),
-            rest => self.beside_at(2, "", &format!("{shown} and {rest} more")),
-        }
+        self.beside_at(2, "", &names(&items, self.cut.names));
     }
 
     /// `12 Pods of Deployments api and web, Pod debug`.

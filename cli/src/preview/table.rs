@@ -1,11 +1,9 @@
 //! Who may run where, as text: a table where there is room, else a list.
 
-use std::collections::BTreeSet;
-
 use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 
 use super::{
-    phrases::counted,
+    phrases::{counted, names},
     pools::{Cell, Note, Pool, Pools, Row, State},
 };
 
@@ -62,15 +60,6 @@ fn heading(row: &Row, all_names: bool) -> String {
     match row.note {
         Note::None => names,
         ref note => format!("{names}\n({})", note.in_words()),
-    }
-}
-
-/// `a, b and 3 more`
-pub fn names(names: &BTreeSet<String>, limit: usize) -> String {
-    let shown = names.iter().take(limit).cloned().collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(limit) {
-        0 => shown,
-        rest => format!("{shown} and {rest} more"),
     }
 }
 
