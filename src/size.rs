@@ -27,8 +27,8 @@ pub fn check(object: &RawObject<'_>, old_object: Option<&RawObject<'_>>, name: &
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{name} has {} KiB as the API server writes it, and at most {} KiB are let in: what is larger could never be \
-         changed again, nor its deletion end; make it smaller",
+        "{name} has {} KiB as the API server writes it, and at most {} KiB are allowed: a larger object could \
+         not be changed or deleted any more; make it smaller",
         size.div_ceil(1024),
         LARGEST_OBJECT / 1024
     )))

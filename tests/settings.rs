@@ -107,10 +107,10 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::unknown_field(json!({"clusterDefault": ""}), r#"placement: unknown field "clusterDefault", expected one of clusterDefaultNodeSelector, clusterDefaultTolerations, namespaceAnnotations, namespaces, guardedNodeLabels, exemptUsernames, onDefaultConflict, onRuntimeClasses, onNodeAffinity, onNodeName, onTolerationAnnotations, onExtendedResources, onWorkloads, onDaemonSets, onNamespaces, onBindings, onNodes"#)]
 #[case::malformed_selector(json!({"clusterDefaultNodeSelector": "env production"}), r#"placement.clusterDefaultNodeSelector: found "production" at position 5, expected an operator: =, ==, !=, in, notin, > or <"#)]
 #[case::selector_of_a_wrong_type(json!({"clusterDefaultNodeSelector": 5}), "placement.clusterDefaultNodeSelector: expected a string, found a number")]
-#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a=b,a in (c)""#)]
-#[case::selector_that_contradicts_itself_by_absence(json!({"clusterDefaultNodeSelector": "b,gpu,!gpu"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "gpu" can be meets "gpu,!gpu""#)]
-#[case::selector_that_excludes_all_it_lists(json!({"clusterDefaultNodeSelector": "a in (x,y),a notin (x,y)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "a" can be meets "a in (x,y),a notin (x,y)""#)]
-#[case::selector_between_whose_bounds_nothing_is(json!({"clusterDefaultNodeSelector": "n>4,n<5"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: nothing that label "n" can be meets "n>4,n<5""#)]
+#[case::selector_that_contradicts_itself(json!({"clusterDefaultNodeSelector": "a=b,a in (c)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: no value of label "a" satisfies "a=b,a in (c)""#)]
+#[case::selector_that_contradicts_itself_by_absence(json!({"clusterDefaultNodeSelector": "b,gpu,!gpu"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: no value of label "gpu" satisfies "gpu,!gpu""#)]
+#[case::selector_that_excludes_all_it_lists(json!({"clusterDefaultNodeSelector": "a in (x,y),a notin (x,y)"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: no value of label "a" satisfies "a in (x,y),a notin (x,y)""#)]
+#[case::selector_between_whose_bounds_nothing_is(json!({"clusterDefaultNodeSelector": "n>4,n<5"}), r#"placement.clusterDefaultNodeSelector: contradicts itself: no value of label "n" satisfies "n>4,n<5""#)]
 #[case::annotations_of_a_wrong_type(json!({"namespaceAnnotations": "a"}), "placement.namespaceAnnotations: expected a list, found a string")]
 #[case::annotation_of_a_wrong_type(json!({"namespaceAnnotations": ["a", 5]}), "placement.namespaceAnnotations[1]: expected a string, found a number")]
 #[case::annotation_that_is_no_key(json!({"namespaceAnnotations": ["a b"]}), r#"placement.namespaceAnnotations[0]: "a b" is not an annotation key"#)]
@@ -152,8 +152,8 @@ fn invalid_placement(#[case] block: Value, #[case] message: &str) {
 #[case::malformed_default(json!({"name": "a", "defaultNodeSelector": "("}), "placement.namespaces[0].defaultNodeSelector: found")]
 #[case::malformed_allowed(json!({"name": "a", "allowedNodeSelector": "("}), "placement.namespaces[0].allowedNodeSelector: found")]
 #[case::allowed_that_contradicts_itself(json!({"name": "a", "allowedNodeSelector": "b=c,b=d"}), "placement.namespaces[0].allowedNodeSelector: contradicts itself")]
-#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: nothing that label "b" can be meets both "b=d" and "b=c""#)]
-#[case::default_that_contradicts_required_by_absence(json!({"name": "a", "requiredNodeSelector": "pool=a", "defaultNodeSelector": "!pool"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: nothing that label "pool" can be meets both "!pool" and "pool=a""#)]
+#[case::default_that_contradicts_required(json!({"name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "b=d"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: no value of label "b" satisfies both "b=d" and "b=c""#)]
+#[case::default_that_contradicts_required_by_absence(json!({"name": "a", "requiredNodeSelector": "pool=a", "defaultNodeSelector": "!pool"}), r#"placement.namespaces[0].defaultNodeSelector: contradicts requiredNodeSelector: no value of label "pool" satisfies both "!pool" and "pool=a""#)]
 fn invalid_entry(#[case] fields: Value, #[case] message: &str) {
     let found = entry(&fields);
     assert!(found.starts_with(message), "{found}");
@@ -269,11 +269,11 @@ fn a_default_that_is_forbidden(#[case] block: Value, #[case] default: &str) {
 #[case::on_toleration_annotations(json!({"onTolerationAnnotations": "Check"}), r#"placement.onTolerationAnnotations: found "Check", expected one of Honor, Ignore"#)]
 #[case::on_extended_resources(json!({"onExtendedResources": "Inject"}), r#"placement.onExtendedResources: found "Inject", expected one of Tolerate, Ignore"#)]
 #[case::on_nodes(json!({"onNodes": "Warn"}), r#"placement.onNodes: found "Warn", expected one of Reject, RejectChanges, Ignore"#)]
-#[case::on_nodes_with_nothing_to_guard(json!({"onNodes": "Reject"}), "placement.onNodes: there is no label to guard: no node selector of the settings names one; add one, or say Ignore")]
+#[case::on_nodes_with_nothing_to_guard(json!({"onNodes": "Reject"}), "placement.onNodes: there is no label to guard: no node selector of the settings names one; add one, or use Ignore")]
 #[case::on_nodes_with_selectors_that_name_nothing(json!({"onNodes": "RejectChanges", "clusterDefaultNodeSelector": "", "namespaces": [{"name": "a", "namespaceSelector": "a", "allowedNodeSelector": ""}]}), "placement.onNodes: there is no label to guard")]
-#[case::daemon_sets_that_are_warned_of_beside_a_whitelist(json!({"onDaemonSets": "Warn", "namespaces": [{"name": "a"}, {"name": "b", "allowedNodeSelector": ""}]}), "placement.onDaemonSets: Warn lets DaemonSets past placement.namespaces[1].allowedNodeSelector: the node affinity of their Pods is their controller's; say Inject or Reject, or onNodeAffinity: Ignore")]
-#[case::daemon_sets_that_are_ignored_beside_a_whitelist(json!({"onDaemonSets": "Ignore", "onNodeAffinity": "Check", "namespaces": [{"name": "a", "allowedNodeSelector": "b"}]}), "placement.onDaemonSets: Ignore lets DaemonSets past placement.namespaces[0].allowedNodeSelector")]
-#[case::a_cluster_default_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "c,a=b", "namespaceAnnotations": [], "namespaces": [{"name": "a", "allowedNodeSelector": "c,a=x"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a=b", which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; allow it, or say defaultNodeSelector: """#)]
+#[case::daemon_sets_that_are_warned_of_beside_a_whitelist(json!({"onDaemonSets": "Warn", "namespaces": [{"name": "a"}, {"name": "b", "allowedNodeSelector": ""}]}), "placement.onDaemonSets: with Warn, DaemonSets get past placement.namespaces[1].allowedNodeSelector, since their controller replaces the node affinity of their Pods; use Inject or Reject, or onNodeAffinity: Ignore")]
+#[case::daemon_sets_that_are_ignored_beside_a_whitelist(json!({"onDaemonSets": "Ignore", "onNodeAffinity": "Check", "namespaces": [{"name": "a", "allowedNodeSelector": "b"}]}), "placement.onDaemonSets: with Ignore, DaemonSets get past placement.namespaces[0].allowedNodeSelector")]
+#[case::a_cluster_default_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "c,a=b", "namespaceAnnotations": [], "namespaces": [{"name": "a", "allowedNodeSelector": "c,a=x"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a=b", which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; allow it, or use defaultNodeSelector: """#)]
 #[case::a_cluster_default_of_a_set_that_is_not_allowed(json!({"clusterDefaultNodeSelector": "a in (b,c)", "namespaceAnnotations": [], "namespaces": [{"name": "a", "defaultNodeSelector": null, "allowedNodeSelector": "a=b"}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b,c)""#)]
 #[case::a_cluster_default_of_one_value_that_is_not_allowed_where_node_affinity_is_free(json!({"clusterDefaultNodeSelector": "a in (b)", "namespaceAnnotations": [], "onNodeAffinity": "Ignore", "namespaces": [{"name": "a", "allowedNodeSelector": ""}]}), r#"placement.namespaces[0].allowedNodeSelector: does not allow "a in (b)""#)]
 #[case::on_nodes_of_a_wrong_type(json!({"onNodes": true}), "placement.onNodes: expected one of Reject, RejectChanges, Ignore, found a boolean")]
@@ -388,7 +388,7 @@ fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {
 #[case::unknown_field(json!({"protekt": true}), r#"nodeMetadata: unknown field "protekt""#)]
 #[case::protect(json!({"protect": "yes"}), "nodeMetadata.protect: expected a boolean, found a string")]
 #[case::on_lookup_failure(json!({"onLookupFailure": "Fail"}), r#"nodeMetadata.onLookupFailure: found "Fail", expected one of Reject, Ignore"#)]
-#[case::required_where_a_failed_look_up_is_ignored(json!({"onLookupFailure": "Ignore", "propagate": [{"nodeLabel": "a"}, {"nodeLabel": "b", "required": true}]}), "nodeMetadata.propagate[1].required: Pods are bound without it where onLookupFailure is Ignore")]
+#[case::required_where_a_failed_look_up_is_ignored(json!({"onLookupFailure": "Ignore", "propagate": [{"nodeLabel": "a"}, {"nodeLabel": "b", "required": true}]}), "nodeMetadata.propagate[1].required: with onLookupFailure: Ignore, Pods are bound without it")]
 #[case::defaults_that_are_too_much_together(json!({"propagate": [{"nodeLabel": "a", "default": "x".repeat(8192)}, {"nodeLabel": "b", "default": "x".repeat(8191)}]}), "nodeMetadata.propagate: the defaults have 16385 bytes with their keys, expected at most 16384")]
 #[case::the_same_target_twice(json!({"propagate": [{"nodeLabel": "a", "podAnnotation": "x"}, {"nodeLabel": "x"}]}), r#"nodeMetadata.propagate[1]: "x" is the target of an earlier entry"#)]
 #[case::the_same_prefix_twice(json!({"propagate": [{"nodeLabel": "a.io/*"}, {"nodeLabel": "b.io/*", "podAnnotation": "a.io/*"}]}), r#"nodeMetadata.propagate[1]: "a.io/" is the target of an earlier entry"#)]
@@ -399,13 +399,9 @@ fn invalid_metadata(#[case] block: Value, #[case] message: &str) {
 
 /// Where an entry has no default of its own, the cluster's holds with what it requires.
 #[rstest]
-#[case::two_values("pool=a", "pool=b", r#"nothing that label "pool" can be meets both "pool=a" and "pool=b""#)]
-#[case::there_and_not_there(
-    "a=1,pool=a",
-    "!pool",
-    r#"nothing that label "pool" can be meets both "pool=a" and "!pool""#
-)]
-#[case::bounds("n>4", "n<5", r#"nothing that label "n" can be meets both "n>4" and "n<5""#)]
+#[case::two_values("pool=a", "pool=b", r#"no value of label "pool" satisfies both "pool=a" and "pool=b""#)]
+#[case::there_and_not_there("a=1,pool=a", "!pool", r#"no value of label "pool" satisfies both "pool=a" and "!pool""#)]
+#[case::bounds("n>4", "n<5", r#"no value of label "n" satisfies both "n>4" and "n<5""#)]
 fn what_is_required_must_go_with_the_cluster_default(
     #[case] required: &str,
     #[case] cluster_default: &str,
@@ -414,8 +410,8 @@ fn what_is_required_must_go_with_the_cluster_default(
     let entry = json!({"name": "x", "requiredNodeSelector": required});
     let found = mistakes(&json!({"placement": {"clusterDefaultNodeSelector": cluster_default, "namespaces": [entry]}}));
     let message = format!(
-        "placement.namespaces[0].requiredNodeSelector: contradicts placement.clusterDefaultNodeSelector: {reason}; if that \
-         is not meant to hold here, say defaultNodeSelector: \"\""
+        "placement.namespaces[0].requiredNodeSelector: contradicts placement.clusterDefaultNodeSelector: {reason}; to \
+         switch it off here, use defaultNodeSelector: \"\""
     );
     assert_eq!(found, message);
 }

@@ -153,7 +153,7 @@ fn ten_thousand_containers_and_thirty_variables() -> Result<()> {
     let call = policy.call("validate", &payload(&pod, &settings), e2e_tests::NoCluster);
     let answer: Answer = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
     let message = answer.message.unwrap_or_default();
-    ensure!(answer.code == Some(403) && message.contains("at most 900 KiB are let in"), "{message}");
+    ensure!(answer.code == Some(403) && message.contains("at most 900 KiB are allowed"), "{message}");
     Ok(())
 }
 

@@ -222,10 +222,9 @@ impl<'a> Raw<'a> {
     pub fn get<T: Deserialize<'a>>(&self) -> Result<T, ReadError> {
         match self {
             Self::Text(text) => read::read(text.get()),
-            Self::Written(_) | Self::Object(_) | Self::List(_) => Err(ReadError::new(format!(
-                "expected a text as it came, found {} that has been taken apart",
-                self.kind()
-            ))),
+            Self::Written(_) | Self::Object(_) | Self::List(_) => {
+                Err(ReadError::new(format!("{} was changed before it was read", self.kind())))
+            }
         }
     }
 

@@ -44,15 +44,14 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
             && let Err(problem) = check_one(kind, key, value)
         {
             return Err(Rejection::forbidden(format!(
-                "the Binding of {pod} brings what would make the Pod invalid, so that nobody could change it any more: \
-                 {problem}; remove it from the Binding"
+                "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove it from the Binding"
             )));
         }
     }
     if size > MOST_WRITTEN {
         return Err(Rejection::forbidden(format!(
-            "the Binding of {pod} brings {} KiB of {}, with what the policy writes, and at most {} KiB are let in: a Pod \
-             with too much could never be changed again; remove some from the Binding",
+            "the Binding of {pod} brings {} KiB of {}, with what the policy writes, and at most {} KiB are allowed: \
+             otherwise the Pod could not be changed any more; remove some from the Binding",
             size.div_ceil(1024),
             kind.member(),
             MOST_WRITTEN / 1024

@@ -214,14 +214,14 @@ impl<'s> HoldingEntry<'s> {
             let problem = match self.found.labels.get(key) {
                 None => "which is missing".to_owned(),
                 Some(value) if value.is_empty() => "which is empty".to_owned(),
-                // Whoever answered: a value that is none could say more than it should.
+                // Whoever answered: an invalid value could say more than it should.
                 Some(value) => match syntax::label_value(value) {
                     Ok(()) => return Ok(Cow::Borrowed(&**value)),
-                    Err(expected) => format!("whose value is none, expected {expected}"),
+                    Err(expected) => format!("whose value is not valid, expected {expected}"),
                 },
             };
             Err(Rejection::unresolved(format!(
-                "{source} refers to label {} of namespace {}, {problem}; have the namespace labelled",
+                "{source} refers to label {} of namespace {}, {problem}; label the namespace",
                 shorten(key),
                 quote(self.namespace)
             )))
@@ -231,7 +231,7 @@ impl<'s> HoldingEntry<'s> {
     fn misfit(&self, source: Source<'_>, filled: &str, problem: &str) -> Rejection {
         let labels: Vec<String> = self.references(source).map(shorten).collect();
         Rejection::unresolved(format!(
-            "{source} refers to label {} of namespace {}, with which it is {}: {problem}; have the label changed",
+            "{source} refers to label {} of namespace {}, and becomes {}: {problem}; change the label",
             labels.join(", "),
             quote(self.namespace),
             quote(filled)

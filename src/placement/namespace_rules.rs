@@ -183,7 +183,7 @@ impl<'s> NamespaceRules<'s> {
 
     fn contradiction(&self, key: &str) -> Rejection {
         let explanation =
-            format!("{}; nothing that label {} can be meets that, change one of them", self.in_words(key), quote(key));
+            format!("{}; no value of label {} satisfies them, change one of them", self.in_words(key), quote(key));
         let mut demanding = self.node_selectors.iter().filter(|own| !own.selector.on(key).is_empty());
         if demanding.any(|own| matches!(own.source, Source::Annotation { .. })) {
             let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));

@@ -185,22 +185,18 @@ impl Template<'_> {
     /// What the template lacks of `additions`, which are not empty.
     fn incomplete(&self, additions: &Additions<'_>) -> Rejection {
         let name = &self.name;
-        let mut reasons = Vec::new();
+        let mut missing = Vec::new();
         for toleration in additions.tolerations.iter() {
-            reasons.push(format!(
-                "the toleration {}, which its namespace adds to Pods; add it, or no Pods are planned for the nodes that need \
-                 it",
-                quote(&toleration.to_string())
-            ));
+            missing
+                .push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
         }
         for demanded in additions.injection.requirements() {
-            reasons.push(format!(
-                "{}, which {} demands; add it, or Pods are planned for nodes where they can never run",
-                shorten(&demanded.requirement.to_string()),
-                demanded.source
-            ));
+            missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
         }
-        Rejection::forbidden(format!("{name} lacks {}", reasons.join("; and ")))
+        Rejection::forbidden(format!(
+            "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
+            missing.join(", and ")
+        ))
     }
 }
 

@@ -50,7 +50,7 @@ pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
     let all: Vec<&str> = keys(text).collect();
     fill_in(text, |key| match syntax::label_key(key) {
         Err(expected) => {
-            Err(format!("{} refers to what is no label key, expected {expected}", quote(&format!("$({key})"))))
+            Err(format!("{} does not refer to a label key, expected {expected}", quote(&format!("$({key})"))))
         }
         Ok(()) => Ok(Cow::Owned(format!("{STAND_IN}{}", all.iter().position(|own| *own == key).unwrap_or_default()))),
     })

@@ -31,8 +31,7 @@ pub(super) fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
             }
         }
         if entry.required && settings.on_lookup_failure == OnLookupFailure::Ignore {
-            let problem =
-                "Pods are bound without it where onLookupFailure is Ignore; say Reject there, or give a default";
+            let problem = "with onLookupFailure: Ignore, Pods are bound without it; use Reject, or default instead";
             mistakes.add(&format_args!("{place}.required"), problem);
         }
         check_env(entry, &place, &mut variables, mistakes);
@@ -51,7 +50,7 @@ fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s s
     let path = format!("{place}.env");
     if !is_variable(name) {
         let problem = format!(
-            "{} is no name of an environment variable, expected letters, digits and '_', not beginning with a digit",
+            "{} is not the name of an environment variable, expected letters, digits and '_', not beginning with a digit",
             quote(name)
         );
         mistakes.add(&path, problem);

@@ -53,7 +53,7 @@ pub(super) fn check(placement: &Placement, mistakes: &mut Mistakes) {
         check_entry_tolerations(at, placement.cluster_default_tolerations.as_deref(), mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
-        let problem = "there is no label to guard: no node selector of the settings names one; add one, or say Ignore";
+        let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
         mistakes.add(&format_args!("{PLACEMENT}.onNodes"), problem);
     }
 }
@@ -119,9 +119,9 @@ fn nothing_meets(own: &[Requirement], others: &[Requirement]) -> String {
     let key = own.first().map(Requirement::key).unwrap_or_default();
     let own = quote(&selector::text(own));
     if others.is_empty() {
-        return format!("nothing that label {} can be meets {own}", quote(key));
+        return format!("no value of label {} satisfies {own}", quote(key));
     }
-    format!("nothing that label {} can be meets both {own} and {}", quote(key), quote(&selector::text(others)))
+    format!("no value of label {} satisfies both {own} and {}", quote(key), quote(&selector::text(others)))
 }
 
 /// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask for.
@@ -133,8 +133,8 @@ fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     let mut entries = placement.namespaces.iter().enumerate();
     let Some((position, entry)) = entries.find(|(_, entry)| entry.allowed_node_selector.is_some()) else { return };
     let problem = format!(
-        "{:?} lets DaemonSets past {}.allowedNodeSelector: the node affinity of their Pods is their controller's; say Inject \
-         or Reject, or onNodeAffinity: Ignore",
+        "with {:?}, DaemonSets get past {}.allowedNodeSelector, since their controller replaces the node affinity of their \
+         Pods; use Inject or Reject, or onNodeAffinity: Ignore",
         placement.on_daemon_sets,
         EntryAt { position, entry }
     );
@@ -174,7 +174,7 @@ fn check_whom<'s>(at: EntryAt<'s>, earlier: &mut Earlier<'s>, mistakes: &mut Mis
         (name, Some(selector)) => {
             let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
             if !earlier.by_labels.insert(format!("{name} {selector}")) {
-                let problem = "an earlier entry is about the same namespaces, and wins; make one of the two";
+                let problem = "an earlier entry has the same name and namespaceSelector; merge the two";
                 mistakes.add(&path, problem);
             }
         }
@@ -233,7 +233,7 @@ impl<'s> Selectors<'s> {
             && let Some((own, others)) = required.contradiction_with(cluster_default)
         {
             let problem = format!(
-                "contradicts {CLUSTER_DEFAULT}: {}; if that is not meant to hold here, say {DEFAULT}: \"\"",
+                "contradicts {CLUSTER_DEFAULT}: {}; to switch it off here, use {DEFAULT}: \"\"",
                 nothing_meets(own, others)
             );
             mistakes.add(&format_args!("{}.{REQUIRED}", self.at), problem);
@@ -259,7 +259,7 @@ impl<'s> Selectors<'s> {
         });
         if let Some(refused) = refused.next() {
             let problem = format!(
-                "does not allow {}, which {CLUSTER_DEFAULT} adds to Pods, so that none can be created; allow it, or say \
+                "does not allow {}, which {CLUSTER_DEFAULT} adds to Pods, so that none can be created; allow it, or use \
                  {DEFAULT}: \"\"",
                 quote(&refused.to_string())
             );
@@ -344,7 +344,7 @@ fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
             mistakes.add(&selector_path, NOTHING_DEMANDED);
         }
         if all.iter().take(position).any(|earlier| earlier == preferred) {
-            mistakes.add(&path, "the same stands there before; remove one of them");
+            mistakes.add(&path, "an earlier element is the same; remove one of them");
         }
     }
 }
@@ -352,7 +352,7 @@ fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
 fn check_guarded_labels(placement: &Placement, mistakes: &mut Mistakes) {
     let path = format!("{PLACEMENT}.guardedNodeLabels");
     if placement.on_nodes == OnNodes::Ignore && !placement.guarded_node_labels.is_empty() {
-        mistakes.add(&path, "nothing guards them where onNodes is Ignore; say RejectChanges or Reject there");
+        mistakes.add(&path, "with onNodes: Ignore, they are not guarded; use RejectChanges or Reject");
     }
     for (position, label) in placement.guarded_node_labels.iter().enumerate() {
         if let Err(problem) = KeyPattern::new(label).check(TargetKind::Label) {
@@ -382,9 +382,9 @@ fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
         if username.is_empty() {
             mistakes.add(&path, "expected the full name of a user, found nothing");
         } else if !earlier.insert(username.clone()) {
-            mistakes.add(&path, format!("{} stands there before; remove one of them", quote(username)));
+            mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(username)));
         } else if is_controller {
-            let problem = "makes Pods from everybody's templates, so that everybody would be exempt; remove it";
+            let problem = "creates the Pods of all users, so that all users would be exempt; remove it";
             mistakes.add(&path, format!("{} {problem}", quote(username)));
         }
     }

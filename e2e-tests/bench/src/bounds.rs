@@ -29,7 +29,6 @@ impl Bound {
         Self::of(what, format!("≤ {limit} {of}"), measured, of, measured <= limit)
     }
 
-
     fn of(what: &str, bound: String, measured: f64, of: &str, holds: bool) -> Self {
         let unit = of.split(' ').next().unwrap_or_default();
         Self { what: what.to_owned(), bound, measured: format!("{measured:.2} {unit}"), holds }

@@ -34,7 +34,8 @@ pub fn module(case: &Case, call: &Call) -> Result<String> {
     let answers = request + case.payload().len();
     let pages = (request + case.bytes_read(&call.lookups)).div_ceil(PAGE);
     let read = format!("(call $host_response (i32.const {answers}))");
-    let look_ups: String = look_ups.iter().fold(String::new(), |all, look_up| format!("{all}    {look_up}\n    {read}\n"));
+    let look_ups: String =
+        look_ups.iter().fold(String::new(), |all, look_up| format!("{all}    {look_up}\n    {read}\n"));
     // Nothing looks at the operation: it may go where the payload goes.
     Ok(format!(
         r#"(module

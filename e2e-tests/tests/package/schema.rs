@@ -34,7 +34,10 @@ fn the_schema_is_that_of_the_types() -> Result<()> {
         fs::write(&path, &made)?;
     }
     let shipped = fs::read_to_string(&path).context(FILE)?;
-    ensure!(shipped == made, "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test package schema");
+    ensure!(
+        shipped == made,
+        "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test package schema"
+    );
     Ok(())
 }
 
@@ -44,7 +47,8 @@ fn every_setting_is_documented() -> Result<()> {
     let reference = fs::read_to_string(file("docs/settings.md"))?;
     for (path, setting) in settings() {
         let name = path.rsplit('.').next().unwrap_or_default();
-        let is_there = |word: &str| reference.contains(&format!("`{word}`")) || reference.contains(&format!("# {word}"));
+        let is_there =
+            |word: &str| reference.contains(&format!("`{word}`")) || reference.contains(&format!("# {word}"));
         ensure!(is_there(name), "{path}");
         for word in words(&setting) {
             ensure!(is_there(&word), "{path}: {word}");
