@@ -1,5 +1,5 @@
-//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once, with the fields that
-//! somebody needs.
+//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once, with
+//! the fields that are needed. Whether one is looked up at all is decided by who needs it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use crate::decision::LogLevel;
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::json::StringMap;
@@ -55,28 +56,6 @@ pub trait Cluster {
 
     /// Logs `message`.
     fn log(&self, level: LogLevel, message: &str);
-}
-
-/// How much it matters what is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogLevel {
-    /// A look-up failed, or a request would be rejected if an entry was enforced.
-    Warning,
-    /// A request was rejected.
-    Info,
-    /// Something would be added if an entry was enforced.
-    Debug,
-}
-
-impl LogLevel {
-    /// As the host spells it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
-    }
 }
 
 /// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).

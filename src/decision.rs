@@ -2,13 +2,34 @@
 
 use serde::Serialize;
 
-use crate::cluster::LogLevel;
 use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
 use crate::settings::SettingsError;
 
 /// The usual length of an answer without the object, in bytes.
 const REST: usize = 512;
+
+/// How much it matters what is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// A look-up failed, or a request would be rejected if an entry was enforced.
+    Warning,
+    /// A request was rejected.
+    Info,
+    /// Something would be added if an entry was enforced.
+    Debug,
+}
+
+impl LogLevel {
+    /// As the host spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
 
 /// The answer to a request that was not rejected.
 #[derive(Debug, Default)]

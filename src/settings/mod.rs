@@ -5,12 +5,14 @@
 //! - [`choice`]: the settings with a few words to choose from.
 //! - [`key`], [`field_path`], [`name_pattern`], [`reference`], [`source`]: what stands in some of them, and where it
 //!   stands.
-//! - [`validate`]: every mistake that the types don't find.
+//! - [`validate`] (with `mistakes`, `error`): every mistake that the types don't find.
 
 pub mod choice;
 mod earlier_entries;
+mod error;
 pub mod field_path;
 pub mod key;
+mod mistakes;
 pub mod name_pattern;
 pub mod node_metadata;
 pub mod placement;
@@ -21,11 +23,10 @@ mod validate_node_metadata;
 mod validate_placement;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Deserialize;
 
-use crate::json::read::{ReadError, read};
+use crate::json::read::read;
 use crate::json::strict::from_object;
 use crate::toleration::PluginConfig;
 
@@ -33,8 +34,9 @@ pub use choice::{
     Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnLookupFailure, OnNamespaces,
     OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
 };
-pub use node_metadata::{NodeMetadata, Propagate};
-pub use placement::{NamespaceEntry, Placement, PreferredNodeSelector};
+pub use error::SettingsError;
+pub use node_metadata::{NODE_METADATA, NodeMetadata, Propagate};
+pub use placement::{NamespaceEntry, PLACEMENT, Placement, PreferredNodeSelector};
 pub use source::Source;
 pub use validate::mistakes;
 
@@ -59,18 +61,9 @@ pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
 from_object!(Settings);
 
-/// The blocks, in the order in which messages name them.
-pub(crate) const PLACEMENT: &str = "placement";
+/// The blocks of the in-tree plugins.
 pub(crate) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
 pub(crate) const TOLERATION_PLUGIN: &str = "podTolerationRestrictionPluginConfig";
-pub(crate) const NODE_METADATA: &str = "nodeMetadata";
-
-/// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError {
-    path: String,
-    problem: String,
-}
 
 impl Settings {
     /// Reads the `text` of the settings; absent ones are empty.
@@ -81,29 +74,5 @@ impl Settings {
         let Some(text) = text else { return Ok(Self::default()) };
         let settings: Option<Self> = read(text)?;
         Ok(settings.unwrap_or_default())
-    }
-}
-
-impl SettingsError {
-    /// `problem` at `path`; an empty path stands for the settings as a whole.
-    #[cold]
-    #[inline(never)]
-    pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
-        Self { path: path.to_string(), problem: problem.into() }
-    }
-}
-
-impl From<ReadError> for SettingsError {
-    fn from(error: ReadError) -> Self {
-        Self::new(&error.path(), error.problem())
-    }
-}
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.problem)
     }
 }

@@ -10,6 +10,9 @@ use super::{name_pattern, reference};
 use crate::json::strict::{from_object, never_null, null_is_default};
 use crate::toleration::{Toleration, from_settings};
 
+/// The name of the block.
+pub const PLACEMENT: &str = "placement";
+
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
 pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 

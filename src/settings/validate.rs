@@ -1,17 +1,12 @@
 //! Finds every mistake that the types of the settings don't find, at once.
 
-use std::fmt;
-
+use super::mistakes::Mistakes;
 use super::{
     NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError, TOLERATION_PLUGIN, validate_node_metadata,
     validate_placement,
 };
 use crate::selector;
 use crate::toleration::PluginConfig;
-
-/// All mistakes that were found.
-#[derive(Debug, Default)]
-pub(super) struct Mistakes(Vec<SettingsError>);
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
@@ -34,7 +29,6 @@ fn check(settings: &Settings) -> Mistakes {
     let plugin = plugins.iter().find(|(_, is_there)| *is_there);
     match (placement, plugin) {
         (Some(_), Some((plugin, _))) => {
-            // The block `placement` is the better one, and does all that the plugins do.
             mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
         }
         (None, None) if node_metadata.is_none() => {
@@ -61,22 +55,4 @@ fn check(settings: &Settings) -> Mistakes {
         validate_node_metadata::check(node_metadata, &mut mistakes);
     }
     mistakes
-}
-
-impl Mistakes {
-    /// `problem` at `path`.
-    pub fn add(&mut self, path: &dyn fmt::Display, problem: impl Into<String>) {
-        self.0.push(SettingsError::new(path, problem));
-    }
-
-    /// The value, or nothing and one mistake more.
-    pub fn ok_or_record<T>(&mut self, read: Result<T, SettingsError>) -> Option<T> {
-        match read {
-            Ok(value) => Some(value),
-            Err(mistake) => {
-                self.0.push(mistake);
-                None
-            }
-        }
-    }
 }

@@ -6,7 +6,7 @@ use super::key::TargetKind;
 use super::node_metadata::{
     MOST_WRITTEN, NODE_ANNOTATION, NODE_LABEL, NodeSource, POD_ANNOTATION, POD_LABEL, Target, place,
 };
-use super::validate::Mistakes;
+use super::mistakes::Mistakes;
 use super::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
 use crate::message::quote;
 use crate::selector::syntax;

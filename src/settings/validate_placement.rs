@@ -6,7 +6,7 @@ use super::earlier_entries::EarlierEntries;
 use super::key::{KeyPattern, TargetKind};
 use super::name_pattern::NamePattern;
 use super::source::EntryAt;
-use super::validate::Mistakes;
+use super::mistakes::Mistakes;
 use super::{
     NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, PLACEMENT, Placement, reference,
 };
