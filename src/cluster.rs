@@ -1,5 +1,5 @@
-//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once, with
-//! the fields that are needed. Whether one is looked up at all is decided by who needs it.
+//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once,
+//! with the fields that are needed. Whether one is looked up at all is decided by who needs it.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,8 +91,8 @@ impl LookupError {
         }
     }
 
-    /// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist is a
-    /// mismatch, and one that can't be read a failure. `what` says who names it.
+    /// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist
+    /// is a mismatch, and one that can't be read a failure. `what` says who names it.
     pub fn reject(&self, what: &str) -> Rejection {
         match self {
             Self::NotFound(message) => Rejection::forbidden(format!("{what}, which does not exist: {message}")),
@@ -101,7 +101,8 @@ impl LookupError {
     }
 }
 
-/// Rejects what names a node that can't exist. It is not looked up: the host pastes the name into the URL of the API server.
+/// Rejects what names a node that can't exist. It is not looked up: the host pastes the name into the URL of the API
+/// server.
 pub fn no_such_node(what: &str) -> Rejection {
     Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Paths of the fields that are needed of an object, such as `metadata.labels`; none of them lies below another: the host
-/// takes one below another for all that is asked of it.
+/// Paths of the fields that are needed of an object, such as `metadata.labels`; none of them lies below another: the
+/// host takes one below another for all that is asked of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldMasks(BTreeSet<String>);
 

@@ -37,8 +37,8 @@ impl Cluster for Host {
         get_resource(request).map_err(|error| plain(&error.to_string()).to_owned())
     }
 
-    /// As an event of the SDK's logging. Not by the SDK's own drain: with `slog` and floating-point numbers behind it, that
-    /// would be a tenth of the module.
+    /// As an event of the SDK's logging. Not by the SDK's own drain: with `slog` and floating-point numbers behind it,
+    /// that would be a tenth of the module.
     fn log(&self, level: LogLevel, message: &str) {
         let event = LogEvent { level: level.as_str(), message };
         if let Ok(event) = serde_json::to_vec(&event) {

@@ -1,12 +1,12 @@
 //! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
 //!
 //! What the host calls of the policy, and the policy of the host, stands in `host`; this file has the functions behind
-//! it. They are pure: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Who decides begins with
-//! [`policy`].
+//! it. They are pure: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Who decides begins
+//! with [`policy`].
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`json`] | reading and changing JSON. It knows nothing of Kubernetes |
+//! | [`json`] | reading and changing JSON. Of Kubernetes it knows only which members are taken apart |
 //! | [`selector`] | label selectors, and what keys, values and names look like |
 //! | [`toleration`] | tolerations and taints, and the in-tree plugins about them |
 //! | [`settings`], [`request`] | what comes in |

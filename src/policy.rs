@@ -1,5 +1,5 @@
-//! The routing table: what is done about which request. Each joins placement and node metadata, which do not know each
-//! other, and is in a file of its own.
+//! The routing table: which function decides about which request. What joins placement and node metadata, which do not
+//! know each other, is in a file for each kind of request.
 
 mod bind_pod;
 mod create_pod;

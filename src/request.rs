@@ -152,8 +152,8 @@ impl<'a> Request<'a> {
         object_meta::is_terminating(self.old_object()?).within("oldObject")
     }
 
-    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner, which
-    /// names nobody, they are believed.
+    /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner,
+    /// which names nobody, they are believed.
     ///
     /// # Errors
     /// The owners can't be read.
@@ -183,8 +183,8 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
 
 /// The resource that is asked about, in the plural.
 ///
-/// Kubewarden's audit scanner puts the kind where the resource belongs. Where neither is known, the kind decides: `kwctl
-/// scaffold admission-request` asks no cluster what the plural is, and writes something in its place.
+/// Kubewarden's audit scanner puts the kind where the resource belongs. Where neither is known, the kind decides:
+/// `kwctl scaffold admission-request` writes a placeholder for the resource.
 fn plural(group: &str, named: String, request: &RawObject<'_>) -> Result<String, ReadError> {
     if let Some(known) = Known::find(group, |known| known.resource == named || known.kind == named) {
         return Ok(known.resource.to_owned());

@@ -1,4 +1,5 @@
-//! Where in a text an error of `serde_json` is: it tells the line and the column, and whoever wrote the text needs the path.
+//! Where in a text an error of `serde_json` is: it tells the line and the column, and whoever wrote the text needs the
+//! path.
 
 use std::fmt;
 
@@ -17,7 +18,7 @@ pub fn path_of(error: &serde_json::Error, text: &str) -> String {
     }
     let mut steps = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(text.get(..end).unwrap_or(text));
-    // It ends too early, as it must.
+    // This always fails: the text is cut at the error.
     let _ = deserializer.deserialize_any(Walk(&mut steps));
     let path = steps.concat();
     path.strip_prefix('.').map(str::to_owned).unwrap_or(path)

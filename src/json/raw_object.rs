@@ -150,8 +150,8 @@ impl<'a> RawObject<'a> {
         self.object_mut(first)?.object_mut_at(rest).within(first)
     }
 
-    /// The elements of the list `key`, to be changed; those that were not looked into are texts. It is made if it is absent
-    /// or null.
+    /// The elements of the list `key`, to be changed; those that were not looked into are texts. It is made if it is
+    /// absent or null.
     ///
     /// # Errors
     /// It is something else.

@@ -1,5 +1,5 @@
-//! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what others
-//! write to them is undone.
+//! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what
+//! others write to them is undone.
 
 use super::managed_keys::{KeysAndValues, MOST_ANNOTATIONS};
 use super::propagation::Propagations;
@@ -93,8 +93,8 @@ impl<'a> Changes<'a> {
         decision.warn(&format!("only the policy writes these keys, {what}: {}", keys.join(", ")));
     }
 
-    /// The managed keys that were submitted otherwise than they must be, and are not stored so. A key that the policy
-    /// would write the same is nobody's forgery: this may be its own result, seen again.
+    /// The managed keys that were submitted otherwise than they must be, and are not stored so. A key that already has
+    /// the policy's value is skipped: this may be its own result, seen again.
     fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
         let protected = self.protected.iter();
         let differing = protected.flat_map(move |protected| protected.differing(&self.submitted, kind));

@@ -8,8 +8,8 @@ use crate::pod_spec::CONTAINERS;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::size::LARGEST_OBJECT;
 
-/// `EnvVar`, with a `fieldRef` to the target of an entry. The kubelet resolves it when the container starts: by then the
-/// Binding has brought the value.
+/// `EnvVar`, with a `fieldRef` to the target of an entry. The kubelet resolves it when the container starts: by then
+/// the Binding has brought the value.
 #[derive(Serialize)]
 struct Variable<'p> {
     name: &'p str,

@@ -42,8 +42,8 @@ impl<'a> KeysAndValues<'a> {
         }
     }
 
-    /// Writes `values` over what stands here, and takes managed keys away that are not among them: only the policy tells a
-    /// Pod about its node.
+    /// Writes `values` over what stands here, and takes managed keys away that are not among them: only the policy
+    /// tells a Pod about its node.
     pub fn set_managed(&mut self, propagations: &Propagations, values: &NodeValues) {
         for kind in KINDS {
             let own = self.of_mut(kind);

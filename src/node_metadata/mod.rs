@@ -2,8 +2,9 @@
 //!
 //! - [`propagation`]: what the settings want to be copied.
 //! - [`node_source`]: reads what an entry names from a Node.
-//! - [`values`]: what is to be written, and its bounds.
-//! - [`managed_keys`]: labels and annotations, and which of them the policy writes.
+//! - [`values`]: what is to be written, its bounds, and what happens when the Node can't be read.
+//! - [`managed_keys`]: the labels and annotations of an object, and changes to those that the policy manages. Whether
+//!   it manages a key: [`propagation`].
 //! - [`changes`]: what becomes of them, and what the requester is told.
 //! - [`annotation_budget`]: whether a Pod leaves enough of its annotations' 256 KiB to what is written.
 //! - [`env`]: environment variables that refer to it.

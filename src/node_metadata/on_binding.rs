@@ -13,8 +13,8 @@ use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// Writes what there is to tell about the node over what stands on the Binding `object` of `pod`. Nobody validates a
-/// Binding, and what makes a Pod invalid can never be changed again: what others wrote there must be valid, too. Returns
-/// whether anything changed.
+/// Binding, and what makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
+/// Returns whether anything changed.
 ///
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
@@ -34,8 +34,8 @@ pub fn write(
     Ok(changes.carry_out(object, decision)?)
 }
 
-/// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the policy
-/// writes is valid.
+/// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
+/// policy writes is valid.
 fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &ObjectName) -> Result<(), Rejection> {
     let mut size = 0;
     for (key, value) in map {

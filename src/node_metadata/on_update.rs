@@ -13,8 +13,8 @@ use crate::object_meta::ObjectName;
 use crate::pod_spec;
 use crate::request::{Request, Requester};
 
-/// Undoes what others did to managed keys of `object`, if they are protected, and fills in what a bound Pod lacks. Returns
-/// whether anything changed.
+/// Undoes what others did to managed keys of `object`, if they are protected, and fills in what a bound Pod lacks.
+/// Returns whether anything changed.
 ///
 /// Which node the Pod is bound to, only the old object tells: the new one is not validated yet.
 ///
@@ -53,8 +53,8 @@ pub fn write<'a>(
     Ok(changes.carry_out(object, decision)?)
 }
 
-/// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's update
-/// of the status fails where a webhook adds a label. Returns whether anything changed.
+/// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's
+/// update of the status fails where a webhook adds a label. Returns whether anything changed.
 ///
 /// # Errors
 /// The request can't be read.
@@ -69,8 +69,8 @@ pub fn write_status<'a>(
     Ok(changes.carry_out(object, decision)?)
 }
 
-/// Sets all managed keys to what the node says, so that a forged one does not stay for good; to what they were, if there
-/// is no node to ask, or it can't be read.
+/// Sets all managed keys to what the node says, so that a forged one does not stay for good; to what they were, if
+/// there is no node to ask, or it can't be read.
 fn reset<'a>(
     changes: &mut Changes<'a>,
     propagations: &Propagations,

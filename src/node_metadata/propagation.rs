@@ -77,8 +77,8 @@ impl Propagations {
         self.targets().any(|target| target.names(kind, key))
     }
 
-    /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far; otherwise a
-    /// Node may lack what an entry reads of it, or have only other keys of a prefix.
+    /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
+    /// otherwise a Node may lack what an entry reads of it, or have only other keys of a prefix.
     pub fn are_sure_to_overwrite(&self, key: &str) -> bool {
         if self.protect {
             return self.manage(TargetKind::Annotation, key);

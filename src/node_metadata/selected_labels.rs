@@ -35,8 +35,8 @@ pub fn reject_managed(
     )))
 }
 
-/// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays what
-/// it was.
+/// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays
+/// what it was.
 fn is_new(workload: Workload, request: &Request<'_>, object: &RawObject<'_>) -> Result<bool, ReadError> {
     if !request.is_update() {
         return Ok(true);

@@ -163,8 +163,8 @@ fn unusable(kind: TargetKind, key: &str) -> Option<String> {
     }
 }
 
-/// Whether there can be such a value. An annotation of the Node that is no label value counts as absent where a label is
-/// to be written: no warning, or there would be one for every Pod.
+/// Whether there can be such a value. An annotation of the Node that is no label value counts as absent where a label
+/// is to be written: no warning, or there would be one for every Pod.
 fn fits(kind: TargetKind, value: &str) -> bool {
     kind == TargetKind::Annotation || syntax::label_value(value).is_ok()
 }

@@ -1,9 +1,9 @@
-//! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users to
-//! the taints of the node.
+//! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users
+//! to the taints of the node.
 
 use super::holding_entry::HoldingEntry;
 use super::named_node::{has_resource, labelled, lasting_taints, tainted};
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::sourced::SourcedRequirement;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{Node, NodeLookup, NodeName};
@@ -17,9 +17,9 @@ use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 /// What the node of a Binding is held to.
 #[derive(Debug)]
 pub struct BindingRules<'s> {
-    rules: NamespaceRules<'s>,
-    /// Where the namespace judges tolerations, and the requester is not the scheduler, which has compared the taints with
-    /// the Pod's own: a Binding does not show the Pod.
+    rules: NodeRules<'s>,
+    /// Where the namespace judges tolerations, and the requester is not the scheduler, which has compared the taints
+    /// with the Pod's own: a Binding does not show the Pod.
     tolerations: Option<TolerationRules<'s>>,
 }
 
@@ -30,7 +30,7 @@ impl<'s> BindingRules<'s> {
     /// An annotation is malformed, or the settings have a mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
         // A Binding does not show what its Pod chose.
-        let rules = NamespaceRules::of(holding)?.without_yielding_default();
+        let rules = NodeRules::of(holding)?.without_yielding_default();
         let tolerations = match requester {
             Requester::Scheduler => None,
             requester if requester.is_among(&holding.settings.exempt_usernames) => None,
@@ -101,7 +101,7 @@ fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'
     {
         return None;
     }
-    // The least that tolerates it, for as short as any whitelist wants.
+    // The narrowest toleration of this taint. Its seconds are the fewest, so that no whitelist refuses it for them.
     let seconds = (taint.effect == Effect::NoExecute).then_some(i64::MIN);
     rules.objection_to(&Toleration {
         key: taint.key.clone(),

@@ -1,8 +1,8 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
 use super::judged::Judged;
-use super::namespace_rules::NamespaceRules;
 use super::node_affinity::Term;
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::sourced::SourcedRequirement;
 use super::term_outcome::{Label, TermOutcome, labels_of, outcome_for};
@@ -22,7 +22,7 @@ pub(super) const CONFLICT: &str = "pod node label selector conflicts with its na
 /// The conflict.
 ///
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
-pub fn reject(selection: &NodeSelection<'_>, rules: &NamespaceRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
+pub fn reject(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
     reject_pairs(selection, rules, judged)?;
     match &selection.terms {
         Some(terms) => reject_terms(terms, selection, rules, judged.name),
@@ -30,17 +30,13 @@ pub fn reject(selection: &NodeSelection<'_>, rules: &NamespaceRules<'_>, judged:
     }
 }
 
-fn reject_pairs(
-    selection: &NodeSelection<'_>,
-    rules: &NamespaceRules<'_>,
-    judged: &Judged<'_>,
-) -> Result<(), Rejection> {
+fn reject_pairs(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
     let Judged { name, class_name, .. } = judged;
     for SourcedRequirement { requirement, source } in rules.requirements() {
         let key = requirement.key();
         let Some(value) = selection.node_selector.get(key) else { continue };
         if !requirement.accepts(Some(value)) {
-            // The API server merges what that brings into the Pod before it asks.
+            // The API server has already merged the RuntimeClass's pairs into the Pod.
             let class = match *class_name {
                 "" => String::new(),
                 class => format!(", or its RuntimeClass {},", quote(class)),
@@ -57,11 +53,11 @@ fn reject_pairs(
     Ok(())
 }
 
-/// Terms are ORed, so all that could match must be lost. One that never could is not the namespace's doing.
+/// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
 fn reject_terms(
     terms: &[Term],
     selection: &NodeSelection<'_>,
-    rules: &NamespaceRules<'_>,
+    rules: &NodeRules<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
     let demanded = rules.as_one_selector();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::namespace_rules::NamespaceRules;
 use super::node_affinity::{EXPRESSIONS, Term, expression_of};
+use super::node_rules::NodeRules;
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
 use super::sourced::SourcedRequirement;
 use super::term_outcome::can_match;
@@ -41,7 +41,7 @@ impl<'r> Injection<'r> {
     ///
     /// # Errors
     /// The Pod would become too large.
-    pub fn of(own: &NodeSelection<'_>, rules: &'r NamespaceRules<'_>, name: &ObjectName) -> Result<Self, Rejection> {
+    pub fn of(own: &NodeSelection<'_>, rules: &'r NodeRules<'_>, name: &ObjectName) -> Result<Self, Rejection> {
         let mut seen = BTreeSet::new();
         let mut injection = Self::default();
         let mut wanted = Vec::new();
@@ -63,8 +63,9 @@ impl<'r> Injection<'r> {
         Ok(injection)
     }
 
-    /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so. What a
-    /// term already states is skipped. What is `partial` is for terms that can match, and say nothing of the label.
+    /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
+    /// What a term already states is skipped. What is `partial` is for terms that can match, and say nothing of the
+    /// label.
     fn narrow_terms(
         &mut self,
         own: &NodeSelection<'_>,
@@ -203,7 +204,7 @@ fn add_expressions(term: &mut RawObject<'_>, requirements: &[&Requirement]) -> R
     Ok(())
 }
 
-/// A few terms and a few expressions make a Pod that is too large, and that before all of it is written.
+/// Terms times expressions can exceed the limit, so their size is checked before they are written.
 fn reject_too_many<'r>(
     wanted: impl Iterator<Item = &'r SourcedRequirement<'r>>,
     selection: &NodeSelection<'_>,

@@ -1,30 +1,43 @@
 //! Placement: a namespace says which nodes its Pods may use.
 //!
-//! The policy adds the namespace's node selector to Pods, and rejects what contradicts it. One file per rule:
+//! The policy adds the namespace's node selector to Pods, and rejects what contradicts it.
 //!
-//! - [`holding_entry`]: which entry of the settings holds for a namespace. [`namespace_rules`]: what it, and the
-//!   Namespace's annotations, demand of nodes; [`toleration_rules`]: and of tolerations; [`rules`]: both.
-//! - [`sourced`]: what is demanded, and where.
+//! What applies:
+//!
+//! - [`holding_entry`]: which entry of the settings applies to a namespace, and whether the Namespace is looked up for
+//!   that. `references`: `$(KEY)` in it. `enforcement`: whether it only warns.
+//! - [`node_rules`]: which nodes the entry and the Namespace's annotations require, and which default yields to what a
+//!   Pod chooses. [`toleration_rules`]: which tolerations they add, allow and forbid. [`rules`]: both, by who asks.
+//! - [`sourced`]: something required, with the setting or annotation that requires it.
+//!
+//! What it is applied to:
+//!
 //! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
-//! - [`conflict`] (with `term_outcome`), [`injection`], [`whitelist`], [`tolerations`], [`named_node`], [`preferences`],
-//!   [`runtime_classes`]: what is done about it, and to what ([`judged`]).
-//! - [`pods`], [`workloads`], [`namespaces`], [`bindings`], [`nodes`]: when, one file per kind of request.
-//! - [`node_selector_plugin`], [`toleration_plugin`]: the in-tree plugins, where their own configurations are given.
+//! - [`judged`]: a Pod, or the template of Pods.
+//!
+//! One file per rule: [`conflict`] (with `term_outcome`), [`injection`], [`whitelist`], [`tolerations`],
+//! [`named_node`], [`preferences`], [`runtime_classes`].
+//!
+//! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
+//! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,
+//! with their own configurations.
 
 pub mod bindings;
 pub mod conflict;
+mod enforcement;
 pub mod holding_entry;
 pub mod injection;
 pub mod judged;
 pub mod named_node;
-pub mod namespace_rules;
 pub mod namespaces;
 pub mod node_affinity;
+pub mod node_rules;
 pub mod node_selection;
 pub mod node_selector_plugin;
 pub mod nodes;
 pub mod pods;
 pub mod preferences;
+mod references;
 pub mod rules;
 pub mod runtime_classes;
 pub mod sourced;

@@ -1,6 +1,6 @@
 //! Pods that name their node, and so never pass the scheduler.
 
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::pods::Additions;
 use super::sourced::{SourcedRequirement, SourcedWhitelist};
@@ -26,7 +26,7 @@ pub struct NamedNode<'r> {
     for_resources: Vec<Toleration>,
     /// What the Pod's RuntimeClass brings, as far as it had to be known.
     class: &'r Scheduling,
-    rules: &'r NamespaceRules<'r>,
+    rules: &'r NodeRules<'r>,
     name: &'r ObjectName,
 }
 
@@ -35,12 +35,12 @@ impl<'r> NamedNode<'r> {
     pub fn of(
         own: Vec<Toleration>,
         additions: &'r Additions<'r>,
-        rules: &'r NamespaceRules<'r>,
+        rules: &'r NodeRules<'r>,
         toleration_rules: &TolerationRules<'_>,
         name: &'r ObjectName,
     ) -> Self {
         let all = own.into_iter().chain(additions.tolerations.iter().cloned());
-        // What the rules object to, and was let in, the cluster adds or the policy does for a resource.
+        // A toleration that the rules object to, on a Pod that was let in, was added by the cluster or for a resource.
         let (for_resources, tolerations) = all.partition(|toleration| {
             is_extended(&toleration.key) && toleration_rules.objection_to(toleration).is_some()
         });
@@ -87,7 +87,7 @@ impl<'r> NamedNode<'r> {
         self.verify_tolerated(node)
     }
 
-    /// A Pod that names its node walks past its taints.
+    /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
     fn verify_tolerated(&self, node: &Node<'_>) -> Result<(), Rejection> {
         let has_resource = |toleration: &&Toleration| has_resource(node, &toleration.key);
         let mut tolerations = self.tolerations.clone();
@@ -101,8 +101,8 @@ impl<'r> NamedNode<'r> {
         Err(rejection.with_detail(tainted(taint)))
     }
 
-    /// Rejects a Pod that names a node which the whitelist does not allow. What the Pod says of a label and may always say
-    /// was held against the node before.
+    /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
+    /// skipped: `verify` compared its selection with the node.
     fn verify_allowed(&self, node: &Node<'_>) -> Result<(), Rejection> {
         let Some(SourcedWhitelist { whitelist, source, .. }) = &self.rules.whitelist else { return Ok(()) };
         for requirement in whitelist.selector().requirements() {
@@ -120,7 +120,8 @@ impl<'r> NamedNode<'r> {
         Ok(())
     }
 
-    /// Whether the Pod has a pair or expression that its entry demands, or its RuntimeClass, and by which label `key` may be `value`.
+    /// Whether the Pod may have `key=value` despite the whitelist: by a pair or expression that its entry requires, or
+    /// by a pair of its RuntimeClass.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
         let pair = self.selection.node_selector.get(key);
         let is_of_class = self.class.node_selector().get(key).is_some_and(|own| own == value);
@@ -138,11 +139,10 @@ impl<'r> NamedNode<'r> {
 /// What is done about a Pod that names the node `node_name`, where its namespace demands anything.
 ///
 /// # Errors
-/// No Pod may name its node. No Node is looked up for that: so it is with a template, too, whose nodes may come and go
-/// before a Pod is made from it.
+/// No Pod may name its node. No Node is looked up here: templates are treated alike, and their node may not exist yet.
 pub fn treatment(
     node_name: &str,
-    rules: &NamespaceRules<'_>,
+    rules: &NodeRules<'_>,
     toleration_rules: &TolerationRules<'_>,
     requester: &Requester,
     name: &ObjectName,
@@ -157,7 +157,8 @@ pub fn treatment(
     if !is_anything_demanded {
         return Ok(OnNodeName::Ignore);
     }
-    // Who may choose nothing, may name no node. What the audit scanner sends is bound, which is how it got its node.
+    // With an empty whitelist, a Pod may not name its node. Pods that the audit scanner sends already run: they have
+    // the name of their node from a Binding.
     let may_choose_nothing = rules.whitelist.as_ref().is_some_and(|allowed| allowed.whitelist.is_empty());
     match rules.settings.on_node_name {
         OnNodeName::Ignore => Ok(OnNodeName::Ignore),

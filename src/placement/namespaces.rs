@@ -2,7 +2,7 @@
 
 use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::{Judged, NO_CLASS, SPEC};
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::pods;
 use super::toleration_rules::TolerationRules;
@@ -21,7 +21,7 @@ use crate::toleration::{AddedTo, DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decision<'_>) -> Result<(), Rejection> {
     let object = request.object()?;
     let on_namespaces = settings.on_namespaces;
-    // What goes away must be able to.
+    // An object that is being deleted is let through: to remove a finalizer is an update.
     if on_namespaces == OnNamespaces::Ignore || request.is_about_terminating()? {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
         old = Some(read(request.old_object()?).within("oldObject")?);
     }
     let is_elsewhere = comes_under_another(&holding, old.as_ref())?;
-    // Controllers label after they create.
+    // Missing labels only get a warning: controllers often add them after the creation.
     if is_elsewhere {
         for unresolved in holding.unresolved()? {
             decision.warn_instead(&unresolved);
@@ -53,7 +53,7 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
 
 /// A Pod that asks for nothing gets what the annotations say.
 fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
-    let rules = NamespaceRules::of(holding)?;
+    let rules = NodeRules::of(holding)?;
     let judged = Judged {
         name: &ObjectName::EveryPod,
         path: SPEC,
@@ -78,8 +78,8 @@ fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>, is_el
     keys.iter().any(|key| found.annotations.contains_key(*key)) && (is_changed || is_elsewhere)
 }
 
-/// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label that
-/// its entry refers to.
+/// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label
+/// that its entry refers to.
 fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>) -> Result<bool, Rejection> {
     let HoldingEntry { settings, namespace, entry, found, .. } = holding;
     let Some(old) = old else { return Ok(true) };

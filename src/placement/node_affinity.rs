@@ -98,7 +98,8 @@ impl Term {
         requirements.map(Selector::new)
     }
 
-    /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its requirement.
+    /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its
+    /// requirement.
     pub fn stated_about(&self, keys: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
         for expression in &self.expressions {

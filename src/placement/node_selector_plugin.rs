@@ -14,8 +14,8 @@ use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 /// The key of the configuration that holds what is added to Pods of namespaces without an annotation.
 const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
 
-/// Gives `pod` the pairs that the plugin would, in the namespace `namespace` with these `annotations`. Returns whether there
-/// were any.
+/// Gives `pod` the pairs that the plugin would, in the namespace `namespace` with these `annotations`. Returns whether
+/// there were any.
 ///
 /// # Errors
 /// The plugin's own sentence, alone; or that an annotation is malformed.

@@ -3,7 +3,7 @@
 use super::holding_entry::CandidateEntries;
 use super::injection::Injection;
 use super::judged::{Judged, SPEC};
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::preferences::{self, Preference};
 use super::runtime_classes;
@@ -82,7 +82,7 @@ pub fn admit<'r>(
     own: NodeSelection<'r>,
     spec: &RawObject<'_>,
     judged: &Judged<'_>,
-    rules: &'r NamespaceRules<'_>,
+    rules: &'r NodeRules<'_>,
     toleration_rules: &TolerationRules<'_>,
 ) -> Result<Additions<'r>, Rejection> {
     if judged.is_template() {
@@ -99,8 +99,8 @@ pub fn admit<'r>(
     Ok(Additions { selection, injection, tolerations, preferences: Vec::new(), class: judged.class.clone() })
 }
 
-/// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can be
-/// added as long as it lives.
+/// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can
+/// be added as long as it lives.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -114,7 +114,7 @@ pub fn judge_update(
     decision: &mut Decision<'_>,
 ) -> Result<(), Rejection> {
     const OLD: &str = "oldObject.spec";
-    // What the new object says of its node is not validated yet, and trusted by nobody.
+    // The new object's nodeName is not validated yet. Only the old one counts.
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selection = NodeSelection::read(spec).within(SPEC)?;
     let is_selection_judged = !is_bound && selection != NodeSelection::read(old_spec).within(OLD)?;
@@ -132,7 +132,7 @@ pub fn judge_update(
     let class_name = runtime_classes::name_to_resolve(old_spec, settings).within(OLD)?;
     let is_exempt = request.requester.is_among(&settings.exempt_usernames);
     let judge = || {
-        let mut rules = NamespaceRules::of(&holding)?.yielding_to(&selection);
+        let mut rules = NodeRules::of(&holding)?.yielding_to(&selection);
         rules.whitelist = rules.whitelist.filter(|_| !is_exempt);
         runtime_classes::judge_with_class(&class_name, cluster, |class| {
             let judged = Judged { class, class_name: &class_name, ..*judged };

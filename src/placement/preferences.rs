@@ -23,8 +23,8 @@ pub struct Preference {
     pub selector: Selector,
 }
 
-/// What the entry prefers and the Pod with this `spec`, which stands at `path`, does not. What can't be resolved is left out,
-/// with a warning.
+/// What the entry prefers and the Pod with this `spec`, which stands at `path`, does not. What can't be resolved is
+/// left out, with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or the settings have a mistake.

@@ -1,7 +1,7 @@
 //! All that is demanded of what is created in a namespace, by who asks for it.
 
 use super::holding_entry::HoldingEntry;
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::toleration_rules::TolerationRules;
 use crate::decision::Rejection;
@@ -11,19 +11,20 @@ use crate::request::Requester;
 #[derive(Debug)]
 pub struct Rules<'s> {
     /// Of nodes.
-    pub nodes: NamespaceRules<'s>,
+    pub nodes: NodeRules<'s>,
     /// Of tolerations.
     pub tolerations: TolerationRules<'s>,
 }
 
 impl<'s> Rules<'s> {
-    /// What holds, before it is known what a Pod chooses. Exempt users are held to no whitelist, and to nothing forbidden.
+    /// What holds, before it is known what a Pod chooses. Exempt users are held to no whitelist, and to nothing
+    /// forbidden.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let mut nodes = NamespaceRules::of(holding)?;
+        let mut nodes = NodeRules::of(holding)?;
         let mut tolerations = TolerationRules::of(holding)?;
         nodes.is_limited |= tolerations.judge_anything();
         if requester.is_among(&holding.settings.exempt_usernames) {

@@ -1,7 +1,7 @@
 //! RuntimeClasses: the API server merges what they bring into Pods before it asks, so that it looks like the Pod's own.
 
 use super::judged::NO_CLASS;
-use super::namespace_rules::NamespaceRules;
+use super::node_rules::NodeRules;
 use super::toleration_rules::TolerationRules;
 use crate::cluster::{Cluster, Scheduling, look_up_runtime_class};
 use crate::decision::Rejection;
@@ -36,13 +36,14 @@ pub fn judge_with_class<T>(
     }
 }
 
-/// What the class `name` brings to the Pods of a template, which does not have it itself, if anything demands something.
+/// What the class `name` brings to the Pods of a template, which does not have it itself, if anything demands
+/// something.
 ///
 /// # Errors
 /// The RuntimeClass can't be read.
 pub fn of_template(
     name: &str,
-    rules: &NamespaceRules<'_>,
+    rules: &NodeRules<'_>,
     toleration_rules: &TolerationRules<'_>,
     cluster: &impl Cluster,
 ) -> Result<Scheduling, Rejection> {

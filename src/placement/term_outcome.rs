@@ -34,7 +34,7 @@ pub(super) enum TermOutcome<'t> {
     Never,
     /// It still can.
     Kept,
-    /// It no longer can, for what it says of this label.
+    /// It no longer can: what it says of this label conflicts with what is required.
     Lost(&'t [Requirement]),
 }
 

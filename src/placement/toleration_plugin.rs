@@ -26,8 +26,8 @@ pub const fn needs_annotations(tolerations: &PodTolerations) -> bool {
     matches!(tolerations.operation, Operation::Create) || !tolerations.own.is_empty() || !tolerations.is_best_effort
 }
 
-/// Gives `pod` the tolerations that the plugin would, in the namespace `namespace` with these `annotations`. Returns whether
-/// anything changed.
+/// Gives `pod` the tolerations that the plugin would, in the namespace `namespace` with these `annotations`. Returns
+/// whether anything changed.
 ///
 /// # Errors
 /// The plugin's own sentence, alone; or that an annotation is malformed.
@@ -81,8 +81,8 @@ struct Status {
     qos_class: Option<String>,
 }
 
-/// Whether the Pod's quality of service is `BestEffort` (`GetPodQOS`): what its status says counts; resources of the Pod as
-/// a whole hide those of its containers.
+/// Whether the Pod's quality of service is `BestEffort` (`GetPodQOS`): what its status says counts; resources of the
+/// Pod as a whole hide those of its containers.
 fn is_best_effort(pod: &RawObject<'_>) -> Result<bool, ReadError> {
     let status: Option<Status> = pod.get("status")?;
     let class = status.and_then(|status| status.qos_class).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::holding_entry::HoldingEntry;
-use super::namespace_rules::LONGEST_ANNOTATION;
+use super::node_rules::LONGEST_ANNOTATION;
 use super::sourced::TolerationList;
 use crate::decision::Rejection;
 use crate::json::StringMap;

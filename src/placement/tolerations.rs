@@ -120,8 +120,8 @@ pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Tolera
     tolerations.into_iter().filter(|toleration| !before.contains(toleration)).collect()
 }
 
-/// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without those
-/// that something forbidden overlaps.
+/// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without
+/// those that something forbidden overlaps.
 fn for_extended_resources(
     spec: &RawObject<'_>,
     judged: &Judged<'_>,
@@ -144,8 +144,8 @@ fn for_extended_resources(
     Ok(tolerations)
 }
 
-/// Those of `of_extended` that nothing of `own` and `defaults` covers. There may be as many as somebody writes, so they are
-/// found by key.
+/// Those of `of_extended` that nothing of `own` and `defaults` covers. There may be as many as somebody writes, so they
+/// are found by key.
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: &[Toleration]) -> Vec<Toleration> {
     let covering = own.iter().chain(defaults).filter(|toleration| {
         toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
@@ -159,13 +159,13 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
 
 fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSet<&'t str> {
     let mut keys = BTreeSet::new();
-    // To collect a set is to sort first, and code that sorts is long, for each type anew.
+    // `extend`, not `collect`: collecting a set sorts first, with code for each type, and the module must stay small.
     keys.extend(tolerations.into_iter().map(|toleration| toleration.key.as_str()));
     keys
 }
 
-/// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from the
-/// Pod. Not judged are those that the cluster adds by itself, and those `of_extended` resources.
+/// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from
+/// the Pod. Not judged are those that the cluster adds by itself, and those `of_extended` resources.
 fn reject(
     tolerations: &[Toleration],
     added_by: Option<Source<'_>>,

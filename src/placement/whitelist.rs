@@ -2,8 +2,8 @@
 
 use super::injection::Injection;
 use super::judged::Judged;
-use super::namespace_rules::NamespaceRules;
 use super::node_affinity::{Expression, Term};
+use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedWhitelist};
 use crate::decision::Rejection;
@@ -15,9 +15,9 @@ use crate::settings::OnNodeAffinity;
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
-/// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injection` is what it
-/// did not ask for itself. Pairs of the Pod's RuntimeClass are the
-/// administrator's; one that is pinned matches the name of its node because the DaemonSet controller wrote that.
+/// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injection` is what
+/// it did not ask for itself. Pairs of the Pod's RuntimeClass are the administrator's; one that is pinned matches the
+/// name of its node because the DaemonSet controller wrote that.
 ///
 /// # Errors
 /// What is not allowed.
@@ -27,7 +27,7 @@ pub fn check(
     selection: &NodeSelection<'_>,
     injection: &Injection<'_>,
     judged: &Judged<'_>,
-    rules: &NamespaceRules<'_>,
+    rules: &NodeRules<'_>,
 ) -> Result<(), Rejection> {
     let Judged { name, is_pinned, class, .. } = judged;
     let class_pairs = class.node_selector();
@@ -64,7 +64,7 @@ pub fn check(
 fn allows(whitelist: &Whitelist, expression: &Expression) -> bool {
     match &expression.requirement {
         Some(requirement) => whitelist.allows(requirement),
-        // It matches no node; but only where any value goes is it nobody's business.
+        // An invalid expression matches no node. It is accepted only if the key may have any value.
         None => whitelist.allows_any_value(&expression.key),
     }
 }

@@ -1,4 +1,5 @@
-//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
+//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees
+//! it.
 
 use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::Judged;
@@ -19,8 +20,8 @@ use crate::workload::Workload;
 /// What is done about a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Treatment {
-    /// What its namespace demands is added; what breaks a rule is rejected. For DaemonSets: their controller plans one Pod
-    /// per node from the template, and a selector that only the Pods have leaves Pods that can never run.
+    /// What its namespace demands is added; what breaks a rule is rejected. For DaemonSets: their controller plans one
+    /// Pod per node from the template, and a selector that only the Pods have leaves Pods that can never run.
     Inject,
     /// What breaks a rule is rejected; what lacks the namespace's selector is fine, for its Pods will get it.
     Reject,
@@ -30,8 +31,8 @@ enum Treatment {
     Warn,
     /// A warning too if it lacks the namespace's selector.
     WarnIncomplete,
-    /// What breaks a rule is rejected; what lacks the namespace's selector gets a warning, since the owner of the workload
-    /// would undo every change for ever.
+    /// What breaks a rule is rejected; what lacks the namespace's selector gets a warning, since the owner of the
+    /// workload would undo every change for ever.
     WarnOwner,
     /// It is not looked at.
     Ignore,
@@ -51,8 +52,8 @@ impl Treatment {
         match settings.on_daemon_sets {
             OnDaemonSets::Ignore => Self::Ignore,
             OnDaemonSets::Warn => Self::WarnIncomplete,
-            // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity: its controller replaces
-            // it. So the template is judged.
+            // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity: its controller
+            // replaces it. So the template is judged.
             OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => Self::WarnOwner,
             OnDaemonSets::Inject => Self::Inject,
             OnDaemonSets::Reject => Self::RejectIncomplete,
@@ -80,7 +81,7 @@ pub fn admit(
 ) -> Result<bool, Rejection> {
     let is_owned = object_meta::kind_of_controller(object).within("object")?.is_some();
     let treatment = Treatment::of(workload, is_owned, settings);
-    // What goes away must be able to: its finalizers are updates too.
+    // An object that is being deleted is let through: to remove a finalizer is an update.
     if treatment == Treatment::Ignore || request.is_about_terminating()? || is_unchanged(workload, request, object)? {
         return Ok(false);
     }
@@ -122,8 +123,8 @@ struct Template<'t> {
 }
 
 impl Template<'_> {
-    /// Judges the template as a Pod made from it would be, and does what the settings say. Returns whether anything was written
-    /// into `object`.
+    /// Judges the template as a Pod made from it would be, and does what the settings say. Returns whether anything was
+    /// written into `object`.
     fn admit_and_treat(
         &self,
         treatment: Treatment,

@@ -82,8 +82,8 @@ pub fn decide<'a>(
     Ok(decision)
 }
 
-/// Judges the Pod by the rules of its namespace, and adds what they demand. Returns the Node that it names, if anybody needs
-/// it, and whether anything was added.
+/// Judges the Pod by the rules of its namespace, and adds what they demand. Returns the Node that it names, if anybody
+/// needs it, and whether anything was added.
 fn place<'t>(
     request: &Request<'_>,
     pod: &mut RawObject<'_>,
@@ -142,7 +142,8 @@ fn place<'t>(
     Ok((node, true))
 }
 
-/// Gives the Pod what the in-tree plugins would, where their configurations are given. Returns whether that was anything.
+/// Gives the Pod what the in-tree plugins would, where their configurations are given. Returns whether that was
+/// anything.
 fn run_plugins(
     request: &Request<'_>,
     pod: &mut RawObject<'_>,

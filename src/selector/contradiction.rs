@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Operator, Requirement, Selector};
 
-/// What one label can have that meets some requirements: one of many values, or none at all. Any text counts as a value.
+/// What one label can have that meets some requirements: one of many values, or none at all. Any text counts as a
+/// value.
 ///
 /// Kubernetes has no such notion: a Pod that nothing can meet waits for a node.
 #[derive(Clone, Debug)]
@@ -80,7 +81,8 @@ impl<'r> PossibleValues<'r> {
             }
     }
 
-    /// Whether something is possible both here and in `other`. Reads the values that are listed here or, if none are, there.
+    /// Whether something is possible both here and in `other`. Reads the values that are listed here or, if none are,
+    /// there.
     pub fn overlaps(&self, other: &Self) -> bool {
         if self.absence && other.absence {
             return true;

@@ -36,7 +36,8 @@ impl Selector {
         if requirements.is_sorted_by(|before, after| before.key() <= after.key()) {
             return Self { requirements };
         }
-        // All that is sorted here, and in `json`, is a text and a position: sorting takes much code, for each type anew.
+        // Sorts texts with positions rather than requirements: sort code is generated for each type, and the module
+        // must stay small.
         let keys = requirements.iter().enumerate();
         let mut order: Vec<(&str, usize)> = keys.map(|(position, requirement)| (requirement.key(), position)).collect();
         order.sort_unstable();

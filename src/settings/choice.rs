@@ -33,7 +33,8 @@ macro_rules! choices {
     )+ };
 }
 
-/// One of the words of a choice. A derived reader would take it from an object, too. `null` is the default.
+/// One of the words of a choice. The derived reader would also accept an object, so this is written by hand. `null` is
+/// the default.
 struct Word<C>(PhantomData<C>);
 
 impl<C: Choice> Visitor<'_> for Word<C> {

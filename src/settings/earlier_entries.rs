@@ -8,8 +8,7 @@ use crate::message::quote;
 
 /// The entries before one, of those that match by their name alone: each wins for all namespaces that its name covers.
 ///
-/// Every beginning of a name is looked up, of which there are at most 64, and so many times the entries that there are; the
-/// winner is searched for only where there is one.
+/// An entry costs at most 64 look-ups, one for each beginning of its name.
 #[derive(Debug, Default)]
 pub(super) struct EarlierEntries<'s> {
     names: BTreeSet<String>,

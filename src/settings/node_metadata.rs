@@ -3,16 +3,16 @@
 use serde::Deserialize;
 
 use super::choice::OnLookupFailure;
+use super::error::SettingsError;
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
-use super::error::SettingsError;
 use crate::json::strict::{from_object, null_is_default};
 
 /// The name of the block.
 pub const NODE_METADATA: &str = "nodeMetadata";
 
-/// The most that is written onto a Pod, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a Binding
-/// does not show what it holds already.
+/// The most that is written onto a Pod, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a
+/// Binding does not show what it holds already.
 pub const MOST_WRITTEN: usize = 16 * 1024;
 
 pub(super) const NODE_LABEL: &str = "nodeLabel";

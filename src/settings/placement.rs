@@ -33,7 +33,8 @@ pub struct Placement {
     /// What holds for which namespaces. The first entry that matches wins.
     #[serde(deserialize_with = "null_is_default")]
     pub namespaces: Vec<NamespaceEntry>,
-    /// Node labels that kubelets must not set, beside those in node selectors: keys, or prefixes with their slash and `*`.
+    /// Node labels that kubelets must not set, beside those in node selectors: keys, or prefixes with their slash and
+    /// `*`.
     #[serde(deserialize_with = "null_is_default")]
     pub guarded_node_labels: Vec<String>,
     /// Users whose requests are not held to what is allowed and forbidden, by their full names.

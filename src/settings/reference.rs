@@ -15,7 +15,7 @@ pub fn is_in(text: &str) -> bool {
     text.contains(OPEN)
 }
 
-/// The keys that `text` refers to, in order. What is no reference, since nothing closes it, is none.
+/// The keys that `text` refers to, in order. An unclosed `$(` is not a reference.
 pub fn keys(text: &str) -> impl Iterator<Item = &str> {
     text.split(OPEN).skip(1).filter_map(|rest| rest.split_once(')')).map(|(key, _)| key)
 }

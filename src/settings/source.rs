@@ -38,7 +38,7 @@ impl fmt::Display for Source<'_> {
             Self::Placement(field) => write!(f, "{PLACEMENT}.{field}"),
             Self::Entry(at, field) => {
                 write!(f, "{at}.{field}")?;
-                // What it is about, for who has a hundred of them.
+                // Its name too: a position is hard to find in a long list.
                 match (&at.entry.name, &at.entry.namespace_selector) {
                     (Some(name), _) => write!(f, " (name {})", quote(name)),
                     (None, Some(selector)) => write!(f, " (namespaceSelector {})", quote(selector)),

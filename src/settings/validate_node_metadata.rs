@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::key::TargetKind;
+use super::mistakes::Mistakes;
 use super::node_metadata::{
     MOST_WRITTEN, NODE_ANNOTATION, NODE_LABEL, NodeSource, POD_ANNOTATION, POD_LABEL, Target, place,
 };
-use super::mistakes::Mistakes;
 use super::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
 use crate::message::quote;
 use crate::selector::syntax;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::earlier_entries::EarlierEntries;
 use super::key::{KeyPattern, TargetKind};
+use super::mistakes::Mistakes;
 use super::name_pattern::NamePattern;
 use super::source::EntryAt;
-use super::mistakes::Mistakes;
 use super::{
     NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, PLACEMENT, Placement, reference,
 };
@@ -106,7 +106,7 @@ fn consistent_with_references(
     Some(selector)
 }
 
-/// What `selector` says of labels of which it says nothing by a reference: of the others requests tell.
+/// The requirements on labels without references. The others can be checked only in a request.
 fn known(selector: &Selector) -> Selector {
     let is_known = |requirements: &&[Requirement]| {
         !requirements.iter().flat_map(Requirement::values).any(|value| reference::stands_in(value))
@@ -124,7 +124,8 @@ fn nothing_meets(own: &[Requirement], others: &[Requirement]) -> String {
     format!("no value of label {} satisfies both {own} and {}", quote(key), quote(&selector::text(others)))
 }
 
-/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask for.
+/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
+/// for.
 fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
     if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
@@ -183,7 +184,7 @@ fn check_whom<'s>(at: EntryAt<'s>, earlier: &mut Earlier<'s>, mistakes: &mut Mis
     }
 }
 
-/// Where a template renders to nothing, that must not take a fence away.
+/// An empty selector may come from a template that rendered to nothing. It must not remove a restriction.
 const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; leave it out to demand nothing";
 
 /// The selectors of an entry that parse, and don't contradict themselves.
@@ -218,8 +219,8 @@ impl<'s> Selectors<'s> {
         }
     }
 
-    /// Checks what is required against what holds with it where no annotation is present: the entry's own default, or the
-    /// cluster's if it has none.
+    /// Checks what is required against what holds with it where no annotation is present: the entry's own default, or
+    /// the cluster's if it has none.
     fn check_required(&self, cluster_default: Option<&Selector>, mistakes: &mut Mistakes) {
         let Some(required) = self.required.as_ref().map(known) else { return };
         if let Some(default) = self.default.as_ref().map(known)
@@ -240,7 +241,8 @@ impl<'s> Selectors<'s> {
         }
     }
 
-    /// Checks that the entry allows the cluster's `default`, if it has none of its own: no Pod could be created otherwise.
+    /// Checks that the entry allows the cluster's `default`, if it has none of its own: no Pod could be created
+    /// otherwise.
     fn check_allowed(&self, default: &Selector, on_node_affinity: OnNodeAffinity, mistakes: &mut Mistakes) {
         let Some(allowed) = &self.allowed else { return };
         if self.at.entry.default_node_selector.is_some() {

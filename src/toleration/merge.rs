@@ -75,8 +75,8 @@ fn which_stay(all: &[&Toleration]) -> Vec<bool> {
     stay
 }
 
-/// For each kind the position of the one that lasts longest. Of several that last as long it is the last, but the first
-/// of equal ones with no other between them: so upstream has it.
+/// For each kind the position of the one that lasts longest. Of several that last as long, a later one wins only if it
+/// differs from the one before it: of A, A, B, A, the last; of A, A, the first. So upstream has it.
 fn strongest<'t>(all: &[&'t Toleration]) -> BTreeMap<Alike<'t>, usize> {
     let mut strongest: BTreeMap<Alike<'t>, usize> = BTreeMap::new();
     for (position, toleration) in all.iter().enumerate() {

@@ -1,3 +1,5 @@
+//! How a toleration compares values.
+
 /// How a toleration compares its value with a taint's (`TolerationOperator`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operator {

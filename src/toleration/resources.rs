@@ -85,8 +85,8 @@ impl Visitor<'_> for ReadQuantity {
         f.write_str("a quantity")
     }
 
-    /// A quantity is more than nothing if it has no minus, and a digit other than 0 before its unit or exponent. Kubernetes
-    /// rounds up what is less than it can count.
+    /// A quantity is more than nothing if it has no minus, and a digit other than 0 before its unit or exponent.
+    /// Kubernetes rounds up what is less than it can count.
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
         let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
         Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))

@@ -17,25 +17,25 @@ pub(super) const LONGEST_ANNOTATION: usize = 16 * 1024;
 
 /// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
 #[derive(Debug)]
-pub struct NamespaceRules<'s> {
+pub struct NodeRules<'s> {
     /// The settings that hold for all namespaces.
     pub settings: &'s Placement,
     /// The name of the namespace.
     pub namespace: &'s str,
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Whether there is a whitelist, or something judges tolerations, be it not for this requester.
+    /// Whether the namespace has a whitelist or judges tolerations; true for exempt users too.
     pub is_limited: bool,
     node_selectors: Vec<SourcedSelector<'s>>,
     /// The default, where it yields to what Pods choose.
     yielding: Option<SourcedSelector<'s>>,
-    /// What of it only those terms of a Pod's node affinity must demand that don't choose themselves.
+    /// The part of it that is added only to those terms of a Pod's node affinity that don't mention the label.
     partial: Vec<SourcedSelector<'s>>,
 }
 
-impl<'s> NamespaceRules<'s> {
-    /// What holds in a namespace: what the settings require; and with it the Namespace's annotations or, if there are none,
-    /// what the settings have as default.
+impl<'s> NodeRules<'s> {
+    /// What holds in a namespace: what the settings require; and with it the Namespace's annotations or, if there are
+    /// none, what the settings have as default.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
@@ -50,7 +50,7 @@ impl<'s> NamespaceRules<'s> {
             let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
             required = parse(&at.entry.required_node_selector, "requiredNodeSelector")?;
             default = match parse(&at.entry.default_node_selector, "defaultNodeSelector") {
-                // It does not hold.
+                // An annotation replaces the default, so it does not matter that it can't be resolved.
                 Err(rejection) if rejection.is_unresolved() && !annotated.is_empty() => None,
                 default => default?,
             };
@@ -86,12 +86,12 @@ impl<'s> NamespaceRules<'s> {
 
     /// The same for a Pod with this `selection`: a default that yields does not hold for labels that the Pod chooses.
     ///
-    /// A Pod chooses a label by its nodeSelector, or by every term of its node affinity that can match a node. Where only
-    /// some of them choose, it holds for the others.
+    /// A Pod chooses a label by its nodeSelector, or by every term of its node affinity that can match a node. Where
+    /// only some of them choose, it holds for the others.
     pub fn yielding_to(mut self, selection: &NodeSelection<'_>) -> Self {
         let Some(default) = self.yielding.take() else { return self };
         let terms: Vec<&Term> = match &selection.terms {
-            // An expression that no whitelist sees must not shed the default.
+            // With `onNodeAffinity: Ignore` no whitelist checks expressions, so they don't replace the default.
             Some(terms) if self.settings.on_node_affinity == OnNodeAffinity::Check => {
                 terms.iter().filter(|term| can_match(term, &selection.node_selector)).collect()
             }
