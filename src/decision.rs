@@ -105,19 +105,12 @@ impl<'a> Decision<'a> {
 
     /// Tells the requester of what was not rejected, and could have been: what is wrong, and first of all that.
     pub fn warn_instead(&mut self, rejection: &Rejection) {
-        match &rejection.0.sentence {
-            Some(sentence) if rejection.0.explanation.is_empty() => self.warn(sentence),
-            _ => self.warn(&rejection.0.explanation),
-        }
+        self.warn(rejection.reason());
     }
 
     /// Lets pass what would be rejected if its entry was enforced, and tells so.
     pub fn would_reject(&mut self, rejection: &Rejection) {
-        let explanation = match &rejection.0.sentence {
-            Some(sentence) if rejection.0.explanation.is_empty() => sentence,
-            _ => &rejection.0.explanation,
-        };
-        self.warn(&format!("would be rejected: {explanation}"));
+        self.warn(&format!("would be rejected: {}", rejection.reason()));
         self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
         self.audit("would-reject", rejection.message());
         self.is_audited = true;
@@ -196,9 +189,18 @@ impl Rejection {
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
     pub fn message(&self) -> String {
         match &self.0.sentence {
-            None => message::rejection(&self.0.explanation),
-            Some(sentence) if self.0.explanation.is_empty() => message::rejection(sentence),
-            Some(sentence) => message::rejection(&format!("{sentence}: {}", self.0.explanation)),
+            Some(sentence) if sentence != self.reason() => {
+                message::rejection(&format!("{sentence}: {}", self.reason()))
+            }
+            _ => message::rejection(self.reason()),
+        }
+    }
+
+    /// What is wrong, and what to do about it, without the in-tree sentence; that, if it stands alone.
+    fn reason(&self) -> &str {
+        match &self.0.sentence {
+            Some(sentence) if self.0.explanation.is_empty() => sentence,
+            _ => &self.0.explanation,
         }
     }
 

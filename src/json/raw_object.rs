@@ -29,6 +29,7 @@ fn is_looked_into(key: &str) -> bool {
             | "nodeAffinity"
             | "requiredDuringSchedulingIgnoredDuringExecution"
             | "nodeSelectorTerms"
+            | "preference"
             | "matchExpressions"
             | "matchFields"
     )
@@ -128,6 +129,18 @@ impl<'a> RawObject<'a> {
             None => Ok(&[]),
             Some(Raw::List(elements)) => Ok(elements),
             Some(other) => Err(ReadError::mismatch("a list", other.kind())).within(key),
+        }
+    }
+
+    /// The elements of the list `key`, each taken apart; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn elements(&self, key: &str) -> Result<Vec<Raw<'a>>, ReadError> {
+        let Some(value) = self.member(key) else { return Ok(Vec::new()) };
+        match value.clone().taken_apart().within(key)? {
+            Raw::List(elements) => Ok(elements),
+            other => Err(ReadError::mismatch("a list", other.kind())).within(key),
         }
     }
 

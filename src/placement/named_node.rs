@@ -136,46 +136,38 @@ impl<'r> NamedNode<'r> {
     }
 }
 
-/// What is done about a Pod that names the node `node_name`, where its namespace demands anything.
+/// Whether a Pod that names the node `node_name` must be held to it.
 ///
 /// # Errors
 /// No Pod may name its node. No Node is looked up here: templates are treated alike, and their node may not exist yet.
-pub fn treatment(
+pub fn must_match(
     node_name: &str,
     rules: &NodeRules<'_>,
-    toleration_rules: &TolerationRules<'_>,
     requester: &Requester,
     name: &ObjectName,
-) -> Result<OnNodeName, Rejection> {
-    if node_name.is_empty() {
-        return Ok(OnNodeName::Ignore);
+) -> Result<bool, Rejection> {
+    let is_anything_required = rules.is_limited || !rules.select_every_node();
+    if node_name.is_empty() || !is_anything_required || rules.settings.on_node_name == OnNodeName::Ignore {
+        return Ok(false);
     }
-    let is_anything_demanded = rules.is_limited
-        || !rules.select_every_node()
-        || rules.whitelist.is_some()
-        || toleration_rules.judge_anything();
-    if !is_anything_demanded {
-        return Ok(OnNodeName::Ignore);
+    // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
+    if *requester == Requester::Nobody {
+        return Ok(true);
     }
-    // With an empty whitelist, a Pod may not name its node. Pods that the audit scanner sends already run: they have
-    // the name of their node from a Binding.
-    let may_choose_nothing = rules.whitelist.as_ref().is_some_and(|allowed| allowed.whitelist.is_empty());
-    match rules.settings.on_node_name {
-        OnNodeName::Ignore => Ok(OnNodeName::Ignore),
-        OnNodeName::Verify | OnNodeName::Reject if *requester == Requester::Nobody => Ok(OnNodeName::Verify),
-        OnNodeName::Verify if !may_choose_nothing => Ok(OnNodeName::Verify),
-        OnNodeName::Verify | OnNodeName::Reject => {
-            if let Some(unresolved) = rules.whitelist.as_ref().and_then(|allowed| allowed.unresolved.as_ref()) {
-                return Err(unresolved.clone());
-            }
-            Err(Rejection::forbidden(format!(
-                "{name} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
-             allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
-                quote(node_name),
-                quote(rules.namespace)
-            )))
-        }
+    // With an empty whitelist, a Pod may not name its node.
+    let allowed = rules.whitelist.as_ref().filter(|allowed| allowed.whitelist.is_empty());
+    if rules.settings.on_node_name == OnNodeName::Verify && allowed.is_none() {
+        return Ok(true);
     }
+    if let Some(unresolved) = rules.whitelist.as_ref().and_then(|allowed| allowed.unresolved.as_ref()) {
+        return Err(unresolved.clone());
+    }
+    Err(Rejection::forbidden(format!(
+        "{name} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
+         allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
+        quote(node_name),
+        quote(rules.namespace)
+    )))
 }
 
 /// The taints that keep Pods away from `node`, without those that tell a passing condition.

@@ -206,7 +206,7 @@ const fn name_of(operator: Operator) -> &'static str {
 }
 
 /// The operator that node affinity calls so.
-pub fn operator_named(name: &str) -> Option<Operator> {
+fn operator_named(name: &str) -> Option<Operator> {
     match name {
         "In" => Some(Operator::In),
         "NotIn" => Some(Operator::NotIn),

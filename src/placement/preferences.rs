@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::holding_entry::HoldingEntry;
-use super::node_affinity::{expression_of, operator_named};
+use super::node_affinity::{Term, expression_of};
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::selector::{Requirement, Selector};
@@ -49,10 +49,8 @@ pub fn missing(
             }
             Err(rejection) => return Err(rejection),
         };
-        let identity = (preferred.weight, identities(selector.requirements().iter().collect()));
-        let is_added = missing
-            .iter()
-            .any(|own| (own.weight, identities(own.selector.requirements().iter().collect())) == identity);
+        let identity = (preferred.weight, identities(&selector));
+        let is_added = missing.iter().any(|own| (own.weight, identities(&own.selector)) == identity);
         if !own.contains(&identity) && !is_added {
             missing.push(Preference { weight: preferred.weight, selector });
         }
@@ -91,56 +89,32 @@ struct WrittenPreference<'a> {
     match_expressions: Vec<Raw<'a>>,
 }
 
-/// `PreferredSchedulingTerm`
-#[derive(Deserialize)]
-struct Term {
-    weight: Option<i64>,
-    preference: Option<Terms>,
-}
-
-/// `NodeSelectorTerm`
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Terms {
-    match_expressions: Option<Vec<Expression>>,
-    match_fields: Option<Vec<serde::de::IgnoredAny>>,
-}
-
-/// `NodeSelectorRequirement`
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Expression {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
-}
-
-/// The weights of the Pod's own preferences, and what their expressions say.
+/// The weights of the Pod's own preferences, and what their expressions say. Those by fields, and invalid ones, are none
+/// that an entry could have.
 fn read(spec: &RawObject<'_>) -> Result<Vec<(i64, BTreeSet<String>)>, ReadError> {
     let Some(affinity) = spec.object_at(&AFFINITY)? else { return Ok(Vec::new()) };
-    let terms: Vec<Term> = affinity.get(PREFERRED).within("nodeAffinity").within("affinity")?.unwrap_or_default();
     let mut own = Vec::new();
-    for Term { weight, preference } in terms {
-        let Terms { match_expressions, match_fields } = preference.unwrap_or_default();
-        let mut requirements = Vec::new();
-        for Expression { key, operator, values } in match_expressions.unwrap_or_default() {
-            let operator = operator_named(&operator);
-            requirements
-                .push(operator.and_then(|operator| Requirement::new(key, operator, values.unwrap_or_default()).ok()));
-        }
-        let is_by_labels = match_fields.is_none_or(|fields| fields.is_empty());
-        let requirements: Option<Vec<Requirement>> = requirements.into_iter().collect();
-        if let (Some(weight), Some(requirements), true) = (weight, requirements, is_by_labels) {
-            own.push((weight, identities(requirements.iter().collect())));
-        }
+    for (position, preferred) in affinity.elements(PREFERRED).within(&AFFINITY.join("."))?.iter().enumerate() {
+        let preferred = read_term(preferred).at(position).within(PREFERRED).within(&AFFINITY.join("."))?;
+        own.extend(preferred.map(|(weight, selector)| (weight, identities(&selector))));
     }
     Ok(own)
 }
 
-fn identities(requirements: Vec<&Requirement>) -> BTreeSet<String> {
+/// Reads `preferred` (`PreferredSchedulingTerm`).
+fn read_term(preferred: &Raw<'_>) -> Result<Option<(i64, Selector)>, ReadError> {
+    let preferred = preferred.object()?;
+    let weight: Option<i64> = preferred.get("weight")?;
+    let Some(term) = preferred.member("preference") else { return Ok(None) };
+    let term = Term::read(term).within("preference")?;
+    Ok(match (weight, term.selector(), term.first_field()) {
+        (Some(weight), Some(selector), None) => Some((weight, selector)),
+        _ => None,
+    })
+}
+
+fn identities(selector: &Selector) -> BTreeSet<String> {
     let mut identities = BTreeSet::new();
-    for requirement in requirements {
-        identities.insert(requirement.identity());
-    }
+    identities.extend(selector.requirements().iter().map(Requirement::identity));
     identities
 }

@@ -145,7 +145,7 @@ impl Template<'_> {
         let judged = Judged { name, path, added_to, is_pinned: false, class: &class, class_name: &class_name };
         let additions = pods::admit(own, spec, &judged, nodes, tolerations)?;
         let node_name = spec.string("nodeName").within(path)?;
-        named_node::treatment(&node_name, nodes, tolerations, requester, name)?;
+        named_node::must_match(&node_name, nodes, requester, name)?;
         if holding.is_enforced() || additions.are_empty() {
             return self.treat(treatment, &additions, object, decision);
         }

@@ -16,7 +16,7 @@ use crate::placement::rules::Rules;
 use crate::placement::{node_selector_plugin, pods, preferences, runtime_classes, toleration_plugin, tolerations};
 use crate::pod_spec;
 use crate::request::Request;
-use crate::settings::{OnNodeName, Settings};
+use crate::settings::Settings;
 use crate::size;
 use crate::toleration::Operation;
 
@@ -108,25 +108,26 @@ fn place<'t>(
     let admitted = runtime_classes::judge_with_class(&class_name, cluster, |class| {
         pods::admit(own.clone(), spec, &Judged { class, ..judged }, nodes, toleration_rules)
     });
-    let admitted = admitted.and_then(|additions| {
-        let treatment = named_node::treatment(&node_name, nodes, toleration_rules, &request.requester, name)?;
-        Ok((additions, treatment))
-    });
-    let Some((mut additions, treatment)) = holding.enforce(admitted, decision)? else {
+    let admitted = admitted
+        .and_then(|additions| Ok((additions, named_node::must_match(&node_name, nodes, &request.requester, name)?)));
+    let Some((mut additions, must_match)) = holding.enforce(admitted, decision)? else {
         return Ok((look_up(&FieldMasks::default()), false));
     };
-    let node = match treatment {
-        OnNodeName::Verify => {
-            let named_node =
-                NamedNode::of(tolerations::read(spec).within(SPEC)?, &additions, nodes, toleration_rules, name);
-            let node = look_up(&named_node.field_masks());
-            if holding.enforce(named_node.verify(&node, &node_name), decision)?.is_none() {
-                return Ok((node, false));
-            }
-            node
-        }
-        OnNodeName::Ignore | OnNodeName::Reject => look_up(&FieldMasks::default()),
+    let mut node_masks = FieldMasks::default();
+    let named_node = if must_match {
+        let own = tolerations::read(spec).within(SPEC)?;
+        let named_node = NamedNode::of(own, &additions, nodes, toleration_rules, name);
+        node_masks = named_node.field_masks();
+        Some(named_node)
+    } else {
+        None
     };
+    let node = look_up(&node_masks);
+    if let Some(named_node) = named_node
+        && holding.enforce(named_node.verify(&node, &node_name), decision)?.is_none()
+    {
+        return Ok((node, false));
+    }
     if node_name.is_empty() {
         additions.preferences = preferences::missing(spec, SPEC, holding, decision)?;
     }
