@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 pub use crate::decision::LogLevel;
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::json::StringMap;
 use crate::json::read::{ReadError, Within, read};
+use crate::json::{Raw, StringMap};
 use crate::message::{first_line, mentions, quote, shorten};
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
@@ -212,8 +212,7 @@ pub fn look_up_namespace<'t>(
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     /// Pairs of their nodeSelector.
     pub node_selector: Option<BTreeMap<String, String>>,
@@ -222,6 +221,16 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
+    /// Reads that of a RuntimeClass.
+    fn read(text: &str) -> Result<Self, ReadError> {
+        let class: Raw<'_> = read(text)?;
+        let Some(scheduling) = class.object()?.inner("scheduling")? else { return Ok(Self::default()) };
+        Ok(Self {
+            node_selector: scheduling.get("nodeSelector").within("scheduling")?,
+            tolerations: scheduling.get("tolerations").within("scheduling")?,
+        })
+    }
+
     /// The pairs of their nodeSelector, by key.
     pub fn node_selector(&self) -> &BTreeMap<String, String> {
         static NONE: BTreeMap<String, String> = BTreeMap::new();
@@ -232,11 +241,6 @@ impl Scheduling {
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
         self.tolerations.iter().flatten().any(|own| own.same_as(toleration))
     }
-}
-
-#[derive(Deserialize)]
-struct RuntimeClass {
-    scheduling: Option<Scheduling>,
 }
 
 /// Looks up what the RuntimeClass `name` brings to Pods: nothing, if there is none. The API server refuses such Pods.
@@ -252,8 +256,8 @@ pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Sched
         Err(LookupError::NotFound(_)) => return Ok(Scheduling::default()),
         Err(LookupError::Failed(message)) => return Err(Rejection::internal(message)),
     };
-    match read::<RuntimeClass>(&text) {
-        Ok(class) => Ok(class.scheduling.unwrap_or_default()),
+    match Scheduling::read(&text) {
+        Ok(scheduling) => Ok(scheduling),
         Err(error) => Err(Rejection::internal(malformed(cluster, RUNTIME_CLASS, name, &error).message())),
     }
 }

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-
-use crate::json::{RawObject, ReadError, StringMap, Within};
+use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::message::quote;
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
@@ -60,22 +58,25 @@ fn string_map<'a>(object: &RawObject<'a>, member: &str) -> Result<StringMap<'a>,
     }
 }
 
-/// `OwnerReference`
-#[derive(Deserialize)]
-struct Owner {
-    #[serde(default)]
-    kind: String,
-    controller: Option<bool>,
-}
-
 /// The kind of the object that controls `object`, if one does.
 ///
 /// # Errors
 /// The metadata can't be read.
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
     let Some(metadata) = object.object("metadata")? else { return Ok(None) };
-    let owners: Vec<Owner> = metadata.get("ownerReferences").within("metadata")?.unwrap_or_default();
-    Ok(owners.into_iter().find(|owner| owner.controller == Some(true)).map(|owner| owner.kind))
+    for (position, owner) in metadata.elements("ownerReferences").within("metadata")?.iter().enumerate() {
+        if let Some(kind) = kind_if_controller(owner).at(position).within("ownerReferences").within("metadata")? {
+            return Ok(Some(kind));
+        }
+    }
+    Ok(None)
+}
+
+fn kind_if_controller(owner: &Raw<'_>) -> Result<Option<String>, ReadError> {
+    let owner = owner.object()?;
+    let is_controller: Option<bool> = owner.get("controller")?;
+    let kind = owner.string("kind")?;
+    Ok(if is_controller == Some(true) { Some(kind) } else { None })
 }
 
 /// What a message calls the object that it is about.

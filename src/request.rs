@@ -1,7 +1,5 @@
 //! The request: bytes to what is asked, by whom, about what.
 
-use serde::Deserialize;
-
 use crate::json::read::{ReadError, Within, read as read_json};
 use crate::json::{Raw, RawObject};
 use crate::object_meta;
@@ -17,27 +15,6 @@ const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
 /// As whom the scheduler of every cluster asks.
 const SCHEDULER: &str = "system:kube-scheduler";
-
-/// `GroupVersionResource`
-#[derive(Deserialize)]
-struct Resource {
-    group: Option<String>,
-    resource: String,
-}
-
-/// `GroupVersionKind`
-#[derive(Deserialize)]
-struct Kind {
-    group: Option<String>,
-    kind: Option<String>,
-}
-
-/// `UserInfo`
-#[derive(Default, Deserialize)]
-struct UserInfo {
-    username: Option<String>,
-    groups: Option<Vec<String>>,
-}
 
 /// What is asked, and about what.
 #[derive(Debug)]
@@ -94,16 +71,16 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
 impl<'a> Request<'a> {
     fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
         let request = request.object_mut()?;
-        let Resource { group, resource } = required(request.get("resource")?).within("resource")?;
-        let group = group.unwrap_or_default();
-        let user: Option<UserInfo> = request.get("userInfo")?;
+        let resource = required(request.inner("resource")?).within("resource")?;
+        let group = resource.string("group").within("resource")?;
+        let named = required(resource.get("resource")?).within("resource").within("resource")?;
         Ok(Self {
-            resource: plural(&group, resource, request)?,
+            resource: plural(&group, named, request)?,
             group,
             sub_resource: request.string("subResource")?,
             operation: required(request.get("operation")?).within("operation")?,
             namespace: request.string("namespace")?,
-            requester: user.map_or(Requester::Nobody, Requester::of),
+            requester: Requester::read(request)?,
             object: request.take("object"),
             old_object: request.take("oldObject"),
         })
@@ -189,12 +166,13 @@ fn plural(group: &str, named: String, request: &RawObject<'_>) -> Result<String,
     if let Some(known) = Known::find(group, |known| known.resource == named || known.kind == named) {
         return Ok(known.resource.to_owned());
     }
-    let kind: Option<Kind> = match request.get("kind")? {
-        None => request.get("requestKind")?,
+    let kind = match request.inner("kind")? {
+        None => request.inner("requestKind")?,
         kind => kind,
     };
     let known = match kind {
-        Some(Kind { group: own, kind: Some(kind) }) if own.as_deref().unwrap_or_default() == group => {
+        Some(kind) if kind.string("group").within("kind")? == group => {
+            let kind = kind.string("kind").within("kind")?;
             Known::find(group, |known| known.kind == kind)
         }
         _ => None,
@@ -211,17 +189,20 @@ impl Requester {
         }
     }
 
-    fn of(user: UserInfo) -> Self {
-        if user.groups.is_some_and(|groups| groups.iter().any(|group| group == NODES_GROUP)) {
-            return Self::Kubelet;
+    /// Reads `userInfo` of a request.
+    fn read(request: &RawObject<'_>) -> Result<Self, ReadError> {
+        let Some(user) = request.object("userInfo")? else { return Ok(Self::Nobody) };
+        let groups: Vec<String> = user.get("groups").within("userInfo")?.unwrap_or_default();
+        if groups.iter().any(|group| group == NODES_GROUP) {
+            return Ok(Self::Kubelet);
         }
-        let name = user.username.unwrap_or_default();
-        match name.as_str() {
+        let name = user.string("username").within("userInfo")?;
+        Ok(match name.as_str() {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
             _ => Self::User(name),
-        }
+        })
     }
 }
 

@@ -19,6 +19,7 @@ fn is_looked_into(key: &str) -> bool {
     matches!(
         key,
         "request"
+            | "userInfo"
             | "object"
             | "oldObject"
             | "metadata"
@@ -132,7 +133,21 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// The elements of the list `key`, each taken apart; none, if it is absent or null.
+    /// The object `key`, which is none of those that are looked into: it is taken apart now. Nothing, if it is absent or
+    /// null.
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn inner(&self, key: &str) -> Result<Option<Self>, ReadError> {
+        let Some(value) = self.member(key) else { return Ok(None) };
+        match value.clone().taken_apart().within(key)? {
+            Raw::Object(object) => Ok(Some(object)),
+            other => Err(ReadError::mismatch("an object", other.kind())).within(key),
+        }
+    }
+
+    /// The elements of the list `key`, which is none of those that are looked into: each is taken apart now. None, if it is
+    /// absent or null.
     ///
     /// # Errors
     /// It is no list.

@@ -1,7 +1,5 @@
 //! Workloads that select their Pods by what a Binding brings.
 
-use serde::Deserialize;
-
 use super::propagation::Propagations;
 use crate::decision::Rejection;
 use crate::json::{RawObject, ReadError, StringMap, Within};
@@ -49,21 +47,6 @@ fn is_new(workload: Workload, request: &Request<'_>, object: &RawObject<'_>) -> 
     Ok(new != old)
 }
 
-/// `LabelSelector`
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct LabelSelector<'a> {
-    #[serde(borrow)]
-    match_labels: Option<StringMap<'a>>,
-    match_expressions: Option<Vec<Expression>>,
-}
-
-/// `LabelSelectorRequirement`
-#[derive(Deserialize)]
-struct Expression {
-    key: String,
-}
-
 /// The labels that the workload selects its Pods by.
 fn selected_labels(workload: Workload, object: &RawObject<'_>) -> Result<Vec<String>, ReadError> {
     let Some(spec) = object.object_at(workload.spec())? else { return Ok(Vec::new()) };
@@ -72,8 +55,19 @@ fn selected_labels(workload: Workload, object: &RawObject<'_>) -> Result<Vec<Str
         let map: Option<StringMap<'_>> = spec.get("selector").within(&path)?;
         return Ok(map.into_iter().flatten().map(|(key, _)| key.to_string()).collect());
     }
-    let Some(selector) = spec.get::<LabelSelector<'_>>("selector").within(&path)? else { return Ok(Vec::new()) };
-    let labels = selector.match_labels.into_iter().flatten().map(|(key, _)| key.to_string());
-    let expressions = selector.match_expressions.into_iter().flatten().map(|expression| expression.key);
-    Ok(labels.chain(expressions).collect())
+    match spec.inner("selector").within(&path)? {
+        Some(selector) => labels_in(&selector).within("selector").within(&path),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The labels that `selector` names (`LabelSelector`).
+fn labels_in(selector: &RawObject<'_>) -> Result<Vec<String>, ReadError> {
+    let labels: StringMap<'_> = selector.get("matchLabels")?.unwrap_or_default();
+    let mut keys: Vec<String> = labels.keys().map(ToString::to_string).collect();
+    for (position, expression) in selector.list("matchExpressions")?.iter().enumerate() {
+        let key = expression.object().and_then(|expression| expression.string("key"));
+        keys.push(key.at(position).within("matchExpressions")?);
+    }
+    Ok(keys)
 }
