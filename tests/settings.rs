@@ -372,6 +372,8 @@ fn invalid_plugin_config(#[case] block: Value, #[case] message: &str) {
 #[case::label_of_jobs(json!({"nodeLabel": "a", "podLabel": "batch.kubernetes.io/job-name"}), "nodeMetadata.propagate[0].podLabel: ")]
 #[case::label_of_stateful_sets(json!({"nodeLabel": "a", "podLabel": "statefulset.kubernetes.io/pod-name"}), "nodeMetadata.propagate[0].podLabel: ")]
 #[case::labels_of_controllers(json!({"nodeLabel": "a.io/*", "podLabel": "controller.kubernetes.io/*"}), "nodeMetadata.propagate[0].podLabel: ")]
+#[case::annotation_that_is_validated(json!({"nodeLabel": "a", "podAnnotation": "scheduler.alpha.kubernetes.io/tolerations"}), r#"nodeMetadata.propagate[0].podAnnotation: "scheduler.alpha.kubernetes.io/tolerations" can't be a target"#)]
+#[case::annotations_that_are_validated(json!({"nodeLabel": "a/*", "podAnnotation": "seccomp.security.alpha.kubernetes.io/*"}), r#"nodeMetadata.propagate[0].podAnnotation: "seccomp.security.alpha.kubernetes.io/" can't be a target"#)]
 #[case::annotation_of_kubelets(json!({"nodeAnnotation": "kubernetes.io/config.mirror"}), r#"nodeMetadata.propagate[0]: "kubernetes.io/config.mirror" can't be a target"#)]
 #[case::default_that_is_no_label_value(json!({"nodeLabel": "a", "podLabel": "a.io/a", "default": "a b"}), r#"nodeMetadata.propagate[0].default: "a b" can't be the value of a podLabel"#)]
 fn invalid_propagate(#[case] fields: Value, #[case] message: &str) {

@@ -62,6 +62,9 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
 
 fn check_one(kind: TargetKind, key: &str, value: &str) -> Result<(), String> {
     kind.check(key)?;
+    if kind.validates_value_of(key) {
+        return Err(format!("the API server validates the value of annotation {}", shorten(key)));
+    }
     match (kind, syntax::label_value(value)) {
         (TargetKind::Label, Err(expected)) => {
             Err(format!("{} is not a value of label {}, expected {expected}", quote(value), shorten(key)))

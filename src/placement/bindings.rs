@@ -29,8 +29,7 @@ impl<'s> BindingRules<'s> {
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        // A Binding does not show what its Pod chose.
-        let rules = NodeRules::of(holding)?.without_yielding_default();
+        let rules = NodeRules::of_binding(holding)?;
         let tolerations = match requester {
             Requester::Scheduler => None,
             requester if requester.is_among(&holding.settings.exempt_usernames) => None,

@@ -40,11 +40,15 @@ impl<'r> NamedNode<'r> {
         name: &'r ObjectName,
     ) -> Self {
         let all = own.into_iter().chain(additions.tolerations.iter().cloned());
-        // A toleration that the rules object to, on a Pod that was let in, was added by the cluster or for a resource.
+        let class = &additions.class;
+        // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass, or added by
+        // the cluster or for a resource.
         let (for_resources, tolerations) = all.partition(|toleration| {
-            is_extended(&toleration.key) && toleration_rules.objection_to(toleration).is_some()
+            is_extended(&toleration.key)
+                && !class.tolerates_same(toleration)
+                && toleration_rules.objection_to(toleration).is_some()
         });
-        Self { selection: &additions.selection, tolerations, for_resources, class: &additions.class, rules, name }
+        Self { selection: &additions.selection, tolerations, for_resources, class, rules, name }
     }
 
     /// The fields that are needed of the node.

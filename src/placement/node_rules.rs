@@ -43,15 +43,28 @@ impl<'s> NodeRules<'s> {
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
     pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
+        Self::with_default_if(true, holding)
+    }
+
+    /// The same without the default, if it yields: a Binding does not show what its Pod chose.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn of_binding(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
+        Self::with_default_if(holding.settings.on_default_conflict != OnDefaultConflict::Yield, holding)
+    }
+
+    fn with_default_if(holds: bool, holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
         let HoldingEntry { settings, namespace, entry, found, .. } = holding;
         let annotated = in_annotations(&settings.namespace_annotations, namespace, &found.annotations)?;
+        let default_holds = holds && annotated.is_empty();
         let (mut required, mut default, mut whitelist) = (None, None, None);
         if let Some(at) = *entry {
             let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
             required = parse(&at.entry.required_node_selector, "requiredNodeSelector")?;
             default = match parse(&at.entry.default_node_selector, "defaultNodeSelector") {
-                // An annotation replaces the default, so it does not matter that it can't be resolved.
-                Err(rejection) if rejection.is_unresolved() && !annotated.is_empty() => None,
+                // The default does not hold, so it does not matter that it can't be resolved.
+                Err(rejection) if rejection.is_unresolved() && !default_holds => None,
                 default => default?,
             };
             // What this entry itself demands is always allowed.
@@ -69,7 +82,7 @@ impl<'s> NodeRules<'s> {
                 }),
             };
         }
-        if !annotated.is_empty() {
+        if !default_holds {
             default = None;
         } else if default.is_none() {
             let cluster_default = settings.cluster_default_node_selector.as_deref();
@@ -113,14 +126,6 @@ impl<'s> NodeRules<'s> {
             }
         }
         self.partial.push(SourcedSelector { selector: Selector::new(partial), source: default.source });
-        self
-    }
-
-    /// The same without the default, if it yields: who knows nothing of the Pod can't know what it chose.
-    pub fn without_yielding_default(mut self) -> Self {
-        if let Some(default) = self.yielding.take() {
-            self.node_selectors.retain(|own| own.source != default.source);
-        }
         self
     }
 

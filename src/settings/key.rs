@@ -34,6 +34,14 @@ const SELECTED_BY_WORKLOADS: [&str; 5] = [
 /// Annotations that the kubelet trusts: what a Pod is, and where it came from (`ConfigMirrorAnnotationKey` and kin).
 const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
 
+/// Annotations whose values the API server validates at every update of a Pod (`ValidatePodSpecificAnnotations`), and not
+/// when a Binding brings them. A Pod with an invalid one can't be changed any more.
+const VALIDATED_ANNOTATIONS: [&str; 3] = [
+    "scheduler.alpha.kubernetes.io/tolerations",
+    "seccomp.security.alpha.kubernetes.io/",
+    "container.apparmor.security.beta.kubernetes.io/",
+];
+
 impl KeyPattern {
     /// `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
     pub fn new(text: &str) -> Self {
@@ -111,11 +119,19 @@ impl TargetKind {
         checked.map_err(|expected| format!("{} is not {name}, expected {expected}", quote(key)))
     }
 
+    /// Whether the API server does not take every value of `key` that has the form of one.
+    pub fn validates_value_of(self, key: &str) -> bool {
+        self == Self::Annotation && VALIDATED_ANNOTATIONS.iter().any(|beginning| key.starts_with(beginning))
+    }
+
     /// Why the policy must never write `key`, or keys that begin with it, to a Pod; nothing, if it may.
     pub fn refuses(self, key: &str) -> Option<&'static str> {
         match self {
             Self::Annotation if key.starts_with(KUBELET_ANNOTATIONS) => {
                 Some("annotations kubernetes.io/config.* tell the kubelet where a Pod came from, and are never written")
+            }
+            Self::Annotation if self.validates_value_of(key) => {
+                Some("the API server validates its value, and a Pod with an invalid one could not be changed any more")
             }
             Self::Label if !key.contains('/') => Some(
                 "a label without a prefix may be one that a workload selects its Pods by; give it a prefix, as in example.com/zone",
