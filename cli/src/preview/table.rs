@@ -67,7 +67,7 @@ fn listed(pools: &Pools, all_names: bool) -> Vec<String> {
     let mut lines = vec![];
     for row in &pools.rows {
         lines.push(heading(row, all_names).replace('\n', " "));
-        for state in [State::May, State::Mixed, State::Waits, State::MustNot, State::Unknown] {
+        for state in [State::May, State::Mixed, State::Tainted, State::Waits, State::MustNot, State::Unknown] {
             let alike = row.cells.iter().zip(&pools.pools).filter(|(cell, _)| cell.state == state);
             let alike: Vec<String> = alike.map(|(cell, pool)| place(cell, pool)).collect();
             if !alike.is_empty() {
