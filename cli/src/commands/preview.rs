@@ -43,7 +43,7 @@ pub struct Preview {
     old: Option<PathBuf>,
     #[command(flatten)]
     cluster: AskedCluster,
-    /// The format of the output; json is one object per line
+    /// The output format; json is one object per line
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Output,
     /// Do not cut long lists

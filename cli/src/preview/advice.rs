@@ -36,9 +36,10 @@ pub fn advice(tally: &Tally) -> Vec<String> {
         ));
     }
     if let Some(who) = Affected::of(tally, MISPLACED, |_| true).and_then(|who| who.without_rejected(tally)) {
+        let (it, workload) = if who.size() == 1 { ("it", "its workload") } else { ("them", "their workloads") };
         advice.push(format!(
-            "{} would run on other nodes if replaced. The policy does not move running Pods: restart these workloads \
-             when you want them moved.",
+            "{} would run on other nodes if replaced. The policy does not move running Pods. To move {it}, restart \
+             {workload}.",
             who.in_words()
         ));
     }
@@ -145,8 +146,8 @@ fn without_toleration(entry: Option<&EntryCount>, who: &str, taints: &BTreeSet<S
         None => format!("Add to placement: clusterDefaultTolerations: [{tolerations}]"),
     };
     format!(
-        "New Pods of {who} would wait: all nodes that they may use have a taint that they do not tolerate ({}). {add} – \
-         Without the taint, Pods of other namespaces could use these nodes.",
+        "New Pods of {who} would wait: all nodes that they may use have a taint that they do not tolerate ({}). {add}. \
+         (To remove the taint instead opens these nodes to Pods of other namespaces.)",
         names(taints, NAMED)
     )
 }
@@ -155,7 +156,11 @@ fn without_toleration(entry: Option<&EntryCount>, who: &str, taints: &BTreeSet<S
 fn toleration(taint: &str) -> String {
     let (label, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     match label.split_once('=') {
-        Some((key, value)) => format!("{{ key: {key}, operator: Equal, value: {value:?}, effect: {effect} }}"),
+        Some((key, value)) => {
+            // `"true"` is not a string without its quotes.
+            let value = yaml_serde::to_string(value).unwrap_or_default();
+            format!("{{ key: {key}, operator: Equal, value: {}, effect: {effect} }}", value.trim_end())
+        }
         None => format!("{{ key: {label}, operator: Exists, effect: {effect} }}"),
     }
 }
@@ -186,13 +191,21 @@ fn rejections(tally: &Tally) -> Vec<String> {
 
 /// What is wrong with objects that are rejected, and what helps.
 fn remedy(cause: &Cause, field: Option<&str>) -> String {
-    let by = field.unwrap_or("an annotation of the namespace");
+    let by = field.unwrap_or("the reason below");
     match cause {
-        Cause::RuntimeClass { name, adds } => format!(
-            "RuntimeClass {name} adds {adds} to the Pods, and {by} contradicts it. Use another RuntimeClass, or change \
-             the scheduling of this one. Unless placement.onRuntimeClasses is Resolve, the workload is accepted, and \
-             only its Pods are rejected."
-        ),
+        Cause::RuntimeClass { name, adds, resolves } => {
+            let accepted = match resolves {
+                true => "",
+                false => {
+                    " Their workload itself is accepted, because placement.onRuntimeClasses is not Resolve: only the \
+                     Pods are rejected."
+                }
+            };
+            format!(
+                "RuntimeClass {name} adds {adds} to the Pods, which {by} does not permit. Use another RuntimeClass, or \
+                 change the scheduling of this one.{accepted}"
+            )
+        }
         Cause::Default { still: None } => format!(
             "they contradict a default, {by}. Correct their node selectors; or let Pods choose, with \
              placement.onDefaultConflict: Yield."
@@ -204,7 +217,13 @@ fn remedy(cause: &Cause, field: Option<&str>) -> String {
         Cause::Object if by.ends_with(".requiredNodeSelector") => {
             format!("they contradict {by}. Correct their node selectors.")
         }
-        Cause::Object => format!("the reason is {by}. Correct the objects, or what rejects them."),
+        Cause::Object => match field {
+            Some(field) if field.starts_with("annotation ") => {
+                format!("the reason is {field} of the namespace. Correct the objects, or the annotation.")
+            }
+            Some(field) => format!("the reason is {field}. Correct the objects, or this field."),
+            None => "see the reason below. Correct the objects, or what rejects them.".to_owned(),
+        },
     }
 }
 

@@ -123,7 +123,8 @@ impl Preview<'_> {
     fn cause(&self, reason: &str, request: &Value, subject: &Subject) -> Result<Cause> {
         let class = runtime_class::added(&request["object"]["spec"], &self.cluster);
         if let Some(class) = class.filter(|class| subject.resource == POD && class.is_told_in(reason)) {
-            return Ok(Cause::RuntimeClass { name: class.name, adds: class.adds.join(", ") });
+            let resolves = self.settings["placement"]["onRuntimeClasses"] == "Resolve";
+            return Ok(Cause::RuntimeClass { name: class.name, adds: class.adds.join(", "), resolves });
         }
         let is_default = field(reason).is_some_and(|field| field.to_lowercase().ends_with("defaultnodeselector"));
         let Some(yielding) = self.yielding.as_ref().filter(|_| is_default) else { return Ok(Cause::Object) };

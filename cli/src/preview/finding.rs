@@ -51,7 +51,12 @@ pub enum Finding {
 pub enum Cause {
     Object,
     /// What the Pod's RuntimeClass adds to it.
-    RuntimeClass { name: String, adds: String },
+    RuntimeClass {
+        name: String,
+        adds: String,
+        /// Whether the policy looks at the RuntimeClasses of workloads.
+        resolves: bool,
+    },
     /// A default, which `onDefaultConflict: Yield` would give up. What would be rejected then nevertheless, and by which
     /// field.
     Default { still: Option<String> },
@@ -104,11 +109,20 @@ pub fn would_be(evaluation: &Evaluation) -> Vec<Finding> {
     findings.map(|what| Finding::WouldBe { what }).collect()
 }
 
-/// The field of the settings that a message names: `placement.namespaces[1].requiredNodeSelector`.
+/// The field of the settings that a message names, `placement.namespaces[1].requiredNodeSelector`; else an annotation of
+/// a namespace.
 pub fn field(message: &str) -> Option<&str> {
     let mut words = message.split([' ', ';', ',']);
-    words.find(|word| ["placement.", "podNodeSelectorPluginConfig."].iter().any(|block| word.starts_with(block)))
+    let is_field = |word: &&str| ["placement.", "podNodeSelectorPluginConfig."].iter().any(|it| word.starts_with(it));
+    words.find(is_field).or_else(|| {
+        let (_, key) = message.split_once(ANNOTATION)?;
+        let (key, _) = key.split_once(" of namespace ")?;
+        let start = message.find(ANNOTATION)?;
+        message.get(start..start + ANNOTATION.len() + key.len())
+    })
 }
+
+const ANNOTATION: &str = "annotation ";
 
 /// Everything to report of an answer.
 pub fn findings(evaluation: &Evaluation) -> Vec<Finding> {

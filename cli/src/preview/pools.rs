@@ -114,7 +114,7 @@ impl Note {
             Self::None => String::new(),
             Self::Unlabelled { keys, meant: None } => format!("no label {keys}"),
             Self::Unlabelled { keys, meant: Some(position) } => {
-                format!("no label {keys}, as placement.namespaces[{position}] selects it")
+                format!("no label {keys}: see placement.namespaces[{position}]")
             }
             Self::Refused => "new Pods are refused".to_owned(),
             Self::Waits => "new Pods would wait".to_owned(),

@@ -106,7 +106,7 @@ fn rejected(tally: &Tally) -> Option<String> {
 pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
     let (gets, runs) = if group.size() == 1 { ("gets", "runs") } else { ("get", "run") };
     match finding {
-        Finding::Rejected { code, reason, cause: Cause::RuntimeClass { name, adds } } => {
+        Finding::Rejected { code, reason, cause: Cause::RuntimeClass { name, adds, .. } } => {
             format!("{code}: {} (RuntimeClass {name} adds {adds})", group.named(reason))
         }
         Finding::Rejected { code, reason, .. } => format!("{code}: {}", group.named(reason)),
@@ -285,7 +285,7 @@ impl Page {
         if tally.entries.is_empty() {
             return;
         }
-        self.line("What each entry holds for, and the nodes that it leads to:");
+        self.line("Namespaces and nodes that each entry matches:");
         for entry in tally.entries.iter().take(self.cut.names) {
             let nodes = match entry.nodes {
                 Some(nodes) => format!(", {}", counted(nodes, "node")),
