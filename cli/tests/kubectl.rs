@@ -109,11 +109,7 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     "Preview of namespaces:",
     "Cluster namespaces, settings settings.yml compared with settings.yml, 20"
 )]
-fn a_page_says_where_it_comes_from(
-    #[case] arguments: &[&str],
-    #[case] title: &str,
-    #[case] head: &str,
-) -> Result<()> {
+fn a_page_says_where_it_comes_from(#[case] arguments: &[&str], #[case] title: &str, #[case] head: &str) -> Result<()> {
     let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("pods", EMPTY), ("current-context", "prod-eu\n")];
     let played = Played::new(&format!("page-{}", arguments.concat()), &files)?;
     let output = played.run(&[&["preview", "-s", "settings.yml", "-o", "html"], arguments].concat())?;

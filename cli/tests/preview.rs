@@ -247,7 +247,8 @@ placement:
         node("n", json!({ "pool": "a" }), json!([])),
     ];
     let tally = tally(settings, objects.into_iter().collect())?;
-    let counts: Vec<_> = tally.entries.iter().map(|entry| (entry.position, entry.namespaces.len(), entry.nodes)).collect();
+    let counts: Vec<_> =
+        tally.entries.iter().map(|entry| (entry.position, entry.namespaces.len(), entry.nodes)).collect();
     assert_eq!(counts, [(2, 0, None), (3, 0, None), (1, 1, Some(0)), (0, 1, Some(1))]);
     Ok(())
 }
@@ -370,8 +371,14 @@ fn the_page_needs_nothing_and_escapes_what_others_wrote() -> Result<()> {
     "tainted",
     "New Pods of b would wait: all nodes that they may use have a taint that they do not tolerate (full:NoSchedule). Add to placement.namespaces[1]: defaultTolerations: [{ key: full, operator: Exists, effect: NoSchedule }]."
 )]
-#[case::a_whitelist("whitelist", "Pod web in a would be rejected: the reason is placement.namespaces[0].allowedNodeSelector.")]
-#[case::a_runtime_class("class", "1 Pod of ReplicaSet web in b would be rejected: RuntimeClass kata adds pool=apple to the Pods, which placement.namespaces[1].requiredNodeSelector does not permit.")]
+#[case::a_whitelist(
+    "whitelist",
+    "Pod web in a would be rejected: the reason is placement.namespaces[0].allowedNodeSelector."
+)]
+#[case::a_runtime_class(
+    "class",
+    "1 Pod of ReplicaSet web in b would be rejected: RuntimeClass kata adds pool=apple to the Pods, which placement.namespaces[1].requiredNodeSelector does not permit."
+)]
 fn what_is_wrong_is_the_first_thing_one_reads(#[case] fault: &str, #[case] told: &str) -> Result<()> {
     let is = |one: &str| one == fault;
     let taints = if is("tainted") { json!([{ "key": "full", "effect": "NoSchedule" }]) } else { json!([]) };
@@ -439,7 +446,8 @@ fn tenants(labels: Value, more: Vec<Value>) -> Manifests {
 /// A Pod of a Deployment, on a node.
 fn owned(namespace: &str, deployment: &str, node: &str, spec: Value) -> [Value; 2] {
     let template = json!({ "metadata": {}, "spec": spec });
-    let owner = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{deployment}-1"), "controller": true });
+    let owner =
+        json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{deployment}-1"), "controller": true });
     let mut pod = pod(namespace, &format!("{deployment}-1-{node}"), spec);
     pod["spec"]["nodeName"] = node.into();
     pod["metadata"]["ownerReferences"] = json!([owner]);
@@ -523,7 +531,8 @@ fn who_contradicts_a_default_learns_of_yield_and_no_restart(#[case] more: &str, 
 /// What a restart would not bring back is not to be restarted.
 #[test]
 fn a_workload_that_is_rejected_is_not_to_be_restarted() -> Result<()> {
-    let settings = "placement: { onBindings: Verify, namespaces: [{ name: team-red, requiredNodeSelector: pool=red }] }";
+    let settings =
+        "placement: { onBindings: Verify, namespaces: [{ name: team-red, requiredNodeSelector: pool=red }] }";
     let cluster = owned("team-red", "web", "two", json!({ "nodeSelector": { "pool": "green" } }));
     let tally = tally(settings, tenants(json!({}), cluster.to_vec()))?;
     assert!(tally.findings["team-red"].keys().any(|finding| matches!(finding, Finding::Misplaced { .. })));
@@ -534,7 +543,11 @@ fn a_workload_that_is_rejected_is_not_to_be_restarted() -> Result<()> {
 }
 
 #[rstest]
-#[case::a_value("\"red\"", "", "Add to placement.namespaces[0]: defaultTolerations: [{ key: dedicated, operator: Equal, value: red, effect: NoSchedule }].")]
+#[case::a_value(
+    "\"red\"",
+    "",
+    "Add to placement.namespaces[0]: defaultTolerations: [{ key: dedicated, operator: Equal, value: red, effect: NoSchedule }]."
+)]
 #[case::a_value_that_is_no_string("\"true\"", "", "value: 'true', effect: NoSchedule }].")]
 #[case::other_tolerations(
     "\"red\"",

@@ -718,10 +718,7 @@ fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
     let pod = POD.replace("name: web", "name: web, namespace: default");
     let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
     let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--output", "json"])?;
-    assert!(
-        text(&output.stderr).contains("duplicate objects are ignored: Pod default/web and 1 more\n"),
-        "{output:?}"
-    );
+    assert!(text(&output.stderr).contains("duplicate objects are ignored: Pod default/web and 1 more\n"), "{output:?}");
     let sums = ["Namespace", "Pod"]
         .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
     let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;

@@ -139,7 +139,10 @@ impl AskedCluster {
         if let Some(path) = &self.written.cluster {
             return path.display().to_string();
         }
-        self.context.clone().or_else(|| self.kubectl().current_context()).unwrap_or_else(|| "of the kubeconfig".to_owned())
+        self.context
+            .clone()
+            .or_else(|| self.kubectl().current_context())
+            .unwrap_or_else(|| "of the kubeconfig".to_owned())
     }
 
     fn kubectl(&self) -> Kubectl {

@@ -118,7 +118,10 @@ impl Try {
     fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
         let request = admission_request(&document);
         if request.get("operation").is_some() {
-            ensure!(self.operation.is_none() && self.old.is_none(), "--old: an admission request has its own operation and old object");
+            ensure!(
+                self.operation.is_none() && self.old.is_none(),
+                "--old: an admission request has its own operation and old object"
+            );
             return Ok(Asked::Request(request.clone()));
         }
         ensure!(

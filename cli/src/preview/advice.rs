@@ -124,7 +124,9 @@ fn namespaces_that_wait(tally: &Tally, told: &BTreeSet<&String>) -> Vec<String> 
             let who: BTreeSet<&String> = by_entry.into_values().flat_map(|(_, names)| names).collect();
             if !who.is_empty() {
                 let who = names(who, NAMED);
-                lines.push(format!("New Pods of {who} would wait: no node has the labels that they get as node selector."));
+                lines.push(format!(
+                    "New Pods of {who} would wait: no node has the labels that they get as node selector."
+                ));
             }
             continue;
         }
@@ -184,7 +186,7 @@ fn rejections(tally: &Tally) -> Vec<String> {
         .collect();
     if !rest.is_empty() {
         let who = Affected(rest.into_iter().flat_map(|(_, who)| who.0).collect());
-        lines.push(format!("{} would be rejected for other reasons: see below.", who.counted()));
+        lines.push(format!("More would be rejected, {}: see below.", who.counted()));
     }
     lines
 }
@@ -229,7 +231,8 @@ fn remedy(cause: &Cause, field: Option<&str>) -> String {
 
 /// Other namespaces have an entry, and these have been left out, or lack a label.
 fn namespaces_without_entry(tally: &Tally) -> Option<String> {
-    let without: Vec<_> = tally.without_entry.iter().filter(|(name, _)| !tally.unlabelled.contains_key(*name)).collect();
+    let without: Vec<_> =
+        tally.without_entry.iter().filter(|(name, _)| !tally.unlabelled.contains_key(*name)).collect();
     if without.is_empty() || tally.entries.is_empty() {
         return None;
     }
@@ -270,7 +273,9 @@ impl<'t> Affected<'t> {
             })
         };
         let mut left = self.0;
-        left.retain(|(namespace, group)| !group.members.iter().any(|(kind, members)| is_rejected(namespace, kind, members)));
+        left.retain(|(namespace, group)| {
+            !group.members.iter().any(|(kind, members)| is_rejected(namespace, kind, members))
+        });
         (!left.is_empty()).then_some(Self(left))
     }
 

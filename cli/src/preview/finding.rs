@@ -59,7 +59,9 @@ pub enum Cause {
     },
     /// A default, which `onDefaultConflict: Yield` would give up. What would be rejected then nevertheless, and by which
     /// field.
-    Default { still: Option<String> },
+    Default {
+        still: Option<String>,
+    },
 }
 
 impl Cause {

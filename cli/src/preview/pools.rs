@@ -88,7 +88,10 @@ pub enum Note {
     WouldBe,
     /// No entry holds, and the namespace lacks these labels, by which entries choose namespaces. One of the entries
     /// seems to be about it.
-    Unlabelled { keys: String, meant: Option<usize> },
+    Unlabelled {
+        keys: String,
+        meant: Option<usize>,
+    },
     /// The cluster as it is known lacks this.
     Unknown(String),
 }
