@@ -475,6 +475,8 @@ fn a_namespace_that_lacks_a_label_has_a_row_of_its_own() -> Result<()> {
     assert_eq!([green, default, system].map(|row| row.namespaces.len()), [1, 1, 1]);
     let lines = advice(&tally);
     assert_eq!(lines.iter().filter(|line| line.contains("team-green")).count(), 1, "{lines:#?}");
+    let narrow = report(&tally, false, 80);
+    assert!(narrow.contains(" role.kubernetes.io/ ") && narrow.contains(" namespaces[2])"), "{narrow}");
     let report = report(&tally, false, 200);
     assert!(report.contains("\n1 namespace seems to lack a label: team-green.\n"), "{report}");
     assert!(report.contains("default (no entry matches), system (placement.namespaces[0] has no rules)"), "{report}");
