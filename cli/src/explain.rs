@@ -1,4 +1,4 @@
-//! What holds in a namespace, which nodes that leaves, and what a Pod has of it.
+//! Which rules hold in a namespace, where its Pods can run, and how the rules apply to one of them.
 
 use anyhow::{Context, Result};
 use serde::Serialize;

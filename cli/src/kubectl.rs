@@ -83,6 +83,15 @@ impl Kubectl {
         Listed::join(listed.collect::<Result<_>>()?)
     }
 
+    /// The context that holds where none is named; a Pod in a cluster has none.
+    pub fn current_context(&self) -> Option<String> {
+        let mut kubectl = Command::new("kubectl");
+        let output =
+            kubectl.args(["config", "current-context"]).args(&self.options).stdin(Stdio::null()).output().ok()?;
+        let context = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !context.is_empty()).then_some(context)
+    }
+
     fn list(&self, resource: &str, arguments: &[&str]) -> Result<Answer> {
         let output = self.run(arguments)?;
         if output.status.success() {

@@ -23,7 +23,7 @@ pub struct Findings {
     pub remarks: Vec<String>,
 }
 
-const USELESS_RULES: &str = "spec.rules: they send nothing that the settings are about; the policy does nothing";
+const USELESS_RULES: &str = "spec.rules: no setting needs the requests of these rules; the policy does nothing";
 
 /// Looks at all of a deployment.
 pub fn lint(settings: &Value, deployment: &Deployment) -> Findings {
@@ -64,7 +64,7 @@ impl Findings {
             return;
         }
         for (place, _) in deployment.rules.iter().enumerate().filter(|(_, rule)| !is_useful(rule)) {
-            self.remark(format!("spec.rules[{place}]: sends nothing that the settings are about; leave it out"));
+            self.remark(format!("spec.rules[{place}]: no setting needs these requests; remove the rule"));
         }
     }
 
@@ -122,7 +122,7 @@ impl Findings {
         for ((name, setting), titles) in hiding {
             let titles = titles.into_iter().collect::<Vec<_>>().join(", ");
             self.mistake(format!(
-                "spec.matchConditions: {name:?} keeps {titles} away, which {setting} needs; leave it out"
+                "spec.matchConditions: {name:?} excludes {titles}, which {setting} needs; remove the condition"
             ));
         }
         for (name, reason) in unchecked {

@@ -105,7 +105,7 @@ pub const FEATURES: &[Feature] = &[
         looks_up: &[Namespace],
         updates: &[],
         needs_fail: true,
-        otherwise: "the DaemonSet controller plans Pods for nodes where they may not run",
+        otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
     },
     Feature {
         settings: &[Unless("placement.onNamespaces", "Ignore")],
@@ -161,7 +161,7 @@ pub const FEATURES: &[Feature] = &[
         looks_up: &[Namespace, RuntimeClass],
         updates: &[Update::Unbound],
         needs_fail: true,
-        otherwise: "RuntimeClasses make no difference",
+        otherwise: "RuntimeClasses are not considered",
     },
     Feature {
         settings: &[Is("placement.onNodes", "RejectChanges")],
@@ -201,7 +201,7 @@ pub const FEATURES: &[Feature] = &[
         looks_up: &[Node],
         updates: &[Update::Unbound],
         needs_fail: false,
-        otherwise: "Pods that are bound so, or name their node, learn nothing of it",
+        otherwise: "Pods that are bound this way, or set nodeName, get no node metadata",
     },
     Feature {
         settings: &[Present("nodeMetadata.propagate[].default")],

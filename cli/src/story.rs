@@ -235,7 +235,7 @@ impl Chapter {
         let mut request = match step.request.as_ref().unwrap_or(&self.request) {
             Requested::There(path) => admission_request(&self.folder.document(path)?).clone(),
             Requested::Manifest(manifest) => {
-                of_manifest(manifest.clone(), None)?.context("the policy has nothing to do with this manifest")?
+                of_manifest(manifest.clone(), None)?.context("the policy does not handle the kind of this manifest")?
             }
         };
         for difference in [&self.with, &step.with].into_iter().flatten() {

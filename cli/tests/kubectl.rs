@@ -92,11 +92,29 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = text(&output.stdout);
     assert!(report.contains("Pod web gets disktype=ssd"), "{report}");
-    assert!(report.contains("Can't be told: jobs.batch could not be listed: jobs.batch is"), "{report}");
+    assert!(report.contains("Unknown: jobs.batch could not be listed: jobs.batch is"), "{report}");
     assert!(!report.contains("deployments.apps could not"), "{report}");
     let calls = played.calls()?;
     let pods = "get pods --all-namespaces -o json --context test --kubeconfig my.conf\n";
     assert!(calls.contains(pods) && calls.contains("get runtimeclasses.node.k8s.io "), "{calls}");
+    Ok(())
+}
+
+/// Whoever gets the page by mail was not there when it was made.
+#[rstest]
+#[case::the_current_context(&[], "Preview of prod-eu:", "Cluster prod-eu, settings settings.yml, 20")]
+#[case::the_named_context(&["--context", "test"], "Preview of test:", "Cluster test, settings settings.yml, 20")]
+#[case::a_file(
+    &["-c", "namespaces", "--old", "settings.yml"],
+    "Preview of namespaces:",
+    "Cluster namespaces, settings settings.yml compared with settings.yml, 20"
+)]
+fn a_page_says_where_it_comes_from(#[case] arguments: &[&str], #[case] title: &str, #[case] head: &str) -> Result<()> {
+    let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("pods", EMPTY), ("current-context", "prod-eu\n")];
+    let played = Played::new(&format!("page-{}", arguments.concat()), &files)?;
+    let output = played.run(&[&["preview", "-s", "settings.yml", "-o", "html"], arguments].concat())?;
+    let page = text(&output.stdout);
+    assert!(page.contains(title) && page.contains(head), "{output:?}");
     Ok(())
 }
 
@@ -181,7 +199,7 @@ fn a_pod_is_explained() -> Result<()> {
 }
 
 #[rstest]
-#[case::a_namespace_that_is_not_there(&["explain", "-n", "gone", "-s", "settings.yml"], 0, "can't be told: ")]
+#[case::a_namespace_that_is_not_there(&["explain", "-n", "gone", "-s", "settings.yml"], 0, "unknown: ")]
 #[case::a_pod_that_is_not_there(&["explain", "-n", "team-a", "pod/gone", "-s", "settings.yml"], 2, "there is no Pod team-a/gone")]
 fn what_is_not_there_is_said(#[case] arguments: &[&str], #[case] status: i32, #[case] told: &str) -> Result<()> {
     let played = Played::new(&format!("gone-{status}"), &[("nodes", NODES)])?;

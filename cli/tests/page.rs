@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    preview::{Preview, page},
+    preview::{Origin, Preview, page},
 };
 
 /// Of a phone, and of a desk.
@@ -58,7 +58,8 @@ fn root() -> PathBuf {
 fn sample() -> Result<String> {
     let file = SettingsFile::load(&root().join("cli/tour/fences.yml"))?;
     let cluster = Manifests::load(&root().join("cli/tour/cluster"))?;
-    page(&Preview::new(&Policy::native(), &file, cluster, false).run(|_, _| {})?)
+    let origin = Origin::now("cli/tour/cluster".to_owned(), "cli/tour/fences.yml".to_owned(), None);
+    page(&Preview::new(&Policy::native(), &file, cluster, false).run(|_, _| {})?, &origin)
 }
 
 /// Also makes the screenshot in the documentation.

@@ -227,7 +227,7 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
             let mistakes =
                 found(&settings, |spec| spec["matchConditions"] = json!([{ "name": "x", "expression": condition }]))?;
             assert!(
-                mistakes.mistakes.iter().any(|line| line.contains("\"x\" keeps UPDATE")),
+                mistakes.mistakes.iter().any(|line| line.contains("\"x\" excludes UPDATE")),
                 "{settings}: {mistakes:?}"
             );
         }

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
     preview::{
-        Changes, Finding, Preview, Tally, Verdict, advice, page, page_of_changes, pools::State, report,
+        Changes, Finding, Origin, Preview, Tally, Verdict, advice, page, page_of_changes, pools::State, report,
         report_of_changes, trial,
     },
     scheduler::{lasts, matches_node, untolerated},
@@ -19,6 +19,10 @@ fn file(settings: &str) -> Result<SettingsFile> {
 
 fn tally(settings: &str, cluster: Manifests) -> Result<Tally> {
     Preview::new(&Policy::native(), &file(settings)?, cluster, true).run(|_, _| {})
+}
+
+fn origin() -> Origin {
+    Origin::now("cluster.json".to_owned(), "settings.yml".to_owned(), None)
 }
 
 fn node(name: &str, labels: Value, taints: Value) -> Value {
@@ -108,7 +112,7 @@ fn the_table_agrees_with_brute_force(#[case] settings: &str, #[values(1, 5, 40)]
     for _ in 0..5 {
         let objects = any_cluster(&mut dice, nodes);
         let cluster: Manifests = objects.iter().cloned().collect();
-        let table = tally(settings, cluster.clone())?.pools;
+        let Tally { pools: table, has_rule, .. } = tally(settings, cluster.clone())?;
         let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
         for namespace in of_kind("Namespace") {
             let name = namespace["metadata"]["name"].as_str().context("a name")?;
@@ -125,8 +129,9 @@ fn the_table_agrees_with_brute_force(#[case] settings: &str, #[values(1, 5, 40)]
                     .collect();
                 let expected = match () {
                     () if !answer.accepted || !matches_node(&created["spec"], node) => State::MustNot,
-                    () if untolerated(&created["spec"]["tolerations"], &lasting).is_some() => State::Waits,
-                    () => State::May,
+                    () if untolerated(&created["spec"]["tolerations"], &lasting).is_none() => State::May,
+                    () if has_rule[name] => State::Waits,
+                    () => State::Tainted,
                 };
                 let found = table.state(name, node["metadata"]["name"].as_str().context("a name")?);
                 assert_eq!(found, Some(expected), "{name} on {node}: {:?}", answer.message);
@@ -242,7 +247,8 @@ placement:
         node("n", json!({ "pool": "a" }), json!([])),
     ];
     let tally = tally(settings, objects.into_iter().collect())?;
-    let counts: Vec<_> = tally.entries.iter().map(|entry| (entry.position, entry.namespaces, entry.nodes)).collect();
+    let counts: Vec<_> =
+        tally.entries.iter().map(|entry| (entry.position, entry.namespaces.len(), entry.nodes)).collect();
     assert_eq!(counts, [(2, 0, None), (3, 0, None), (1, 1, Some(0)), (0, 1, Some(1))]);
     Ok(())
 }
@@ -333,7 +339,7 @@ fn the_page_needs_nothing_and_escapes_what_others_wrote() -> Result<()> {
     ));
     objects.push(pod("prod-evil", "web", json!({})));
     let tally = tally(FENCES, objects.into_iter().collect())?;
-    let page = page(&tally)?;
+    let page = page(&tally, &origin())?;
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
@@ -348,25 +354,31 @@ fn the_page_needs_nothing_and_escapes_what_others_wrote() -> Result<()> {
 
 /// A cluster of two tenants, each with a pool, of which something is wrong.
 #[rstest]
-#[case::nothing("", "No entry holds for other")]
+#[case::nothing("", "No entry matches other")]
 #[case::a_namespace_without_a_label(
     "unlabelled",
-    "placement.namespaces[1] (namespaceSelector \"tenant=b\") holds for no namespace"
+    "placement.namespaces[1] (namespaceSelector \"tenant=b\") matches no namespace, and b has no label tenant. Its Pods may run on all nodes. Label it: kubectl label namespace b tenant=b"
 )]
 #[case::a_typo(
     "typo",
-    "placement.namespaces[0] (namespaceSelector \"tenant=a\") leads to no node: none has pool=aple; did you mean pool=apple?"
+    "placement.namespaces[0].requiredNodeSelector (namespaceSelector \"tenant=a\") matches no node: none has pool=aple; did you mean pool=apple? New Pods of a would wait."
 )]
 #[case::another_key(
     "key",
-    "placement.namespaces[0] (namespaceSelector \"tenant=a\") leads to no node: none has poool=apple; did you mean pool?"
+    "placement.namespaces[0].requiredNodeSelector (namespaceSelector \"tenant=a\") matches no node: none has poool=apple; did you mean pool?"
 )]
 #[case::tainted(
     "tainted",
-    "New Pods of b would wait: all nodes that they may use have a taint that they do not tolerate (full:NoSchedule)"
+    "New Pods of b would wait: all nodes that they may use have a taint that they do not tolerate (full:NoSchedule). Add to placement.namespaces[1]: defaultTolerations: [{ key: full, operator: Exists, effect: NoSchedule }]."
 )]
-#[case::a_whitelist("whitelist", "1 object of a could not be created again")]
-#[case::a_runtime_class("class", "1 object of b could not be created again")]
+#[case::a_whitelist(
+    "whitelist",
+    "Pod web in a would be rejected: the reason is placement.namespaces[0].allowedNodeSelector."
+)]
+#[case::a_runtime_class(
+    "class",
+    "1 Pod of ReplicaSet web in b would be rejected: RuntimeClass kata adds pool=apple to the Pods, which placement.namespaces[1].requiredNodeSelector does not permit."
+)]
 fn what_is_wrong_is_the_first_thing_one_reads(#[case] fault: &str, #[case] told: &str) -> Result<()> {
     let is = |one: &str| one == fault;
     let taints = if is("tainted") { json!([{ "key": "full", "effect": "NoSchedule" }]) } else { json!([]) };
@@ -408,9 +420,151 @@ fn what_is_wrong_is_the_first_thing_one_reads(#[case] fault: &str, #[case] told:
     let report = report(&tally, false, 100);
     let (_, start) = report.split_once("What to do:\n  - ").context("what to do")?;
     assert_eq!(start.get(..20), told.get(..20), "{report}");
-    let page = page(&tally)?;
+    let page = page(&tally, &origin())?;
     assert!(page.contains("<h2>What to do</h2>"));
-    assert_eq!(page.contains("(RuntimeClass kata brings pool=apple)"), is("class"), "{page}");
+    assert_eq!(page.contains("(RuntimeClass kata adds pool=apple)"), is("class"), "{page}");
+    Ok(())
+}
+
+/// Two tenants with a pool each, a namespace without an entry, and a control plane.
+fn tenants(labels: Value, more: Vec<Value>) -> Manifests {
+    let tainted = json!([{ "key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule" }]);
+    let nodes = [
+        node("one", json!({ "pool": "red" }), json!([])),
+        node("two", json!({ "pool": "green" }), json!([])),
+        node("control", json!({}), tainted),
+    ];
+    let namespaces = [
+        namespace("team-red", json!({ "tenant": "red" }), json!({})),
+        namespace("team-green", labels, json!({})),
+        namespace("default", json!({}), json!({})),
+        namespace("system", json!({}), json!({})),
+    ];
+    nodes.into_iter().chain(namespaces).chain(more).collect()
+}
+
+/// A Pod of a Deployment, on a node.
+fn owned(namespace: &str, deployment: &str, node: &str, spec: Value) -> [Value; 2] {
+    let template = json!({ "metadata": {}, "spec": spec });
+    let owner =
+        json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("{deployment}-1"), "controller": true });
+    let mut pod = pod(namespace, &format!("{deployment}-1-{node}"), spec);
+    pod["spec"]["nodeName"] = node.into();
+    pod["metadata"]["ownerReferences"] = json!([owner]);
+    pod["metadata"]["labels"] = json!({ "pod-template-hash": "1" });
+    let metadata = json!({ "name": deployment, "namespace": namespace });
+    let kind = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": { "template": template } });
+    [kind, pod]
+}
+
+const TENANTS: &str = "
+placement:
+  namespaces:
+    - { name: system }
+    - { namespaceSelector: tenant=red, requiredNodeSelector: pool=red }
+    - { namespaceSelector: tenant=green, requiredNodeSelector: pool=green }
+";
+
+#[test]
+fn a_namespace_that_lacks_a_label_has_a_row_of_its_own() -> Result<()> {
+    let tally = tally(TENANTS, tenants(json!({}), vec![]))?;
+    let row = |name: &str| tally.pools.rows.iter().find(|row| row.namespaces.contains(name)).context("a row");
+    let (green, default, system) = (row("team-green")?, row("default")?, row("system")?);
+    assert_eq!(green.note.in_words(), "no label tenant: see placement.namespaces[2]");
+    assert_eq!((default.note.in_words().as_str(), system.note.in_words().as_str()), ("no label tenant", ""));
+    assert_eq!([green, default, system].map(|row| row.namespaces.len()), [1, 1, 1]);
+    let lines = advice(&tally);
+    assert_eq!(lines.iter().filter(|line| line.contains("team-green")).count(), 1, "{lines:#?}");
+    let narrow = report(&tally, false, 80);
+    assert!(narrow.contains(" role.kubernetes.io/ ") && narrow.contains(" namespaces[2])"), "{narrow}");
+    let report = report(&tally, false, 200);
+    assert!(report.contains("\n1 namespace seems to lack a label: team-green.\n"), "{report}");
+    assert!(report.contains("default (no entry matches), system (placement.namespaces[0] has no rules)"), "{report}");
+    Ok(())
+}
+
+/// A Pod without a rule is kept away by a taint, and not by the policy.
+#[test]
+fn taints_are_no_fault_of_the_policy_where_it_has_no_rule() -> Result<()> {
+    let table = tally(TENANTS, tenants(json!({ "tenant": "green" }), vec![]))?.pools;
+    assert_eq!(table.state("system", "control"), Some(State::Tainted));
+    let rules = "placement: { namespaces: [{ name: system, allowedTolerations: [] }] }";
+    let table = tally(rules, tenants(json!({}), vec![]))?.pools;
+    assert_eq!(table.state("system", "control"), Some(State::Waits));
+    Ok(())
+}
+
+/// With its only node misspelled, a Pod that runs is told of once, and where it runs.
+#[test]
+fn a_pod_that_would_wait_counts_once() -> Result<()> {
+    let typo = TENANTS.replace("requiredNodeSelector: pool=green", "requiredNodeSelector: pool=gren");
+    let cluster = tenants(json!({ "tenant": "green" }), owned("team-green", "web", "two", json!({})).to_vec());
+    let tally = tally(&typo, cluster)?;
+    let lines = advice(&tally);
+    assert_eq!(lines.iter().filter(|line| line.contains("team-green")).count(), 1, "{lines:#?}");
+    let report = report(&tally, false, 200);
+    assert!(report.contains("\n1 Pod would wait if it were created again: no node would take it.\n"), "{report}");
+    assert!(report.contains("node affinity; running now on two\n"), "{report}");
+    assert!(!report.contains("misplaced"), "{report}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_else("", "or let Pods choose, with placement.onDefaultConflict: Yield.")]
+#[case::a_whitelist(
+    ", allowedNodeSelector: pool=green",
+    "Yield, and allow what they ask for in placement.namespaces[0].allowedNodeSelector as well."
+)]
+fn who_contradicts_a_default_learns_of_yield_and_no_restart(#[case] more: &str, #[case] told: &str) -> Result<()> {
+    let settings =
+        format!("placement: {{ namespaces: [{{ name: team-green, defaultNodeSelector: pool=green{more} }}] }}");
+    let worker = owned("team-green", "worker", "one", json!({ "nodeSelector": { "pool": "red" } }));
+    let web = owned("team-green", "web", "one", json!({}));
+    let tally = tally(&settings, tenants(json!({}), [worker, web].concat()))?;
+    let lines = advice(&tally);
+    let rejected = "Deployment worker and 1 Pod of Deployment worker in team-green would be rejected:";
+    assert!(lines[0].starts_with(rejected) && lines[0].ends_with(told), "{lines:#?}");
+    assert!(lines[1].starts_with("1 Pod of Deployment web in team-green would run on other nodes"), "{lines:#?}");
+    let report = report(&tally, false, 200);
+    assert!(report.contains("2 rejected, ") && report.contains("\nRejected: 1 Deployment, 1 Pod.\n"), "{report}");
+    Ok(())
+}
+
+/// What a restart would not bring back is not to be restarted.
+#[test]
+fn a_workload_that_is_rejected_is_not_to_be_restarted() -> Result<()> {
+    let settings =
+        "placement: { onBindings: Verify, namespaces: [{ name: team-red, requiredNodeSelector: pool=red }] }";
+    let cluster = owned("team-red", "web", "two", json!({ "nodeSelector": { "pool": "green" } }));
+    let tally = tally(settings, tenants(json!({}), cluster.to_vec()))?;
+    assert!(tally.findings["team-red"].keys().any(|finding| matches!(finding, Finding::Misplaced { .. })));
+    let lines = advice(&tally);
+    assert!(lines[0].contains("they contradict placement.namespaces[0].requiredNodeSelector."), "{lines:#?}");
+    assert!(lines.iter().all(|line| !line.contains("restart") && !line.contains("allow")), "{lines:#?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_value(
+    "\"red\"",
+    "",
+    "Add to placement.namespaces[0]: defaultTolerations: [{ key: dedicated, operator: Equal, value: red, effect: NoSchedule }]."
+)]
+#[case::a_value_that_is_no_string("\"true\"", "", "value: 'true', effect: NoSchedule }].")]
+#[case::other_tolerations(
+    "\"red\"",
+    ", defaultTolerations: [{ key: a, operator: Exists }]",
+    "Add to placement.namespaces[0].defaultTolerations: { key: dedicated,"
+)]
+fn what_tolerates_a_taint_is_told_first(#[case] value: &str, #[case] more: &str, #[case] told: &str) -> Result<()> {
+    let settings = format!("placement: {{ namespaces: [{{ name: a, requiredNodeSelector: pool=a{more} }}] }}");
+    let taint = json!([{ "key": "dedicated", "value": value.trim_matches('"'), "effect": "NoSchedule" }]);
+    let cluster = [namespace("a", json!({}), json!({})), node("one", json!({ "pool": "a" }), taint)];
+    let tally = tally(&settings, cluster.into_iter().collect())?;
+    let lines = advice(&tally);
+    assert!(lines[0].contains(told), "{lines:#?}");
+    let page = page(&tally, &origin())?;
+    assert!(page.contains("taint dedicated=<wbr>"), "{page}");
     Ok(())
 }
 
@@ -449,7 +603,7 @@ fn what_other_settings_change_is_a_page_too() -> Result<()> {
     .collect();
     let old = tally("placement: {}", cluster.clone())?;
     let new = tally("placement: { namespaces: [{ name: '*', requiredNodeSelector: pool=a }] }", cluster)?;
-    let page = page_of_changes(&Changes::between(&old, &new))?;
+    let page = page_of_changes(&Changes::between(&old, &new), &origin())?;
     for told in
         ["New: 1 rejected.", "1 namespace may use other nodes.", "<h2>New with these settings</h2>", "pool=&lt;b"]
     {

@@ -58,7 +58,7 @@ fn text(bytes: &[u8]) -> String {
 )]
 #[case::an_old_object(
     &["try", "examples/demo/zone-aware.yml", "--operation", "UPDATE"],
-    "--old: say what the object was before its update"
+    "--old: expected the object before its update"
 )]
 #[case::a_version(
     &["try", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"],
@@ -66,7 +66,7 @@ fn text(bytes: &[u8]) -> String {
 )]
 #[case::a_kind(
     &["try", "{apiVersion: v1, kind: Secret, metadata: {name: s}}"],
-    "the policy has nothing to do with a Secret of v1"
+    "the policy does not handle the kind Secret of v1"
 )]
 #[case::a_command(&["preveiw"], "unrecognized subcommand 'preveiw' tip: a similar subcommand exists: 'preview'; see kubectl node-pl")]
 #[case::a_flag(&["preview", "--setings", "x"], "unexpected argument '--setings' found tip: a similar argument exists: '--settings'")]
@@ -362,19 +362,19 @@ spec:
 #[case::tolerations_that_nobody_judges(
     "\"true\"",
     "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName)\"\n settings: {placement: {onTolerationAnnotations: Honor}}",
-    "\"some\" keeps UPDATE of bound Pods that add tolerations away, which placement.onTolerationAnnotations needs"
+    "\"some\" excludes UPDATE of bound Pods that add tolerations, which placement.onTolerationAnnotations needs"
 )]
 #[case::nothing_is_filled_in(
     "\"true\"",
     "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName) || object.spec != oldObject.spec\"
  settings: {nodeMetadata: {propagate: [{nodeLabel: a, default: b}]}}",
-    "\"some\" keeps UPDATE of bound Pods away, which nodeMetadata.propagate[].default needs; leave it out"
+    "\"some\" excludes UPDATE of bound Pods, which nodeMetadata.propagate[].default needs; remove the condition"
 )]
 #[case::nothing_is_protected_at_the_end(
     "\"true\"",
     "\"request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)\"
  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
-    "keeps UPDATE of Pods being deleted that change annotations away, which nodeMetadata.protect needs; leave it out"
+    "excludes UPDATE of Pods being deleted that change annotations, which nodeMetadata.protect needs; remove the condition"
 )]
 fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
     let output = check_changed(from, to)?;
@@ -718,10 +718,7 @@ fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
     let pod = POD.replace("name: web", "name: web, namespace: default");
     let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
     let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--output", "json"])?;
-    assert!(
-        text(&output.stderr).contains("left out, since they stand there already: Pod default/web and 1 more\n"),
-        "{output:?}"
-    );
+    assert!(text(&output.stderr).contains("duplicate objects are ignored: Pod default/web and 1 more\n"), "{output:?}");
     let sums = ["Namespace", "Pod"]
         .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
     let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
@@ -766,9 +763,9 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
     for told in [
         "18 requests, as if everything were created now: 2 rejected, 9 changed.",
         "REJECTED   Deployment api, 1 Pod of Deployment api",
-        "misplaced  1 Pod of DaemonSet agent runs on worker-red, and could not be bound there again:",
+        "waits      1 Pod of DaemonSet agent\n             no node matches its node selector and node affinity; running now on worker-red",
         "changed    2 Pods of Deployment shop get env=production",
-        "No rule: in 2 of 5 namespaces, Pods may go anywhere, and ask for anything.",
+        "No rule holds for Pods in 2 of 5 namespaces:\n  default (no entry matches), noannotation (no entry matches)",
     ] {
         assert!(report.contains(told), "{told:?} is missing in\n{report}");
     }
@@ -785,15 +782,16 @@ fn a_pod_that_runs_on_a_wrong_node_is_misplaced_and_its_binding_not_rejected(#[c
     let settings = format!("{{placement: {{namespaces: [{entry}], onBindings: {on_bindings}}}}}");
     let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {pool: red}}}";
     let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
-    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
+    let other = node.replace("node-a", "node-b").replace("red", "blue");
+    let cluster = file("cluster.yml", &[NAMESPACE, node, &other, &pod].join("\n---\n"))?;
     let settings = file("settings.yml", &settings)?;
     let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = text(&output.stdout).replace("\n             ", " ");
     for told in [
-        ": 0 rejected, 1 changed.\n1 Pod runs where it could not be bound again.\n",
-        "misplaced  Pod web runs on node-a, and could not be bound there again: a new one would get pool=blue, which the \
-         node does not have\n",
+        ": 0 rejected, 1 changed.\n1 Pod runs on a node where a replacement could not run.\n",
+        "misplaced  Pod web runs on node-a, where a replacement could not run: it would get pool=blue, which the node \
+         does not have\n",
     ] {
         assert!(report.contains(told), "{told:?} is missing in\n{report}");
     }
@@ -811,7 +809,7 @@ fn a_binding_that_is_refused_names_the_pod_and_its_node_once() -> Result<()> {
     let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let report = text(&output.stdout).replace("\n             ", " ");
-    assert!(report.contains("misplaced  Pod web runs on node-a, and could not be bound there again:"), "{report}");
+    assert!(report.contains("misplaced  Pod web runs on node-a, where a replacement could not run:"), "{report}");
     assert!(report.contains("its node lacks a usable label rack"), "{report}");
     Ok(())
 }
@@ -903,7 +901,7 @@ fn the_deployment_of_a_policy_is_respected() -> Result<()> {
         report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves the namespace out."),
         "{report}"
     );
-    assert!(report.contains("No rule: in 1 of 2 namespaces"), "{report}");
+    assert!(report.contains("No rule holds for Pods in 1 of 2 namespaces:\n  kube-system\n"), "{report}");
     assert!(report.contains("Pod web gets pool=shared"), "{report}");
     Ok(())
 }

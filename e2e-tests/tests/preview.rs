@@ -7,7 +7,7 @@ use e2e_tests::{
     Evaluation, Identity, Manifests, Policy, SettingsFile,
     generated::{Born, Size, cluster, list},
     policy_under_test,
-    preview::{Finding, Preview, Verdict, page, report},
+    preview::{Finding, Origin, Preview, Verdict, page, report},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -101,9 +101,9 @@ fn the_sum_is_that_of_the_real_requests(
     }
     assert_eq!(tally.total(Verdict::Rejected), rejected);
     let findings = tally.findings.values().flatten();
-    let misplaced = findings.filter(|(finding, _)| matches!(finding, Finding::Misplaced { .. }));
-    let misplaced: usize = misplaced.map(|(_, group)| group.size()).sum();
-    assert!(misplaced >= refused_bindings, "{misplaced} Pods are misplaced, {refused_bindings} Bindings refused");
+    let unfit = findings.filter(|(finding, _)| matches!(finding, Finding::Misplaced { .. } | Finding::Waits { .. }));
+    let unfit: usize = unfit.map(|(_, group)| group.size()).sum();
+    assert!(unfit >= refused_bindings, "{unfit} Pods are misplaced or wait, {refused_bindings} Bindings refused");
     Ok(())
 }
 
@@ -135,7 +135,7 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     drop(objects);
     let start = Instant::now();
     let tally = Preview::new(&Policy::native(), &file, Manifests::load(&path)?, false).run(|_, _| {})?;
-    let page = page(&tally)?;
+    let page = page(&tally, &Origin::default())?;
     println!("{:.1} s, {} KB", start.elapsed().as_secs_f64(), page.len() / 1000);
     ensure!(page.len() < 2_000_000, "the page has {} bytes", page.len());
     ensure!(tally.count_of(|_| true) > 20_000, "only {} findings", tally.count_of(|_| true));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{SettingsFile, paper::Paper, policy_lint::Findings};
 
-/// Find mistakes in settings, and what a whole policy lacks or breaks
+/// Find mistakes in settings, and in the policy around them
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement check settings.yml
@@ -21,7 +21,7 @@ pub struct Check {
     /// The settings, or ClusterAdmissionPolicies; - is the standard input
     #[arg(value_name = "SETTINGS")]
     settings: PathBuf,
-    /// How it is printed
+    /// The output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use crate::{
     preview::names,
 };
 
-/// Show what holds in a namespace and why, which nodes that leaves, and what a Pod has of it
+/// Show which rules hold in a namespace and why, where its Pods can run, and how the rules apply to a Pod
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement explain -n team-blue -s settings.yml
@@ -29,7 +29,7 @@ pub struct Explain {
     settings: Settings,
     #[command(flatten)]
     cluster: AskedCluster,
-    /// How it is printed
+    /// The output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
@@ -89,10 +89,10 @@ fn tell(explanation: &Explanation, listed: &Listed, paper: &mut Paper) {
         paper.item(&format!("its Pods are not sent to the policy: {reason}"));
     }
     for what in &explanation.unknown {
-        paper.item(&format!("can't be told: there is no {what}"));
+        paper.item(&format!("unknown: there is no {what}"));
     }
     for refused in &listed.unreadable {
-        paper.item(&format!("can't be told: {}", refused.reason));
+        paper.item(&format!("unknown: {}", refused.reason));
     }
     if !explanation.unknown.is_empty() {
         return;
@@ -116,7 +116,7 @@ fn tell(explanation: &Explanation, listed: &Listed, paper: &mut Paper) {
         paper.item(&format!("{}: {text}", demand.kind));
         paper.item(&format!("    from {}", demand.origin));
         if let Some(problem) = &demand.problem {
-            paper.item(&format!("    {problem}: whatever it is about is rejected"));
+            paper.item(&format!("    {problem}: requests that need it are rejected"));
         }
     }
     if rules.demands.is_empty() && rules.rules.is_empty() {

@@ -38,6 +38,11 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The file.
+    pub fn name(&self) -> String {
+        self.settings.iter().map(|path| path.display().to_string()).collect()
+    }
+
     /// The settings, which are valid. What is to be said about the policy around them goes to the standard error.
     pub fn read(&self, policy: &Policy) -> Result<SettingsFile> {
         let path = self.settings.as_deref().context(
@@ -101,7 +106,7 @@ impl Cluster {
         );
         if let [object, others @ ..] = manifests.repeated() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            eprintln!("{}: left out, since they stand there already: {object}{others}", path.display());
+            eprintln!("{}: duplicate objects are ignored: {object}{others}", path.display());
         }
         Ok(Some(manifests))
     }
@@ -125,8 +130,23 @@ impl AskedCluster {
     pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
         match self.written.manifests()? {
             Some(manifests) => Ok(manifests.into()),
-            None => ask(&Kubectl::new(self.context.as_deref(), self.kubeconfig.as_deref())),
+            None => ask(&self.kubectl()),
         }
+    }
+
+    /// What a person would call the cluster: the file that is written down, or the context of the kubeconfig.
+    pub fn name(&self) -> String {
+        if let Some(path) = &self.written.cluster {
+            return path.display().to_string();
+        }
+        self.context
+            .clone()
+            .or_else(|| self.kubectl().current_context())
+            .unwrap_or_else(|| "of the kubeconfig".to_owned())
+    }
+
+    fn kubectl(&self) -> Kubectl {
+        Kubectl::new(self.context.as_deref(), self.kubeconfig.as_deref())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     kubectl::Listed,
     paper::Paper,
     preview::{
-        Changes, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, page_of_changes, report,
+        Changes, Origin, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, page_of_changes, report,
         report_of_changes,
     },
 };
@@ -38,15 +38,15 @@ Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes
 pub struct Preview {
     #[command(flatten)]
     settings: Settings,
-    /// The settings that hold now: show only what the new ones change
+    /// The current settings: show only what the new ones change
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
     #[command(flatten)]
     cluster: AskedCluster,
-    /// How it is printed; json is one object a line
+    /// The output format; json is one object per line
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Output,
-    /// Leave nothing out
+    /// Do not cut long lists
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
@@ -81,17 +81,22 @@ impl Preview {
             let changes = Changes::between(&before, &tally);
             match self.output {
                 Output::Text => paper.write(report_of_changes(&changes, self.verbose).trim_end()),
-                Output::Html => paper.write(page_of_changes(&changes)?.trim_end()),
+                Output::Html => paper.write(page_of_changes(&changes, &self.origin())?.trim_end()),
                 Output::Json | Output::Yaml => self.print(lines_of_changes(&changes), paper)?,
             }
             return Ok(if changes.reject() { Outcome::Rejected } else { Outcome::Accepted });
         }
         match self.output {
             Output::Text => paper.write(report(&tally, self.verbose, width()).trim_end()),
-            Output::Html => paper.write(page(&tally)?.trim_end()),
+            Output::Html => paper.write(page(&tally, &self.origin())?.trim_end()),
             Output::Json | Output::Yaml => self.print(lines(&tally), paper)?,
         }
         Ok(if tally.total(Verdict::Rejected) > 0 { Outcome::Rejected } else { Outcome::Accepted })
+    }
+
+    fn origin(&self) -> Origin {
+        let old = self.old.as_ref().map(|old| old.display().to_string());
+        Origin::now(self.cluster.name(), self.settings.name(), old)
     }
 
     /// For scripts.

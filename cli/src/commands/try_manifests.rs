@@ -26,20 +26,20 @@ use crate::{
 No cluster is asked. What the policy looks up comes from -c; this writes it down:
   kubectl get nodes,namespaces -o yaml > cluster.yml")]
 pub struct Try {
-    /// Manifests, or requests (AdmissionReviews, or what is in them); - is the standard input
+    /// Manifests, or admission requests, with or without their AdmissionReview; - is the standard input
     #[arg(required = true, value_name = "MANIFEST")]
     manifests: Vec<PathBuf>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
     cluster: Cluster,
-    /// The object before its update: as if the manifest took its place
+    /// The current object: the manifest is tried as an update of it
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
     /// What is done with the manifest
     #[arg(long, value_enum, ignore_case = true, value_name = "OPERATION", hide = true)]
     operation: Option<Operation>,
-    /// How it is printed
+    /// The output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
@@ -118,7 +118,10 @@ impl Try {
     fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
         let request = admission_request(&document);
         if request.get("operation").is_some() {
-            ensure!(self.operation.is_none() && self.old.is_none(), "--old: a request says itself what it is about");
+            ensure!(
+                self.operation.is_none() && self.old.is_none(),
+                "--old: an admission request has its own operation and old object"
+            );
             return Ok(Asked::Request(request.clone()));
         }
         ensure!(
@@ -134,7 +137,7 @@ impl Try {
             (Some(Operation::Create), Some(_)) => bail!("--old: this is for an update; leave the operation out"),
             (_, Some(_)) if manifests > 1 => bail!("--old: expected one manifest; found {manifests}"),
             (_, Some(old)) => Ok(Some(read_document(there(old)?)?)),
-            (Some(Operation::Update), None) => bail!("--old: say what the object was before its update"),
+            (Some(Operation::Update), None) => bail!("--old: expected the object before its update"),
             (_, None) => Ok(None),
         }
     }
@@ -232,7 +235,7 @@ fn items(mut document: Value) -> Vec<Value> {
 /// What is to be said of a manifest that the policy is never asked about.
 fn no_business(object: &Value) -> String {
     let text = |field| object[field].as_str().unwrap_or_default();
-    format!("the policy has nothing to do with a {} of {}", text("kind"), text("apiVersion"))
+    format!("the policy does not handle the kind {} of {}", text("kind"), text("apiVersion"))
 }
 
 /// `CREATE pods/binding team-a/web`, of whatever is there.

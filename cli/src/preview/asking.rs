@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     Preview,
     creation::{self, text},
-    finding::{Finding, Verdict, findings, would_be},
+    finding::{Cause, Finding, Verdict, field, findings, would_be},
     fit,
     owner::Owner,
     pod, runtime_class,
@@ -55,14 +55,21 @@ impl Preview<'_> {
             return Ok(());
         }
         let evaluation = self.ask(&request, &subject, tally)?;
-        if let Some(evaluation) = &evaluation
-            && let Some(reason) = self.would_wait(created, evaluation, &mut tally.known_to_wait)
-        {
-            tally.report(&subject, Finding::Waits { reason: reason.to_owned() }, None, self.keep_names);
-        }
-        let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else { return Ok(()) };
+        let waits = evaluation
+            .as_ref()
+            .and_then(|evaluation| self.would_wait(created, evaluation, &mut tally.known_to_wait))
+            .map(|reason| Finding::Waits { reason: reason.to_owned() });
+        let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else {
+            waits.into_iter().for_each(|waits| tally.report(&subject, waits, None, self.keep_names));
+            return Ok(());
+        };
         let unbound = self.bind(&binding, &subject, tally)?;
         let node = text(&binding["object"]["target"]["name"]);
+        if let Some(waits) = waits {
+            // That it would not come to its node again is said with that.
+            tally.report(&subject, waits, Some(node), self.keep_names);
+            return Ok(());
+        }
         let misfit = || fit::misfit(created, evaluation.as_ref()?, self.node(node)?);
         // What a new Pod would get says more than a refused Binding: it is what to look for on nodes.
         let reason = misfit().or(unbound);
@@ -99,18 +106,32 @@ impl Preview<'_> {
         let metadata = &request["object"]["metadata"];
         let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
         let would_be = if evaluation.is_some() { self.would_be(request, subject)? } else { vec![] };
-        let brought =
-            runtime_class::brings(&request["object"]["spec"], &self.cluster).filter(|_| subject.resource == POD);
         for finding in evaluation.iter().flat_map(findings).chain(would_be) {
-            let finding = match (finding, &brought) {
-                (Finding::Rejected { code, reason }, Some(brought)) => {
-                    Finding::Rejected { code, reason: format!("{reason} ({brought})") }
+            let finding = match finding {
+                Finding::Rejected { code, reason, .. } => {
+                    let cause = self.cause(&reason, request, subject)?;
+                    Finding::Rejected { code, reason, cause }
                 }
-                (finding, _) => finding,
+                finding => finding,
             };
             tally.report(subject, finding.without_name(subject.resource.kind, name), None, self.keep_names);
         }
         Ok(evaluation)
+    }
+
+    /// What is behind a rejection.
+    fn cause(&self, reason: &str, request: &Value, subject: &Subject) -> Result<Cause> {
+        let class = runtime_class::added(&request["object"]["spec"], &self.cluster);
+        if let Some(class) = class.filter(|class| subject.resource == POD && class.is_told_in(reason)) {
+            let resolves = self.settings["placement"]["onRuntimeClasses"] == "Resolve";
+            return Ok(Cause::RuntimeClass { name: class.name, adds: class.adds.join(", "), resolves });
+        }
+        let is_default = field(reason).is_some_and(|field| field.to_lowercase().ends_with("defaultnodeselector"));
+        let Some(yielding) = self.yielding.as_ref().filter(|_| is_default) else { return Ok(Cause::Object) };
+        let answer = self.policy.validate(request, yielding, self.cluster.clone())?.answer;
+        let still = answer.message.filter(|_| !answer.accepted);
+        let by = |message: &String| field(message).unwrap_or("the annotations of the namespace").to_owned();
+        Ok(Cause::Default { still: still.as_ref().map(by) })
     }
 
     /// What would become of a request to a namespace that is only warned, and what does not become of it now.

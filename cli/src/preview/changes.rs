@@ -78,7 +78,11 @@ fn without(one: &Findings, other: &Findings) -> Findings {
 
 /// The same for both settings: it says nothing in which entry, or in which field of it, something is demanded.
 fn key(finding: &Finding) -> String {
-    let text = format!("{finding:?}");
+    let text = match finding {
+        // What is behind it depends on the field.
+        Finding::Rejected { code, reason, .. } => format!("{code}: {reason}"),
+        finding => format!("{finding:?}"),
+    };
     let mut parts = text.split("placement.namespaces[");
     let mut key = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -22,12 +22,38 @@ pub struct EntryCount {
     pub position: usize,
     /// `name "team-*"`
     pub about: String,
-    /// How many namespaces it holds for.
-    pub namespaces: usize,
+    /// The namespaces that it holds for.
+    pub namespaces: BTreeSet<String>,
+    pub has_default_tolerations: bool,
     /// How many nodes meet what it demands, of one of these namespaces at least; none, if it demands nothing.
     pub nodes: Option<usize>,
     /// Why no node does.
-    pub problem: Option<String>,
+    pub problem: Option<Problem>,
+}
+
+/// Why no node meets what an entry demands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The field that demands it, with what its entry is about; several, if it takes them together.
+    pub field: String,
+    pub text: String,
+}
+
+impl EntryCount {
+    /// `placement.namespaces[1] (name "team-*")`
+    pub fn name(&self) -> String {
+        format!("placement.namespaces[{}] ({})", self.position, self.about)
+    }
+
+    /// The nodes, for people: those of an entry that demands none are no number.
+    pub fn nodes_in_words(&self, any_nodes_known: bool) -> String {
+        match self.nodes {
+            Some(nodes) => nodes.to_string(),
+            None if self.namespaces.is_empty() => String::new(),
+            None if any_nodes_known => "no node selector".to_owned(),
+            None => "unknown".to_owned(),
+        }
+    }
 }
 
 impl Preview<'_> {
@@ -43,16 +69,18 @@ impl Preview<'_> {
             .map(|(position, entry)| EntryCount {
                 position,
                 about: crate::namespace_rules::about(entry),
-                namespaces: 0,
+                namespaces: BTreeSet::new(),
+                has_default_tolerations: entry.default_tolerations.as_ref().is_some_and(|list| !list.is_empty()),
                 nodes: None,
                 problem: None,
             })
             .collect();
         let mut matched: Vec<Option<BTreeSet<&str>>> = vec![None; counts.len()];
         for namespace in self.cluster.namespaces() {
-            let rules = namespace_rules(self.typed, text(&namespace["metadata"]["name"]), namespace);
+            let name = text(&namespace["metadata"]["name"]);
+            let rules = namespace_rules(self.typed, name, namespace);
             let Some(holding) = rules.entries.iter().find(|entry| entry.holds) else { continue };
-            counts[holding.position].namespaces += 1;
+            counts[holding.position].namespaces.insert(name.to_owned());
             let own: Vec<&Demand> = rules.demands.iter().filter(|demand| demand.is_of_entry).collect();
             if has_nodes && !own.is_empty() {
                 let nodes = self.nodes_that_meet(&own);
@@ -66,7 +94,7 @@ impl Preview<'_> {
             count.nodes = matched[count.position].as_ref().map(BTreeSet::len);
             count.problem = count.problem.take().filter(|_| count.nodes == Some(0));
         }
-        counts.sort_by_key(|count| (count.namespaces != 0, count.nodes != Some(0), count.position));
+        counts.sort_by_key(|count| (!count.namespaces.is_empty(), count.nodes != Some(0), count.position));
         counts
     }
 
@@ -82,12 +110,15 @@ impl Preview<'_> {
     }
 
     /// What no node has, and what some have that looks like it.
-    fn problem(&self, demands: &[&Demand]) -> String {
-        if let Some(problem) = demands.iter().find_map(|demand| demand.problem.as_ref()) {
-            return problem.clone();
+    fn problem(&self, demands: &[&Demand]) -> Problem {
+        let of = |demand: &Demand, text: String| Problem { field: demand.origin.clone(), text };
+        if let Some((demand, problem)) = demands.iter().find_map(|demand| Some((demand, demand.problem.as_ref()?))) {
+            return of(demand, problem.clone());
         }
-        let selectors = demands.iter().filter_map(|demand| demand.selector());
-        for requirement in selectors.flat_map(|selector| selector.requirements().to_vec()) {
+        let selectors = demands.iter().filter_map(|demand| Some((demand, demand.selector()?)));
+        let requirements = selectors
+            .flat_map(|(demand, selector)| selector.requirements().to_vec().into_iter().map(move |one| (demand, one)));
+        for (demand, requirement) in requirements {
             let (key, mut labels) = (requirement.key(), self.cluster.nodes().map(|node| &node["metadata"]["labels"]));
             if labels.any(|labels| requirement.accepts(labels[key].as_str())) {
                 continue;
@@ -99,9 +130,11 @@ impl Preview<'_> {
             let alike =
                 alike.or_else(|| nearest(key, labels().map(|(key, _)| key.as_str())).filter(|other| *other != key));
             let alike = alike.map_or_else(String::new, |alike| format!("; did you mean {alike}?"));
-            return format!("none has {requirement}{alike}");
+            return of(demand, format!("none has {requirement}{alike}"));
         }
-        "none has all that it demands".to_owned()
+        let fields = demands.iter().map(|demand| demand.origin.clone()).collect::<BTreeSet<_>>();
+        let field = fields.into_iter().collect::<Vec<_>>().join(" and ");
+        Problem { field, text: "no node has all that is demanded".to_owned() }
     }
 }
 

@@ -23,12 +23,13 @@ pub enum Finding {
     Rejected {
         code: u16,
         reason: String,
+        cause: Cause,
     },
-    /// A Pod that runs where it could not be bound again.
+    /// A Pod that runs where a new one would not.
     Misplaced {
         reason: String,
     },
-    /// A Pod that no node would take.
+    /// A Pod that no node would take, wherever it runs now.
     Waits {
         reason: String,
     },
@@ -43,6 +44,34 @@ pub enum Finding {
     Changed {
         gets: Vec<String>,
     },
+}
+
+/// What is behind a rejection, as far as that is another thing than what the object itself asks for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    Object,
+    /// What the Pod's RuntimeClass adds to it.
+    RuntimeClass {
+        name: String,
+        adds: String,
+        /// Whether the policy looks at the RuntimeClasses of workloads.
+        resolves: bool,
+    },
+    /// A default, which `onDefaultConflict: Yield` would give up. What would be rejected then nevertheless, and by which
+    /// field.
+    Default {
+        still: Option<String>,
+    },
+}
+
+impl Cause {
+    /// The RuntimeClass that is behind it, if one is.
+    pub fn runtime_class(&self) -> Option<&str> {
+        match self {
+            Self::RuntimeClass { name, .. } => Some(name),
+            Self::Object | Self::Default { .. } => None,
+        }
+    }
 }
 
 impl Verdict {
@@ -62,7 +91,7 @@ impl Finding {
         let template = format!("the Pod template of {kind} \"…\"");
         let hide = |text: String| text.replace(&format!("\"{name}\""), "\"…\"").replace(&template, "Pod \"…\"");
         match self {
-            Self::Rejected { code, reason } => Self::Rejected { code, reason: hide(reason) },
+            Self::Rejected { code, reason, cause } => Self::Rejected { code, reason: hide(reason), cause },
             Self::Misplaced { reason } => Self::Misplaced { reason: hide(reason) },
             Self::WouldBe { what } => Self::WouldBe { what: hide(what) },
             waits @ Self::Waits { .. } => waits,
@@ -75,19 +104,34 @@ impl Finding {
 /// What an answer comes to where nothing is enforced yet.
 pub fn would_be(evaluation: &Evaluation) -> Vec<Finding> {
     let findings = findings(evaluation).into_iter().filter_map(|finding| match finding {
-        Finding::Rejected { code, reason } => Some(format!("would be rejected: {code}: {reason}")),
+        Finding::Rejected { code, reason, .. } => Some(format!("would be rejected: {code}: {reason}")),
         Finding::Changed { gets } => Some(format!("would get {}", gets.join("; "))),
         _ => None,
     });
     findings.map(|what| Finding::WouldBe { what }).collect()
 }
 
+/// The field of the settings that a message names, `placement.namespaces[1].requiredNodeSelector`; else an annotation of
+/// a namespace.
+pub fn field(message: &str) -> Option<&str> {
+    let mut words = message.split([' ', ';', ',']);
+    let is_field = |word: &&str| ["placement.", "podNodeSelectorPluginConfig."].iter().any(|it| word.starts_with(it));
+    words.find(is_field).or_else(|| {
+        let (_, key) = message.split_once(ANNOTATION)?;
+        let (key, _) = key.split_once(" of namespace ")?;
+        let start = message.find(ANNOTATION)?;
+        message.get(start..start + ANNOTATION.len() + key.len())
+    })
+}
+
+const ANNOTATION: &str = "annotation ";
+
 /// Everything to report of an answer.
 pub fn findings(evaluation: &Evaluation) -> Vec<Finding> {
     let answer = &evaluation.answer;
     if !answer.accepted {
         let reason = answer.message.clone().unwrap_or_else(|| "(no message)".to_owned());
-        return vec![Finding::Rejected { code: answer.code.unwrap_or_default(), reason }];
+        return vec![Finding::Rejected { code: answer.code.unwrap_or_default(), reason, cause: Cause::Object }];
     }
     let warnings = answer.warnings.iter().flatten();
     let mut findings: Vec<_> = warnings.map(|warning| Finding::Warned { warning: warning.clone() }).collect();

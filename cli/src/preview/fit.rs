@@ -18,7 +18,7 @@ pub fn misfit(created: &Value, evaluation: &Evaluation, node: &Value) -> Option<
     }
     let added = added_node_selector(evaluation).filter(|_| matches_node(&created["spec"], node));
     Some(match added {
-        Some(added) => format!("a new one would get {added}, which the node does not have"),
-        None => "the node does not match the nodeSelector or node affinity of a new one".to_owned(),
+        Some(added) => format!("it would get {added}, which the node does not have"),
+        None => "its nodeSelector or node affinity does not match the node".to_owned(),
     })
 }

@@ -42,8 +42,8 @@ pub fn lines(tally: &Tally) -> Vec<Value> {
     );
     lines.extend(tally.entries.iter().map(|entry| {
         json!({
-            "type": "entry", "position": entry.position, "about": entry.about, "namespaces": entry.namespaces,
-            "nodes": entry.nodes, "problem": entry.problem,
+            "type": "entry", "position": entry.position, "about": entry.about, "namespaces": entry.namespaces.len(),
+            "nodes": entry.nodes, "problem": entry.problem.as_ref().map(|problem| &problem.text),
         })
     }));
     for pool in &tally.pools.pools {
@@ -81,9 +81,12 @@ pub fn lines_of_changes(changes: &Changes) -> Vec<Value> {
 
 fn line(namespace: &str, finding: &Finding, group: &Group) -> Value {
     let mut line = match finding {
-        Finding::Rejected { code, reason } => json!({ "type": "rejected", "code": code, "message": reason }),
+        Finding::Rejected { code, reason, cause } => {
+            let class = cause.runtime_class();
+            json!({ "type": "rejected", "code": code, "message": reason, "runtimeClass": class })
+        }
         Finding::Misplaced { reason } => json!({ "type": "misplaced", "message": reason, "nodes": group.nodes }),
-        Finding::Waits { reason } => json!({ "type": "waits", "message": reason }),
+        Finding::Waits { reason } => json!({ "type": "waits", "message": reason, "nodes": group.nodes }),
         Finding::WouldBe { what } => json!({ "type": "wouldBe", "message": what }),
         Finding::Warned { warning } => json!({ "type": "warned", "message": warning }),
         Finding::Changed { gets } => json!({ "type": "changed", "gets": gets }),

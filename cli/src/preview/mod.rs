@@ -4,7 +4,8 @@
 //!   to what their controller would make; [`made`] for Pods that are not there yet.
 //! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
 //!   run; [`trial`]: whether a namespace has a rule.
-//! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`waiting`]: Pods that no node takes;
+//! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`unlabelled`]: namespaces that
+//!   seem to lack a label; [`waiting`]: Pods that no node takes;
 //!   [`runtime_class`]: what the API server makes of a Pod before webhooks see it.
 //! - [`tally`]: everything, grouped and counted; [`advice`]: what to do about it; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
 //!   browser; [`lines`] for scripts; [`changes`]: what is different with other settings.
@@ -21,6 +22,7 @@ mod finding;
 mod fit;
 mod lines;
 mod made;
+mod origin;
 mod owner;
 mod page;
 mod phrases;
@@ -31,6 +33,7 @@ mod runtime_class;
 mod table;
 mod tally;
 pub mod trial;
+mod unlabelled;
 mod waiting;
 
 use std::{
@@ -47,9 +50,10 @@ pub use self::{
     changes::Changes,
     creation::of_manifest,
     entries::EntryCount,
-    finding::{Finding, Verdict, gets},
+    finding::{Cause, Finding, Verdict, gets},
     lines::{lines, lines_of_changes},
     made::creation_from,
+    origin::Origin,
     owner::Owner,
     page::{page, page_of_changes},
     phrases::names,
@@ -77,6 +81,8 @@ pub struct Preview<'p> {
     enforced: Value,
     /// Whether an entry is not.
     has_warning_entries: bool,
+    /// The same, as if defaults gave way to what Pods ask for; none, if there are no such settings, or if they do.
+    yielding: Option<Value>,
     deployment: Option<&'p Deployment>,
     cluster: Manifests,
     /// What could not be listed.
@@ -93,12 +99,14 @@ impl<'p> Preview<'p> {
         let managed = ManagedKeys::of(typed);
         let enforced = enforced(settings);
         let has_warning_entries = enforced != *settings;
+        let yielding = yielding(settings);
         Self {
             policy,
             settings,
             typed,
             enforced,
             has_warning_entries,
+            yielding,
             deployment: deployment.as_ref(),
             cluster,
             unreadable,
@@ -127,8 +135,9 @@ impl<'p> Preview<'p> {
                 let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
                 tally.merge(part?, self.keep_names);
             }
-            tally.pools = self.pools()?;
             tally.entries = self.entries();
+            tally.unlabelled = self.unlabelled(&tally);
+            tally.pools = self.pools(&tally)?;
             Ok(tally)
         })
     }
@@ -173,6 +182,13 @@ impl<'p> Preview<'p> {
     fn node(&self, name: &str) -> Option<&Value> {
         self.cluster.node(name)
     }
+}
+
+/// Settings as if they said `onDefaultConflict: Yield`.
+fn yielding(settings: &Value) -> Option<Value> {
+    let mut yielding = settings.clone();
+    yielding.get_mut("placement")?.as_object_mut()?.insert("onDefaultConflict".to_owned(), "Yield".into());
+    (yielding != *settings).then_some(yielding)
 }
 
 /// Settings as if every entry said `enforcement: Enforce`.

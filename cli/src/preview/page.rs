@@ -7,6 +7,7 @@ use super::{
     advice::advice,
     changes::{Changes, Findings},
     finding::{Finding, Verdict},
+    origin::Origin,
     phrases::{counted, names},
     pools::{Cell, Pools, Row, State},
     report::{
@@ -17,7 +18,7 @@ use super::{
 use crate::template::render;
 
 const TEMPLATE: &str = include_str!("page.html.j2");
-const TITLES: [&str; 5] = ["Kind", "as it is", "changed", "rejected", "can't be told"];
+const TITLES: [&str; 5] = ["Kind", "unchanged", "changed", "rejected", "unknown"];
 
 /// So many names of a list are enough; the others are counted.
 const NAMED: usize = 20;
@@ -30,23 +31,24 @@ const OPEN: usize = 5;
 ///
 /// # Errors
 /// The template has a mistake, and no test has found that.
-pub fn page(tally: &Tally) -> Result<String> {
+pub fn page(tally: &Tally, origin: &Origin) -> Result<String> {
     let pools = tally.pools.folded();
     let data = json!({
+        "origin": origin,
         "headline": headline(tally),
         "summary": summary(tally),
         "advice": advice(tally),
         "has_table": true,
         "pools": pools.pools.iter().map(|pool| json!({
-            "name": pool.name(),
-            "taints": pool.taints,
+            "name": pieces(&pool.name()),
+            "taints": pool.taints.iter().map(|taint| pieces(taint)).collect::<Vec<_>>(),
             "nodes": counted(pool.nodes.len(), "node"),
         })).collect::<Vec<_>>(),
         "rows": if pools.pools.is_empty() { vec![] } else { pools.rows.iter().map(|row| row_data(row, &pools)).collect() },
         "entries": tally.entries.iter().map(|entry| json!({
-            "name": format!("placement.namespaces[{}] ({})", entry.position, entry.about),
-            "namespaces": entry.namespaces,
-            "nodes": entry.nodes.map_or_else(|| "–".to_owned(), |nodes| nodes.to_string()),
+            "name": entry.name(),
+            "namespaces": entry.namespaces.len(),
+            "nodes": entry.nodes_in_words(!tally.pools.pools.is_empty()),
         })).collect::<Vec<_>>(),
         "sums": { "titles": TITLES, "rows": sums(tally) },
         "sections": [section("By namespace", &tally.findings)],
@@ -60,10 +62,11 @@ pub fn page(tally: &Tally) -> Result<String> {
 ///
 /// # Errors
 /// The template has a mistake, and no test has found that.
-pub fn page_of_changes(changes: &Changes) -> Result<String> {
+pub fn page_of_changes(changes: &Changes, origin: &Origin) -> Result<String> {
     let sections = [("New with these settings", &changes.new), ("No longer", &changes.gone)];
     let sections = sections.into_iter().filter(|(_, findings)| !findings.is_empty());
     let data = json!({
+        "origin": origin,
         "headline": headline_of_changes(changes),
         "moved": changes.moved.iter().map(|moved| json!({
             "namespaces": names(&moved.namespaces, usize::MAX),
@@ -84,6 +87,7 @@ fn row_data(row: &Row, pools: &Pools) -> Value {
             "class": match state {
                 State::May => "may",
                 State::Waits => "waits",
+                State::Tainted => "tainted",
                 State::Mixed => "mixed",
                 State::MustNot | State::Unknown => "not",
             },
@@ -98,6 +102,11 @@ fn row_data(row: &Row, pools: &Pools) -> Value {
         "note": row.note.in_words(),
         "cells": cells.collect::<Vec<_>>(),
     })
+}
+
+/// Breaks only where people would break a label or a taint.
+fn pieces(text: &str) -> Vec<&str> {
+    text.split_inclusive(['=', ':', '/', '-', ' ']).collect()
 }
 
 fn sums(tally: &Tally) -> Vec<Vec<String>> {

@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::{
     Preview,
     creation::{list_of, members, text},
+    phrases::names,
+    tally::Tally,
     trial,
 };
 use crate::{
@@ -19,6 +21,9 @@ use crate::{
 
 /// A table has no more columns; the smallest pools share the last one.
 pub const MOST_POOLS: usize = 12;
+
+/// So many labels are named in a note.
+const NAMED: usize = 6;
 
 /// Rows are namespaces, columns are pools.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +66,8 @@ pub enum State {
     May,
     /// Its selector leads there, but it does not tolerate a taint.
     Waits,
+    /// The policy has no rule for it, and it does not tolerate a taint.
+    Tainted,
     MustNot,
     /// One thing in one of the pools that share a column, another in another.
     Mixed,
@@ -79,6 +86,12 @@ pub enum Note {
     NotCovered,
     /// What would be, if the entry said Enforce.
     WouldBe,
+    /// No entry holds, and the namespace lacks these labels, by which entries choose namespaces. One of the entries
+    /// seems to be about it.
+    Unlabelled {
+        keys: String,
+        meant: Option<usize>,
+    },
     /// The cluster as it is known lacks this.
     Unknown(String),
 }
@@ -89,9 +102,10 @@ impl State {
         match self {
             Self::May => "may",
             Self::Waits => "would wait",
+            Self::Tainted => "needs a toleration",
             Self::MustNot => "must not",
             Self::Mixed => "some may",
-            Self::Unknown => "can't be told",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -101,11 +115,15 @@ impl Note {
     pub fn in_words(&self) -> String {
         match self {
             Self::None => String::new(),
+            Self::Unlabelled { keys, meant: None } => format!("no label {keys}"),
+            Self::Unlabelled { keys, meant: Some(position) } => {
+                format!("no label {keys}: see placement.namespaces[{position}]")
+            }
             Self::Refused => "new Pods are refused".to_owned(),
             Self::Waits => "new Pods would wait".to_owned(),
             Self::NotCovered => "not covered".to_owned(),
             Self::WouldBe => "not enforced yet".to_owned(),
-            Self::Unknown(missing) => format!("can't be told: no {missing}"),
+            Self::Unknown(missing) => format!("unknown: no {missing}"),
         }
     }
 }
@@ -133,7 +151,7 @@ impl Preview<'_> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn pools(&self) -> Result<Pools> {
+    pub(super) fn pools(&self, tally: &Tally) -> Result<Pools> {
         let mut outcomes = BTreeMap::new();
         for namespace in self.cluster.namespaces() {
             let name = text(&namespace["metadata"]["name"]);
@@ -156,9 +174,22 @@ impl Preview<'_> {
         let samples: Vec<&Value> = pools.iter().map(|pool| sample(pool, &nodes)).collect();
         let mut rows: Vec<Row> = vec![];
         for (name, Outcome { note, spec }) in outcomes {
-            let states: Vec<State> = samples.iter().map(|node| state(&note, spec.as_ref(), node)).collect();
+            let mut states: Vec<State> = samples.iter().map(|node| state(&note, spec.as_ref(), node)).collect();
+            let has_rule = tally.has_rule.get(&name).copied().unwrap_or(true) || note == Note::WouldBe;
+            if !has_rule {
+                // What the taint does is not the policy's doing.
+                let waiting = states.iter_mut().filter(|state| **state == State::Waits);
+                waiting.for_each(|state| *state = State::Tainted);
+            }
             let nowhere = !states.contains(&State::May) && note == Note::None && !states.is_empty();
-            let note = if nowhere { Note::Waits } else { note };
+            let note = match tally.without_entry.get(&name).filter(|keys| !keys.is_empty()) {
+                _ if nowhere && has_rule => Note::Waits,
+                Some(keys) if note == Note::None => Note::Unlabelled {
+                    keys: names(keys, NAMED),
+                    meant: tally.unlabelled.get(&name).map(|unlabelled| unlabelled.position),
+                },
+                _ => note,
+            };
             let cells = states.into_iter().enumerate().map(|(pool, state)| {
                 let pods = running.get(&(name.clone(), pool)).copied().unwrap_or_default();
                 Cell { pods, state }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     advice::advice,
     changes::{Changes, Findings, Moved},
-    finding::{Finding, Verdict},
+    entries::EntryCount,
+    finding::{Cause, Finding, Verdict},
     phrases::{counted, names},
     table::table,
     tally::{Group, Tally},
@@ -61,10 +62,29 @@ pub fn summary(tally: &Tally) -> Vec<String> {
         count => Some(format!("{count} Pods {more}")),
     };
     let count = |kind| tally.count_of(|finding| rank(finding) == kind);
-    let misplaced = "where it could not be bound again.";
+    let entries = |what: &str, is_meant: fn(&EntryCount) -> bool| {
+        let count = tally.entries.iter().filter(|entry| is_meant(entry)).count();
+        let (entries, matches) = if count == 1 { ("entry", "matches") } else { ("entries", "match") };
+        (count > 0).then(|| format!("{count} {entries} of placement.namespaces {matches} no {what}."))
+    };
+    let unlabelled = counted(tally.unlabelled.len(), "namespace");
+    let seem = if tally.unlabelled.len() == 1 { "seems" } else { "seem" };
+    let unlabelled = format!("{unlabelled} {seem} to lack a label: {}.", names(tally.unlabelled.keys(), NAMED));
     let lines = [
-        pods(count(1), &format!("runs {misplaced}"), "run where they could not be bound again."),
-        pods(count(2), "would wait: no node would take it.", "would wait: no node would take them."),
+        entries("namespace", |entry| entry.namespaces.is_empty()),
+        (!tally.unlabelled.is_empty()).then_some(unlabelled),
+        entries("node", |entry| entry.problem.is_some()),
+        rejected(tally),
+        pods(
+            count(1),
+            "runs on a node where a replacement could not run.",
+            "run on nodes where their replacements could not run.",
+        ),
+        pods(
+            count(2),
+            "would wait if it were created again: no node would take it.",
+            "would wait if they were created again: no node would take them.",
+        ),
         match count(3) {
             0 => None,
             would_be => {
@@ -75,15 +95,26 @@ pub fn summary(tally: &Tally) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
+/// `Rejected: 1 Deployment, 2 Pods.`
+fn rejected(tally: &Tally) -> Option<String> {
+    let of_kind = tally.sums.iter().filter_map(|(kind, counts)| Some((kind, *counts.get(&Verdict::Rejected)?)));
+    let kinds: Vec<String> = of_kind.map(|(kind, count)| counted(count, kind)).collect();
+    (!kinds.is_empty()).then(|| format!("Rejected: {}.", kinds.join(", ")))
+}
+
 /// The sentence about the objects of a finding.
 pub fn sentence(finding: &Finding, group: &Group, nodes: &str) -> String {
     let (gets, runs) = if group.size() == 1 { ("gets", "runs") } else { ("get", "run") };
     match finding {
-        Finding::Rejected { code, reason } => format!("{code}: {}", group.named(reason)),
-        Finding::Misplaced { reason } => {
-            format!("{runs} on {nodes}, and could not be bound there again: {}", group.named(reason))
+        Finding::Rejected { code, reason, cause: Cause::RuntimeClass { name, adds, .. } } => {
+            format!("{code}: {} (RuntimeClass {name} adds {adds})", group.named(reason))
         }
-        Finding::Waits { reason } => reason.clone(),
+        Finding::Rejected { code, reason, .. } => format!("{code}: {}", group.named(reason)),
+        Finding::Misplaced { reason } => {
+            format!("{runs} on {nodes}, where a replacement could not run: {}", group.named(reason))
+        }
+        Finding::Waits { reason } if nodes.is_empty() => reason.clone(),
+        Finding::Waits { reason } => format!("{reason}; running now on {nodes}"),
         Finding::WouldBe { what } => group.named(what),
         Finding::Warned { warning } => group.named(warning),
         Finding::Changed { gets: what } => format!("{gets} {}", what.join("; ")),
@@ -97,13 +128,22 @@ pub fn without_rule(tally: &Tally) -> Option<(String, Vec<String>)> {
     let of = tally.has_rule.len();
     match without.len() {
         0 => None,
-        all if all == of => {
-            Some(("No rule: the Pods of all namespaces may go anywhere, and ask for anything.".to_owned(), vec![]))
-        }
+        all if all == of => Some(("No rule holds for the Pods of any namespace.".to_owned(), vec![])),
         some => {
-            let line = format!("No rule: in {some} of {of} namespaces, Pods may go anywhere, and ask for anything.");
-            Some((line, without))
+            let line = format!("No rule holds for Pods in {some} of {of} namespaces:");
+            Some((line, without.into_iter().map(|name| why_without_rule(tally, name)).collect()))
         }
+    }
+}
+
+/// `default (no entry matches)`: another thing than an entry that demands nothing.
+fn why_without_rule(tally: &Tally, name: String) -> String {
+    if tally.without_entry.contains_key(&name) && !tally.entries.is_empty() {
+        return format!("{name} (no entry matches)");
+    }
+    match tally.entries.iter().find(|entry| entry.namespaces.contains(&name)) {
+        Some(entry) => format!("{name} (placement.namespaces[{}] has no rules)", entry.position),
+        None => name,
     }
 }
 
@@ -136,19 +176,19 @@ pub fn headline_of_changes(changes: &Changes) -> String {
     parts.join(" ")
 }
 
-/// What can't be told, is not sent, or is skipped: a sentence each, and what it lists.
+/// What is unknown, not sent, or skipped: a sentence each, and what it lists.
 pub fn not_told(tally: &Tally) -> Vec<(String, Vec<String>)> {
     let mut told = vec![];
     if !tally.missing.is_empty() {
         let missing = tally.missing.iter().map(|(what, count)| format!("{what} ({})", counted(*count, "request")));
-        told.push(("Can't be told, since the cluster as it is known here lacks:".to_owned(), missing.collect()));
+        told.push(("Unknown, because the input lacks:".to_owned(), missing.collect()));
     }
     let mut tell = |line: String| told.push((line, vec![]));
     for (reason, count) in &tally.spared {
         tell(format!("Not sent to the policy: {count}; {reason}."));
     }
     for Unreadable { resource, reason, .. } in &tally.unreadable {
-        tell(format!("Can't be told: {resource} could not be listed: {reason}"));
+        tell(format!("Unknown: {resource} could not be listed: {reason}"));
     }
     for (condition, count) in &tally.unchecked {
         let requests = counted(*count, "request");
@@ -156,7 +196,7 @@ pub fn not_told(tally: &Tally) -> Vec<(String, Vec<String>)> {
     }
     if !tally.unasked.is_empty() {
         let kinds = tally.unasked.iter().map(|(kind, count)| format!("{kind} ({count})"));
-        told.push(("Not the policy's business, skipped:".to_owned(), kinds.collect()));
+        told.push(("Skipped, because the policy does not handle these kinds:".to_owned(), kinds.collect()));
     }
     told
 }
@@ -213,11 +253,11 @@ struct Page {
 impl Page {
     fn sum(&mut self, tally: &Tally) {
         let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
-        self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>15}", "", "as it is", "changed", "rejected", "can't be told"));
+        self.line(&format!("{:22}{:>10}{:>10}{:>10}{:>10}", "", "unchanged", "changed", "rejected", "unknown"));
         for (kind, counts) in &tally.sums {
             let [unchanged, changed, rejected, unknown] =
                 verdicts.map(|verdict| counts.get(&verdict).copied().unwrap_or_default());
-            self.line(&format!("{kind:22}{unchanged:>10}{changed:>10}{rejected:>10}{unknown:>15}"));
+            self.line(&format!("{kind:22}{unchanged:>10}{changed:>10}{rejected:>10}{unknown:>10}"));
         }
         self.line("");
     }
@@ -235,7 +275,7 @@ impl Page {
         if lines.is_empty() {
             return;
         }
-        self.line("Who may run where: Pods that run there now, and a new one that asks for nothing.");
+        self.line("Who may run where: Pods that run there now, and a new Pod of the namespace that asks for nothing.");
         lines.iter().for_each(|line| self.line(line));
         self.line("");
     }
@@ -245,15 +285,15 @@ impl Page {
         if tally.entries.is_empty() {
             return;
         }
-        self.line("What each entry holds for, and the nodes that it leads to:");
+        self.line("Namespaces and nodes that each entry matches:");
         for entry in tally.entries.iter().take(self.cut.names) {
-            let nodes = entry.nodes.map_or_else(String::new, |nodes| format!(", {}", counted(nodes, "node")));
-            let namespaces = counted(entry.namespaces, "namespace");
-            self.beside_at(
-                2,
-                "",
-                &format!("placement.namespaces[{}] ({}): {namespaces}{nodes}", entry.position, entry.about),
-            );
+            let nodes = match entry.nodes {
+                Some(nodes) => format!(", {}", counted(nodes, "node")),
+                None if entry.namespaces.is_empty() => String::new(),
+                None => format!(", {}", entry.nodes_in_words(!tally.pools.pools.is_empty())),
+            };
+            let namespaces = counted(entry.namespaces.len(), "namespace");
+            self.beside_at(2, "", &format!("{}: {namespaces}{nodes}", entry.name()));
         }
         let rest = tally.entries.len().saturating_sub(self.cut.names);
         if rest > 0 {

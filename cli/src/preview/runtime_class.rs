@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    creation::{list_of, members, text},
-    phrases::counted,
-};
+use super::creation::{list_of, members, text};
 use crate::{Identity, Manifests};
 
 /// Merges the RuntimeClass that a Pod's `spec` names. One that is not known leaves it as it is.
@@ -33,15 +30,31 @@ pub fn merge(spec: &mut Value, cluster: &Manifests) {
     }
 }
 
-/// What the RuntimeClass of a Pod has brought to it, in words: nobody finds that in a manifest.
-pub fn brings(spec: &Value, cluster: &Manifests) -> Option<String> {
-    let class = named(spec)?;
-    let scheduling = &cluster.find(&identity(class))?["scheduling"];
+/// What the RuntimeClass of a Pod adds to it: nobody finds that in a manifest.
+pub struct Added {
+    pub name: String,
+    /// In words: `pool=shared`, `a toleration`.
+    pub adds: Vec<String>,
+}
+
+/// What is added to a Pod by its RuntimeClass, if anything is.
+pub fn added(spec: &Value, cluster: &Manifests) -> Option<Added> {
+    let name = named(spec)?;
+    let scheduling = &cluster.find(&identity(name))?["scheduling"];
     let selector = members(&scheduling["nodeSelector"]).map(|(key, value)| format!("{key}={}", text(value)));
-    let tolerations = list_of(&scheduling["tolerations"]).len();
-    let tolerations = (tolerations > 0).then(|| counted(tolerations, "toleration"));
-    let brought: Vec<String> = selector.chain(tolerations).collect();
-    (!brought.is_empty()).then(|| format!("RuntimeClass {class} brings {}", brought.join(", ")))
+    let toleration = list_of(&scheduling["tolerations"]).first().map(|_| TOLERATION.to_owned());
+    let adds: Vec<String> = selector.chain(toleration).collect();
+    (!adds.is_empty()).then(|| Added { name: name.to_owned(), adds })
+}
+
+const TOLERATION: &str = "a toleration";
+
+impl Added {
+    /// Whether a message is about something of it.
+    pub fn is_told_in(&self, message: &str) -> bool {
+        let is_told = |added: &String| message.contains(if added == TOLERATION { "toleration" } else { added });
+        self.adds.iter().any(is_told)
+    }
 }
 
 /// The RuntimeClass that a Pod names, and that is not known.

@@ -1,6 +1,6 @@
 //! Who may run where, as text: a table where there is room, else a list.
 
-use comfy_table::{ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::UTF8_FULL_CONDENSED};
 
 use super::{
     phrases::{counted, names},
@@ -9,6 +9,12 @@ use super::{
 
 /// A column needs so much to be read.
 const COLUMN: usize = 11;
+/// `must not` must not break.
+const LEAST: usize = 8;
+/// Beside the text of a cell.
+const PADDING: usize = 2;
+/// A line of a heading that is longer breaks at its hyphens.
+const LONG: usize = 19;
 /// So many namespaces are named in a row.
 const NAMED: usize = 6;
 
@@ -34,17 +40,31 @@ fn drawn(pools: &Pools, width: usize, all_names: bool) -> Vec<String> {
         let nodes = counted(pool.nodes.len(), "node");
         [pool.name().replace(", ", "\n")].into_iter().chain(taints).chain([nodes]).collect::<Vec<_>>().join("\n")
     });
-    table.set_header([String::new()].into_iter().chain(header).collect::<Vec<_>>());
+    let header: Vec<String> = [String::new()].into_iter().chain(header).collect();
+    // No word of a heading breaks, if there is room for that.
+    let needed: Vec<usize> = header.iter().map(|text| longest_line(text).max(LEAST) + PADDING).collect();
+    let has_room = needed.iter().map(|column| column + 1).sum::<usize>() < width;
+    table.set_header(header);
     for row in &pools.rows {
         let cells = row.cells.iter().map(in_words);
         table.add_row([heading(row, all_names)].into_iter().chain(cells).collect::<Vec<_>>());
     }
+    for (column, needed) in table.column_iter_mut().zip(needed).filter(|_| has_room) {
+        let needed = Width::Fixed(u16::try_from(needed).unwrap_or(u16::MAX));
+        column.set_constraint(ColumnConstraint::LowerBoundary(needed));
+    }
     table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn longest_line(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or_default()
 }
 
 /// At places where people would break it.
 fn broken(taint: &str) -> String {
-    taint.replace('/', "/\n").replacen(':', "\n:", 1)
+    let lines = taint.replace('/', "/\n").replacen(':', "\n:", 1);
+    let lines = lines.lines().map(|line| if line.len() > LONG { line.replace('-', "-\n") } else { line.to_owned() });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `may, 3 Pods`
@@ -59,7 +79,8 @@ fn heading(row: &Row, all_names: bool) -> String {
     let names = names(&row.namespaces, if all_names { usize::MAX } else { NAMED });
     match row.note {
         Note::None => names,
-        ref note => format!("{names}\n({})", note.in_words()),
+        // There is little room.
+        ref note => format!("{names}\n({})", note.in_words().replace("placement.namespaces", "namespaces")),
     }
 }
 
@@ -67,7 +88,7 @@ fn listed(pools: &Pools, all_names: bool) -> Vec<String> {
     let mut lines = vec![];
     for row in &pools.rows {
         lines.push(heading(row, all_names).replace('\n', " "));
-        for state in [State::May, State::Mixed, State::Waits, State::MustNot, State::Unknown] {
+        for state in [State::May, State::Mixed, State::Tainted, State::Waits, State::MustNot, State::Unknown] {
             let alike = row.cells.iter().zip(&pools.pools).filter(|(cell, _)| cell.state == state);
             let alike: Vec<String> = alike.map(|(cell, pool)| place(cell, pool)).collect();
             if !alike.is_empty() {

@@ -6,6 +6,7 @@ use super::{
     entries::EntryCount,
     finding::{Finding, Verdict},
     pools::Pools,
+    unlabelled::Unlabelled,
     waiting::Known,
 };
 use crate::{kubectl::Unreadable, resource::Resource};
@@ -21,6 +22,8 @@ pub struct Tally {
     pub has_rule: BTreeMap<String, bool>,
     /// The namespaces without a rule for which no entry holds, with the labels that they lack and entries ask for.
     pub without_entry: BTreeMap<String, BTreeSet<String>>,
+    /// The namespaces that seem to lack a label.
+    pub unlabelled: BTreeMap<String, Unlabelled>,
     /// What is not in CLUSTER, and how many objects need it: `Namespace ghost`.
     pub missing: BTreeMap<String, usize>,
     /// What the deployment's rules and selectors keep from the policy, by the reason.
