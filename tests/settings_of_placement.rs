@@ -243,6 +243,7 @@ fn a_reference_in_a_toleration_that_is_none(
 #[case::of_a_whitelist(json!({"namespaces": [{"name": "a", "allowedNodeSelector": "pool=$(t),zone,!zone"}]}), "placement.namespaces[0].allowedNodeSelector", &["zone"])]
 #[case::of_what_is_required_and_the_default(json!({"namespaces": [{"name": "a", "requiredNodeSelector": "zone=a,pool=$(t)", "defaultNodeSelector": "pool=$(t),zone=b"}]}), "placement.namespaces[0].defaultNodeSelector", &["zone=a", "zone=b"])]
 #[case::of_what_is_required_and_the_clusters_default(json!({"clusterDefaultNodeSelector": "zone=b", "namespaces": [{"name": "a", "requiredNodeSelector": "zone=a,pool=$(t)"}]}), "placement.namespaces[0].requiredNodeSelector", &["clusterDefaultNodeSelector", "zone=a", "zone=b"])]
+#[case::beside_exists(json!({"namespaces": [{"name": "a", "allowedTolerations": [{"key": "k", "operator": "Exists", "value": "$(t)"}]}]}), "placement.namespaces[0].allowedTolerations[0].value", &["$(t)"])]
 #[case::of_a_default_toleration_and_every_value_forbidden(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"key": "k", "value": "$(t)"}], "forbiddenTolerations": [{"key": "k", "operator": "Exists"}]}]}), "placement.namespaces[0].", &["defaultTolerations", "forbiddenTolerations"])]
 #[case::of_a_default_toleration_and_the_same_forbidden(json!({"namespaces": [{"name": "a", "defaultTolerations": [{"key": "k", "value": "$(t)"}], "forbiddenTolerations": [{"key": "k", "operator": "Equal", "value": "$(t)"}]}]}), "placement.namespaces[0].", &["defaultTolerations", "forbiddenTolerations"])]
 fn contradictions_beside_references(#[case] block: Value, #[case] path: &str, #[case] words: &[&str]) {
@@ -354,6 +355,8 @@ fn valid_exempt_users(#[case] list: Value) {
 #[case::empty(json!([""]), "[0]", &[])]
 #[case::empty_behind_another(json!(["alice", ""]), "[1]", &[])]
 #[case::repeated(json!(["alice", "bob", "alice"]), "[2]", &["alice"])]
+#[case::everybody_who_is_not_known(json!(["system:anonymous"]), "[0]", &["one user", "system:anonymous"])]
+#[case::a_pattern(json!(["alice", "system:serviceaccount:kueue-system:*"]), "[1]", &["one user"])]
 #[case::a_number(json!([5]), "[0]", &[])]
 #[case::a_null(json!(["alice", null]), "[1]", &[])]
 #[case::an_object(json!([{"name": "alice"}]), "[0]", &[])]

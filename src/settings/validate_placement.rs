@@ -321,15 +321,19 @@ fn is_key_alone(toleration: &Toleration) -> bool {
 
 /// Checks tolerations of an entry, whose values may have references.
 fn check_with_references(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
-    let mut filled = tolerations.to_vec();
-    for (position, toleration) in filled.iter_mut().enumerate() {
-        let text = std::mem::take(&mut toleration.value);
-        match reference::with_stand_ins(&text) {
-            Ok(value) => toleration.value = value.into_owned(),
-            Err(problem) => mistakes.add(&format_args!("{path}[{position}].value"), problem),
+    for (position, toleration) in tolerations.iter().enumerate() {
+        let path = format!("{path}[{position}]");
+        let text = &toleration.value;
+        let mut filled = Toleration { value: String::new(), ..toleration.clone() };
+        match reference::with_stand_ins(text) {
+            Ok(value) => filled.value = value.into_owned(),
+            Err(problem) => mistakes.add(&format_args!("{path}.value"), problem),
+        }
+        for invalid in filled.check() {
+            let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
+            mistakes.add(&format_args!("{path}.{}", invalid.field), reference::name_again(text, &problem));
         }
     }
-    check_tolerations(path, &filled, mistakes);
 }
 
 fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
@@ -374,6 +378,9 @@ const CONTROLLERS: [&str; 7] = [
     "replication-controller",
 ];
 
+/// Whoever has not told who they are.
+const ANONYMOUS: &str = "system:anonymous";
+
 fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
     let mut earlier = BTreeSet::new();
     for (position, username) in usernames.iter().enumerate() {
@@ -383,6 +390,8 @@ fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
             username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));
         if username.is_empty() {
             mistakes.add(&path, "expected the full name of a user, found nothing");
+        } else if username.contains('*') || username == ANONYMOUS {
+            mistakes.add(&path, format!("expected the full name of one user, found {}", quote(username)));
         } else if !earlier.insert(username.clone()) {
             mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(username)));
         } else if is_controller {
