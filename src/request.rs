@@ -73,12 +73,12 @@ impl<'a> Request<'a> {
         let request = request.object_mut()?;
         let resource = required(request.inner("resource")?).within("resource")?;
         let group = resource.string("group").within("resource")?;
-        let named = required(resource.get("resource")?).within("resource").within("resource")?;
+        let named = required_string(&resource, "resource").within("resource")?;
         Ok(Self {
             resource: plural(&group, named, request)?,
             group,
             sub_resource: request.string("subResource")?,
-            operation: required(request.get("operation")?).within("operation")?,
+            operation: required_string(request, "operation")?,
             namespace: request.string("namespace")?,
             requester: Requester::read(request)?,
             object: request.take("object"),
@@ -156,6 +156,11 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
         Some(value) => Ok(value),
         None => Err(ReadError::mismatch("a value", "nothing")),
     }
+}
+
+/// The string `key`, which must be there.
+fn required_string(object: &RawObject<'_>, key: &str) -> Result<String, ReadError> {
+    required(object.member(key)).and_then(Raw::get).within(key)
 }
 
 /// The resource that is asked about, in the plural.
