@@ -1,5 +1,6 @@
 //! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once,
-//! with the fields that are needed. Whether one is looked up at all is decided by who needs it.
+//! with the fields that are needed. Whether a Namespace is looked up: `placement::holding_entry`, and for the in-tree plugins `policy::create_pod` and
+//! `policy::update_pod`; a request that changes nothing relevant does not get that far.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What the settings want to be copied, ready to be used.
+//! What the settings want to be copied, ready to be used; and which keys are managed.
 
 use crate::field_masks::FieldMasks;
 use crate::settings::field_path::FieldPath;

@@ -1,4 +1,4 @@
-//! Pods that name their node, and so never pass the scheduler.
+//! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
 
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;

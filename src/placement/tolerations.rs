@@ -1,4 +1,5 @@
-//! Tolerations of Pods: what their namespace adds, and what they may and must not tolerate.
+//! Tolerations of Pods: what their namespace adds, what is added for extended resources, and what they may and must not
+//! tolerate.
 
 use std::collections::BTreeSet;
 

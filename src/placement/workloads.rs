@@ -1,5 +1,5 @@
-//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees
-//! it.
+//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
+//! What another object controls is left to its owner, but for DaemonSets.
 
 use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::Judged;

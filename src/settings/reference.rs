@@ -1,4 +1,5 @@
-//! References to labels of the Namespace: `$(KEY)` in selectors, and in values of tolerations, of an entry.
+//! References to labels of the Namespace: the syntax of `$(KEY)` in selectors, and in values of tolerations, of an entry.
+//! Whose labels are filled in: `placement::references`.
 
 use std::borrow::Cow;
 

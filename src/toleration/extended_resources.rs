@@ -1,4 +1,5 @@
-//! Extended resources, and the tolerations that Pods need which ask for them.
+//! Extended resources: what their names look like, and the toleration for each. Which Pods get it is decided in
+//! `placement::tolerations`.
 
 use std::collections::BTreeSet;
 
