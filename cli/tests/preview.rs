@@ -510,10 +510,10 @@ fn a_pod_that_would_wait_counts_once() -> Result<()> {
 }
 
 #[rstest]
-#[case::nothing_else("", "or let Pods choose, with placement.onDefaultConflict: Yield.")]
+#[case::nothing_else("", "choose otherwise than defaults, with placement.onDefaultConflict: Yield.")]
 #[case::a_whitelist(
     ", allowedNodeSelector: pool=green",
-    "Yield, and allow what they ask for in placement.namespaces[0].allowedNodeSelector as well."
+    "Yield, and allow what these ask for in placement.namespaces[0].allowedNodeSelector."
 )]
 fn who_contradicts_a_default_learns_of_yield_and_no_restart(#[case] more: &str, #[case] told: &str) -> Result<()> {
     let settings =

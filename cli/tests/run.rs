@@ -761,7 +761,7 @@ fn the_cluster_of_the_story_is_previewed() -> Result<()> {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let report = text(&output.stdout);
     for told in [
-        "18 requests, as if everything were created now: 2 rejected, 9 changed.",
+        "18 requests, as if everything were created now: 2 rejected, 9 changed, 3 Pods would wait.",
         "REJECTED   Deployment api, 1 Pod of Deployment api",
         "waits      1 Pod of DaemonSet agent\n             no node matches its node selector and node affinity; running now on worker-red",
         "changed    2 Pods of Deployment shop get env=production",

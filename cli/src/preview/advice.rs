@@ -198,23 +198,20 @@ fn remedy(cause: &Cause, field: Option<&str>) -> String {
         Cause::RuntimeClass { name, adds, resolves } => {
             let accepted = match resolves {
                 true => "",
-                false => {
-                    " Their workload itself is accepted, because placement.onRuntimeClasses is not Resolve: only the \
-                     Pods are rejected."
-                }
+                false => " Their workload itself is accepted, and only its Pods are rejected.",
             };
             format!(
                 "RuntimeClass {name} adds {adds} to the Pods, which {by} does not permit. Use another RuntimeClass, or \
-                 change the scheduling of this one.{accepted}"
+                 change the scheduling of this one for all its Pods.{accepted}"
             )
         }
         Cause::Default { still: None } => format!(
-            "they contradict a default, {by}. Correct their node selectors; or let Pods choose, with \
-             placement.onDefaultConflict: Yield."
+            "they contradict a default, {by}. Correct their node selectors. Or let the Pods of all namespaces choose \
+             otherwise than defaults, with placement.onDefaultConflict: Yield."
         ),
         Cause::Default { still: Some(other) } => format!(
-            "they contradict a default, {by}. Correct their node selectors; or let Pods choose, with \
-             placement.onDefaultConflict: Yield, and allow what they ask for in {other} as well."
+            "they contradict a default, {by}. Correct their node selectors. Or let the Pods of all namespaces choose \
+             otherwise than defaults, with placement.onDefaultConflict: Yield, and allow what these ask for in {other}."
         ),
         Cause::Object if by.ends_with(".requiredNodeSelector") => {
             format!("they contradict {by}. Correct their node selectors.")

@@ -51,7 +51,15 @@ pub fn headline(tally: &Tally) -> String {
     let verdicts = [Verdict::Unchanged, Verdict::Changed, Verdict::Rejected, Verdict::Unknown];
     let [unchanged, changed, rejected, unknown] = verdicts.map(|verdict| tally.total(verdict));
     let requests = counted(unchanged + changed + rejected + unknown, "request");
-    format!("{requests}, as if everything were created now: {rejected} rejected, {changed} changed.")
+    let mut counts = format!("{rejected} rejected, {changed} changed");
+    let waiting = tally.count_of(|finding| matches!(finding, Finding::Waits { .. }));
+    if waiting > 0 {
+        counts.push_str(&format!(", {} would wait", counted(waiting, "Pod")));
+    }
+    if !tally.unlabelled.is_empty() {
+        counts.push_str(&format!(", {} without a fence", counted(tally.unlabelled.len(), "namespace")));
+    }
+    format!("{requests}, as if everything were created now: {counts}.")
 }
 
 /// What comes next, a line each.
