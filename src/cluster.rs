@@ -1,6 +1,7 @@
 //! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once,
-//! with the fields that are needed. Whether a Namespace is looked up: `placement::holding_entry`, and for the in-tree plugins `policy::create_pod` and
-//! `policy::update_pod`; a request that changes nothing relevant does not get that far.
+//! with the fields that are needed. Whether a Namespace is looked up: `placement::holding_entry`, and for the in-tree
+//! plugins `policy::create_pod` and `policy::update_pod`; a request that changes nothing relevant does not get that
+//! far.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

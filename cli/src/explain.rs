@@ -12,7 +12,7 @@ use crate::{
         creation::{list_of, text},
         gets, pod, trial,
     },
-    scheduler::{lasts, matches_node, untolerated},
+    scheduler::{keeps_away, matching_nodes},
 };
 
 /// All there is to say.
@@ -79,11 +79,11 @@ pub fn explain(
     let request = trial::request(namespace, Value::Null);
     let evaluation = policy.validate(&request, &file.settings, cluster.clone())?;
     let created = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]);
-    let nodes: Vec<&Value> = cluster.nodes().collect();
+    let nodes = cluster.nodes().filter(|_| evaluation.answer.accepted);
     let (mut fitting, mut tainted) = (vec![], vec![]);
-    for node in nodes.iter().filter(|node| evaluation.answer.accepted && matches_node(&created["spec"], node)) {
+    for node in matching_nodes(&created["spec"], nodes) {
         let name = text(&node["metadata"]["name"]).to_owned();
-        match untolerated(&created["spec"]["tolerations"], &node["spec"]["taints"]).filter(|taint| lasts(taint)) {
+        match keeps_away(&created["spec"], node) {
             Some(taint) => tainted.push((name, taint_in_words(taint))),
             None => fitting.push(name),
         }
@@ -96,7 +96,7 @@ pub fn explain(
         not_sent: deployment.and_then(|deployment| deployment.spares(&request, there)),
         new_pod: NewPod::of(&evaluation),
         nodes: fitting,
-        nodes_in_all: nodes.len(),
+        nodes_in_all: cluster.nodes().count(),
         tainted,
         unknown: missing.collect(),
         pod,

@@ -53,9 +53,7 @@ pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
 
 /// Whether placement depends on a Namespace's labels or annotations.
 pub fn read_namespaces(placement: &Placement) -> bool {
-    !placement.namespace_annotations.is_empty()
-        || placement.honors_toleration_annotations()
-        || placement.namespaces.iter().any(|entry| entry.namespace_selector.is_some() || entry.has_references())
+    placement.reads_annotations() || placement.namespaces.iter().any(NamespaceEntry::reads_labels)
 }
 
 /// All node selectors of the settings, with something in the place of references.

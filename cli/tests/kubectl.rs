@@ -43,7 +43,8 @@ const NAMESPACES: &str = r#"{"kind": "List", "items": [
 const NODES: &str = r#"{"kind": "List", "items": [
   {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one", "labels": {"pool": "blue", "disktype": "ssd"}}},
   {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "two", "labels": {"pool": "blue", "disktype": "ssd"}},
-   "spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}},
+   "spec": {"taints": [
+     {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}, {"key": "gpu", "effect": "NoSchedule"}]}},
   {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "three", "labels": {"pool": "red"}}}]}"#;
 
 const PODS: &str = r#"{"kind": "List", "items": [

@@ -44,7 +44,8 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
             && let Err(problem) = check_one(kind, key, value)
         {
             return Err(Rejection::forbidden(format!(
-                "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove it from the Binding"
+                "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: \
+                 {problem}; remove it from the Binding"
             )));
         }
     }

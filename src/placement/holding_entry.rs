@@ -83,9 +83,7 @@ impl<'s> CandidateEntries<'s> {
 
     /// Whether what the Namespace says can make a difference, as far as the settings and its name tell.
     fn depend_on_namespace(&self) -> bool {
-        !self.settings.namespace_annotations.is_empty()
-            || self.settings.honors_toleration_annotations()
-            || self.entries.iter().any(|at| at.entry.namespace_selector.is_some() || at.entry.has_references())
+        self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels())
     }
 }
 

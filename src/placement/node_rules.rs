@@ -30,7 +30,7 @@ pub struct NodeRules<'s> {
     /// The default, where it yields to what Pods choose.
     yielding: Option<SourcedSelector<'s>>,
     /// The part of it that is added only to those terms of a Pod's node affinity that don't mention the label.
-    partial: Vec<SourcedSelector<'s>>,
+    partial: Option<SourcedSelector<'s>>,
 }
 
 impl<'s> NodeRules<'s> {
@@ -90,9 +90,8 @@ impl<'s> NodeRules<'s> {
         }
         let yielding = default.clone().filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
         let node_selectors = required.into_iter().chain(default).chain(annotated).collect();
-        let partial = Vec::new();
         let is_limited = whitelist.is_some();
-        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding, partial };
+        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding, partial: None };
         rules.reject_contradictions()?;
         Ok(rules)
     }
@@ -125,7 +124,7 @@ impl<'s> NodeRules<'s> {
                 own.selector = Selector::new(std::mem::take(&mut held));
             }
         }
-        self.partial.push(SourcedSelector { selector: Selector::new(partial), source: default.source });
+        self.partial = Some(SourcedSelector { selector: Selector::new(partial), source: default.source });
         self
     }
 
@@ -136,16 +135,12 @@ impl<'s> NodeRules<'s> {
 
     /// Every requirement that nodes must meet.
     pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
-        self.node_selectors.iter().flat_map(|SourcedSelector { selector, source }| {
-            selector.requirements().iter().map(move |requirement| SourcedRequirement { requirement, source: *source })
-        })
+        self.node_selectors.iter().flat_map(SourcedSelector::requirements)
     }
 
     /// What only those terms of a Pod's node affinity must demand that don't choose themselves.
     pub fn partial(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
-        self.partial.iter().flat_map(|SourcedSelector { selector, source }| {
-            selector.requirements().iter().map(move |requirement| SourcedRequirement { requirement, source: *source })
-        })
+        self.partial.iter().flat_map(SourcedSelector::requirements)
     }
 
     /// Everything that nodes must meet, as one selector.

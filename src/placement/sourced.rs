@@ -16,6 +16,14 @@ pub struct SourcedSelector<'s> {
     pub source: Source<'s>,
 }
 
+impl SourcedSelector<'_> {
+    /// Its requirements, each with where it is demanded.
+    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
+        let Self { selector, source } = self;
+        selector.requirements().iter().map(|requirement| SourcedRequirement { requirement, source: *source })
+    }
+}
+
 /// One requirement that nodes must meet, and where it is demanded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourcedRequirement<'r> {

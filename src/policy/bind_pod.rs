@@ -1,7 +1,5 @@
 //! A Pod is bound to a node, by its subresource or on the older endpoint.
 
-use serde::Deserialize;
-
 use crate::cluster::{Answer, Cluster, NodeLookup, NodeName, look_up_node, no_such_node};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
@@ -72,16 +70,10 @@ pub fn decide<'a>(
     Ok(decision)
 }
 
-/// `ObjectReference`
-#[derive(Deserialize)]
-struct Target {
-    kind: Option<String>,
-    name: Option<String>,
-}
-
 /// The node that a Binding is to; nothing, if its target is no Node or has no name.
 fn target_node(binding: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let Some(Target { kind, name }) = binding.get("target")? else { return Ok(None) };
-    let is_node = matches!(kind.as_deref().unwrap_or_default(), "" | "Node");
-    Ok(name.filter(|name| is_node && !name.is_empty()))
+    let Some(target) = binding.inner("target")? else { return Ok(None) };
+    let (kind, name) = (target.string("kind").within("target")?, target.string("name").within("target")?);
+    let is_node = matches!(kind.as_str(), "" | "Node");
+    Ok(Some(name).filter(|name| is_node && !name.is_empty()))
 }

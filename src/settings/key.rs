@@ -34,8 +34,8 @@ const SELECTED_BY_WORKLOADS: [&str; 5] = [
 /// Annotations that the kubelet trusts: what a Pod is, and where it came from (`ConfigMirrorAnnotationKey` and kin).
 const KUBELET_ANNOTATIONS: &str = "kubernetes.io/config.";
 
-/// Annotations whose values the API server validates at every update of a Pod (`ValidatePodSpecificAnnotations`), and not
-/// when a Binding brings them. A Pod with an invalid one can't be changed any more.
+/// Annotations whose values the API server validates at every update of a Pod (`ValidatePodSpecificAnnotations`), and
+/// not when a Binding brings them. A Pod with an invalid one can't be changed any more.
 const VALIDATED_ANNOTATIONS: [&str; 3] = [
     "scheduler.alpha.kubernetes.io/tolerations",
     "seccomp.security.alpha.kubernetes.io/",

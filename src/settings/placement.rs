@@ -146,6 +146,11 @@ fn annotations<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<
 }
 
 impl Placement {
+    /// Whether any annotation of namespaces counts.
+    pub fn reads_annotations(&self) -> bool {
+        !self.namespace_annotations.is_empty() || self.honors_toleration_annotations()
+    }
+
     /// Whether the annotations of namespaces say what Pods tolerate.
     pub fn honors_toleration_annotations(&self) -> bool {
         self.on_toleration_annotations == OnTolerationAnnotations::Honor
@@ -159,6 +164,11 @@ impl NamespaceEntry {
             Some(pattern) => name_pattern::matches(pattern, namespace),
             None => self.namespace_selector.is_some(),
         }
+    }
+
+    /// Whether this depends on labels of the Namespace.
+    pub fn reads_labels(&self) -> bool {
+        self.namespace_selector.is_some() || self.has_references()
     }
 
     /// Whether this says what Pods may or must not tolerate.

@@ -7,13 +7,9 @@ use super::{
     finding::{Cause, Finding, Verdict, field},
     phrases::{counted, names},
     pools::{Note, Pools, Row, State},
-    report::rank,
+    report::{MISPLACED, REJECTED, WAITS, rank},
     tally::{Group, Kind, Members, Tally},
 };
-
-/// The ranks of findings.
-const MISPLACED: usize = 1;
-const WAITS: usize = 2;
 
 /// So many namespaces are named in a line.
 const NAMED: usize = 6;
@@ -262,7 +258,7 @@ impl<'t> Affected<'t> {
     /// Those of which no other object of the same owner is rejected: its new Pods would be, too.
     fn without_rejected(self, tally: &Tally) -> Option<Self> {
         let is_rejected = |namespace: &String, kind: &Kind, members: &Members| {
-            let rejected = tally.findings[namespace].iter().filter(|(finding, _)| rank(finding) == 0);
+            let rejected = tally.findings[namespace].iter().filter(|(finding, _)| rank(finding) == REJECTED);
             let mut rejected = rejected.flat_map(|(_, group)| &group.members);
             rejected.any(|(other, others)| {
                 (other.owner == kind.owner || Some(&other.kind) == kind.owner.as_ref())

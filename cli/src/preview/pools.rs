@@ -15,7 +15,7 @@ use super::{
 use crate::{
     explain::taint_in_words,
     native::parse_selector,
-    scheduler::{lasts, matches_node, untolerated},
+    scheduler::{keeps_away, lasts, matches_node},
     settings::node_selectors,
 };
 
@@ -271,15 +271,10 @@ pub fn state(note: &Note, spec: Option<&Value>, node: &Value) -> State {
     if !matches_node(spec, node) {
         return State::MustNot;
     }
-    match untolerated(&spec["tolerations"], &lasting(&node["spec"]["taints"])) {
+    match keeps_away(spec, node) {
         Some(_) => State::Waits,
         None => State::May,
     }
-}
-
-/// Without what tells a passing condition.
-fn lasting(taints: &Value) -> Value {
-    list_of(taints).iter().filter(|taint| lasts(taint)).cloned().collect()
 }
 
 /// Adds a namespace to those that are alike.

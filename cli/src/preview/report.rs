@@ -34,13 +34,19 @@ const NAMED: usize = 3;
 /// What there is to report, worst first.
 pub const KINDS_OF_FINDINGS: [&str; 6] = ["rejected", "misplaced", "waits", "would be", "warned", "changed"];
 
+/// Places in [`KINDS_OF_FINDINGS`] that are asked for.
+pub const REJECTED: usize = 0;
+pub const MISPLACED: usize = 1;
+pub const WAITS: usize = 2;
+const WOULD_BE: usize = 3;
+
 /// The place of a finding among its kinds.
 pub const fn rank(finding: &Finding) -> usize {
     match finding {
-        Finding::Rejected { .. } => 0,
-        Finding::Misplaced { .. } => 1,
-        Finding::Waits { .. } => 2,
-        Finding::WouldBe { .. } => 3,
+        Finding::Rejected { .. } => REJECTED,
+        Finding::Misplaced { .. } => MISPLACED,
+        Finding::Waits { .. } => WAITS,
+        Finding::WouldBe { .. } => WOULD_BE,
         Finding::Warned { .. } => 4,
         Finding::Changed { .. } => 5,
     }
@@ -52,7 +58,7 @@ pub fn headline(tally: &Tally) -> String {
     let [unchanged, changed, rejected, unknown] = verdicts.map(|verdict| tally.total(verdict));
     let requests = counted(unchanged + changed + rejected + unknown, "request");
     let mut counts = format!("{rejected} rejected, {changed} changed");
-    let waiting = tally.count_of(|finding| matches!(finding, Finding::Waits { .. }));
+    let waiting = tally.count_of(|finding| rank(finding) == WAITS);
     if waiting > 0 {
         counts.push_str(&format!(", {} would wait", counted(waiting, "Pod")));
     }
@@ -84,16 +90,16 @@ pub fn summary(tally: &Tally) -> Vec<String> {
         entries("node", |entry| entry.problem.is_some()),
         rejected(tally),
         pods(
-            count(1),
+            count(MISPLACED),
             "runs on a node where a replacement could not run.",
             "run on nodes where their replacements could not run.",
         ),
         pods(
-            count(2),
+            count(WAITS),
             "would wait if it were created again: no node would take it.",
             "would wait if they were created again: no node would take them.",
         ),
-        match count(3) {
+        match count(WOULD_BE) {
             0 => None,
             would_be => {
                 Some(format!("{} under enforcement: Warn: told as what it would be.", counted(would_be, "object")))
@@ -330,7 +336,7 @@ impl Page {
     fn findings(&mut self, findings: &BTreeMap<Finding, Group>) {
         for (finding, group) in findings.iter().take(self.cut.groups) {
             let who = self.who(group);
-            let heading = if rank(finding) == 0 { "REJECTED" } else { KINDS_OF_FINDINGS[rank(finding)] };
+            let heading = if rank(finding) == REJECTED { "REJECTED" } else { KINDS_OF_FINDINGS[rank(finding)] };
             let sentence = sentence(finding, group, &names(&group.nodes, self.names()));
             match finding {
                 // The objects are the subject of the sentence.

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::Preview;
 use crate::{
     Evaluation,
-    preview::creation::list_of,
-    scheduler::{lasts, matches_node, untolerated},
+    scheduler::{keeps_away, matching_nodes},
 };
 
 /// What is known already of Pods that are alike.
@@ -37,19 +36,14 @@ impl Preview<'_> {
         if let Some(reason) = known.get(&key) {
             return *reason;
         }
-        let mut matching = self.cluster.nodes().filter(|node| matches_node(spec, node)).peekable();
-        let reason = match matching.peek() {
-            None if self.cluster.nodes().next().is_none() => None,
-            None => Some(NO_NODE),
-            Some(_) => (!matching.any(|node| takes(spec, node))).then_some(TAINTED),
+        let matching = matching_nodes(spec, self.cluster.nodes());
+        let reason = match () {
+            () if self.cluster.nodes().next().is_none() => None,
+            () if matching.is_empty() => Some(NO_NODE),
+            () if matching.iter().all(|node| keeps_away(spec, node).is_some()) => Some(TAINTED),
+            () => None,
         };
         known.insert(key, reason);
         reason
     }
-}
-
-/// Whether a Pod tolerates what keeps others from a node for good.
-fn takes(spec: &Value, node: &Value) -> bool {
-    let lasting: Value = list_of(&node["spec"]["taints"]).iter().filter(|taint| lasts(taint)).cloned().collect();
-    untolerated(&spec["tolerations"], &lasting).is_none()
 }
