@@ -6,15 +6,15 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 pub use crate::decision::LogLevel;
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::json::read::{ReadError, Within, read};
+use crate::json::read::{ReadError, read};
 use crate::json::{Raw, StringMap};
 use crate::message::{first_line, mentions, quote, shorten};
+use crate::object_meta::{self, LabelsAndAnnotations};
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
 
@@ -140,18 +140,9 @@ pub struct Node<'t> {
     pub text: &'t str,
 }
 
-/// The labels and annotations of a Namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Namespace<'t> {
-    /// Its annotations.
-    pub annotations: StringMap<'t>,
-    /// Its labels.
-    pub labels: StringMap<'t>,
-}
-
 /// Looks the Node `name` up, if there is one, for the fields that `masks` name, if there are some.
 pub fn look_up_node<'t>(
-    cluster: &impl Cluster,
+    cluster: &dyn Cluster,
     name: Option<&'t NodeName>,
     masks: FieldMasks,
     answer: &'t Answer,
@@ -163,31 +154,10 @@ pub fn look_up_node<'t>(
         Ok(text) => answer.get_or_init(|| text),
         Err(error) => return NodeLookup::Failed(error),
     };
-    let object: Object<'t> = match read(text) {
-        Ok(object) => object,
-        Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
-    };
-    let mut annotations = None;
-    if are_annotations_read {
-        annotations = match object
-            .metadata
-            .annotations
-            .map(|text| read(text.get()))
-            .transpose()
-            .within(FieldMasks::ANNOTATIONS)
-        {
-            Ok(annotations) => annotations,
-            Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
-        };
+    match Node::read(name, text, are_annotations_read) {
+        Ok(node) => NodeLookup::Found(node),
+        Err(error) => NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
     }
-    NodeLookup::Found(Node {
-        name,
-        labels: object.metadata.labels.unwrap_or_default(),
-        annotations: annotations.unwrap_or_default(),
-        taints: object.spec.and_then(|spec| spec.taints).unwrap_or_default(),
-        allocatable: object.status.and_then(|status| status.allocatable).unwrap_or_default(),
-        text,
-    })
 }
 
 /// Looks a Namespace up, for its labels and annotations.
@@ -195,10 +165,10 @@ pub fn look_up_node<'t>(
 /// # Errors
 /// There is none, or it can't be read; no Namespace can have this name.
 pub fn look_up_namespace<'t>(
-    cluster: &impl Cluster,
+    cluster: &dyn Cluster,
     name: &str,
     answer: &'t Answer,
-) -> Result<Namespace<'t>, Rejection> {
+) -> Result<LabelsAndAnnotations<'t>, Rejection> {
     let failed = |error: LookupError| Rejection::internal(error.message());
     if !syntax::is_dns_label(name) {
         return Err(failed(failure(cluster, NAMESPACE, name, "no Namespace can have this name")));
@@ -207,8 +177,8 @@ pub fn look_up_namespace<'t>(
     masks.add(FieldMasks::ANNOTATIONS);
     let text = get(cluster, NAMESPACE, name, masks).map_err(failed)?;
     let text = answer.get_or_init(|| text);
-    match Namespace::read(text) {
-        Ok(namespace) => Ok(namespace),
+    match read::<Raw<'t>>(text).and_then(|namespace| LabelsAndAnnotations::read(namespace.object()?)) {
+        Ok(found) => Ok(found),
         Err(error) => Err(failed(malformed(cluster, NAMESPACE, name, &error))),
     }
 }
@@ -226,10 +196,10 @@ impl Scheduling {
     /// Reads that of a RuntimeClass.
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
-        let Some(scheduling) = class.object()?.inner("scheduling")? else { return Ok(Self::default()) };
+        let class = class.object()?;
         Ok(Self {
-            node_selector: scheduling.get("nodeSelector").within("scheduling")?,
-            tolerations: scheduling.get("tolerations").within("scheduling")?,
+            node_selector: class.get_at(&["scheduling", "nodeSelector"])?,
+            tolerations: class.get_at(&["scheduling", "tolerations"])?,
         })
     }
 
@@ -249,7 +219,7 @@ impl Scheduling {
 ///
 /// # Errors
 /// It can't be read.
-pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Scheduling, Rejection> {
+pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Scheduling, Rejection> {
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
@@ -265,7 +235,7 @@ pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Sched
 }
 
 /// The text of the object of this kind and name.
-fn get(cluster: &impl Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
+fn get(cluster: &dyn Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
     let request = GetResourceRequest {
         api_version: kind.api_version.to_owned(),
         kind: kind.name.to_owned(),
@@ -277,12 +247,12 @@ fn get(cluster: &impl Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Res
     cluster.get_resource(&request).map_err(|error| failure(cluster, kind, name, first_line(&error)))
 }
 
-fn malformed(cluster: &impl Cluster, kind: Kind, name: &str, error: &ReadError) -> LookupError {
+fn malformed(cluster: &dyn Cluster, kind: Kind, name: &str, error: &ReadError) -> LookupError {
     failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &impl Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
+fn failure(cluster: &dyn Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
     let message = format!("{} {} can't be read: {}", kind.name, quote(name), shorten(reason));
     cluster.log(LogLevel::Warning, &message);
     // The host's words for a resource that does not exist.
@@ -290,46 +260,27 @@ fn failure(cluster: &impl Cluster, kind: Kind, name: &str, reason: &str) -> Look
     if is_not_found { LookupError::NotFound(message) } else { LookupError::Failed(message) }
 }
 
-/// What the host answers, as far as the policy looks at it.
-#[derive(Deserialize)]
-struct Object<'t> {
-    #[serde(borrow)]
-    metadata: ObjectMeta<'t>,
-    spec: Option<NodeSpec>,
-    status: Option<NodeStatus>,
-}
-
-#[derive(Deserialize)]
-struct ObjectMeta<'t> {
-    #[serde(borrow)]
-    labels: Option<StringMap<'t>>,
-    #[serde(borrow)]
-    annotations: Option<&'t RawValue>,
-}
-
-#[derive(Deserialize)]
-struct NodeSpec {
-    taints: Option<Vec<Taint>>,
-}
-
-#[derive(Deserialize)]
-struct NodeStatus {
-    allocatable: Option<AboveZero>,
-}
-
-impl<'t> Namespace<'t> {
-    fn read(text: &'t str) -> Result<Self, ReadError> {
-        let Object { metadata, .. } = read(text)?;
-        let annotations =
-            metadata.annotations.map(|text| read(text.get())).transpose().within(FieldMasks::ANNOTATIONS)?;
-        Ok(Self { annotations: annotations.unwrap_or_default(), labels: metadata.labels.unwrap_or_default() })
-    }
-}
-
-impl Node<'_> {
+impl<'t> Node<'t> {
     /// The field mask for taints.
     pub const TAINTS: &'static str = "spec.taints";
 
     /// The field mask for how much it has of each resource for Pods.
     pub const ALLOCATABLE: &'static str = "status.allocatable";
+
+    fn read(name: &'t NodeName, text: &'t str, are_annotations_read: bool) -> Result<Self, ReadError> {
+        let node: Raw<'t> = read(text)?;
+        let node = node.object()?;
+        let mut annotations = StringMap::new();
+        if are_annotations_read {
+            annotations = object_meta::annotations(node)?;
+        }
+        Ok(Self {
+            name,
+            labels: object_meta::labels(node)?,
+            annotations,
+            taints: node.get_at(&["spec", "taints"])?.unwrap_or_default(),
+            allocatable: node.get_at(&["status", "allocatable"])?.unwrap_or_default(),
+            text,
+        })
+    }
 }

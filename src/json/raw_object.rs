@@ -31,8 +31,6 @@ fn is_looked_into(key: &str) -> bool {
             | "requiredDuringSchedulingIgnoredDuringExecution"
             | "nodeSelectorTerms"
             | "preference"
-            | "matchExpressions"
-            | "matchFields"
     )
 }
 
@@ -70,6 +68,22 @@ impl<'a> RawObject<'a> {
         match self.member(key) {
             None => Ok(None),
             Some(value) => value.get().within(key),
+        }
+    }
+
+    /// The value at the end of `path` as a `T`, unless that or a step before is absent or null.
+    ///
+    /// # Errors
+    /// A step is no object; the value is no `T`, or a rule has set it.
+    pub fn get_at<T: Deserialize<'a>>(&self, path: &[&str]) -> Result<Option<T>, ReadError> {
+        match (path, path.first().and_then(|first| self.member(first))) {
+            ([key], _) => self.get(key),
+            ([first, rest @ ..], Some(Raw::Object(object))) => object.get_at(rest).within(first),
+            ([first, rest @ ..], Some(_)) => match self.inner(first)? {
+                Some(object) => object.get_at(rest).within(first),
+                None => Ok(None),
+            },
+            _ => Ok(None),
         }
     }
 

@@ -2,101 +2,95 @@
 
 use super::node_source;
 use super::propagation::{Fallback, Propagation, Propagations};
-use crate::cluster::{LookupError, Node};
+use crate::cluster::{Node, NodeLookup};
 use crate::decision::{Decision, Rejection};
-use crate::json::StringMap;
 use crate::message::{quote, shorten};
+use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{MOST_WRITTEN, Target};
 
 /// What a Node has for the managed keys.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeValues {
-    annotations: StringMap<'static>,
-    labels: StringMap<'static>,
+#[derive(Debug, Default)]
+struct NodeValues {
+    values: LabelsAndAnnotations<'static>,
     /// Of keys and values, in bytes.
     size: usize,
     /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
     reserved: usize,
 }
 
-/// What is to be written for a Pod that is created with a node, or bound to it.
+/// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
 ///
 /// # Errors
 /// The Node could not be read, unless that is ignored; or it lacks something required.
 pub fn required_of(
     propagations: &Propagations,
-    node: Result<&Node<'_>, &LookupError>,
+    node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> Result<NodeValues, Rejection> {
-    if let Err(error) = node
-        && propagations.on_lookup_failure == OnLookupFailure::Reject
-    {
-        return Err(Rejection::internal(error.message()));
+) -> Result<Option<LabelsAndAnnotations<'static>>, Rejection> {
+    match node {
+        NodeLookup::NotNeeded => return Ok(None),
+        NodeLookup::Failed(error) if propagations.on_lookup_failure == OnLookupFailure::Reject => {
+            return Err(Rejection::internal(error.message()));
+        }
+        NodeLookup::Failed(_) | NodeLookup::Found(_) => {}
     }
-    let (values, lacking) = NodeValues::collect(propagations, node, decision);
-    match lacking {
-        Some(lacking) => Err(lacking),
-        None => Ok(values),
+    match NodeValues::collect(propagations, node, decision) {
+        (_, Some(lacking)) => Err(lacking),
+        (values, None) => Ok(Some(values)),
     }
 }
 
 /// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
 pub fn available_of(
     propagations: &Propagations,
-    node: Result<&Node<'_>, &LookupError>,
+    node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> NodeValues {
-    if let Err(error) = node
-        && propagations.on_lookup_failure == OnLookupFailure::Reject
-    {
+) -> Option<LabelsAndAnnotations<'static>> {
+    match node {
+        NodeLookup::NotNeeded => None,
         // Defaults would stay for good.
-        decision.warn(error.message());
-        return NodeValues::default();
+        NodeLookup::Failed(error) if propagations.on_lookup_failure == OnLookupFailure::Reject => {
+            decision.warn(error.message());
+            None
+        }
+        NodeLookup::Failed(_) | NodeLookup::Found(_) => Some(NodeValues::collect(propagations, node, decision).0),
     }
-    NodeValues::collect(propagations, node, decision).0
 }
 
 impl NodeValues {
-    /// Keys and values of one kind.
-    pub const fn of(&self, kind: TargetKind) -> &StringMap<'static> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
-        }
-    }
-
-    /// The values, and what is required and lacking. Without a Node, there are only defaults.
+    /// The values, and what is required and lacking. Of a Node that could not be read, there are only defaults.
     fn collect(
         propagations: &Propagations,
-        node: Result<&Node<'_>, &LookupError>,
+        node: &NodeLookup<'_>,
         decision: &mut Decision<'_>,
-    ) -> (Self, Option<Rejection>) {
+    ) -> (LabelsAndAnnotations<'static>, Option<Rejection>) {
         let mut values = Self { reserved: propagations.size_of_defaults(), ..Self::default() };
         let mut lacking = None;
-        if let Err(error) = node {
-            decision.warn(error.message());
-        }
+        let node = match node {
+            NodeLookup::Found(node) => Some(node),
+            NodeLookup::Failed(error) => {
+                decision.warn(error.message());
+                None
+            }
+            NodeLookup::NotNeeded => None,
+        };
         for entry in &propagations.entries {
             for target in &entry.targets {
                 values.reserved -= entry.size_of_default(target);
-                let is_written = match node {
-                    Ok(node) => values.add_from(node, propagations, entry, target, decision),
-                    Err(_) => false,
-                };
-                if is_written {
+                if node.is_some_and(|node| values.add_from(node, propagations, entry, target, decision)) {
                     continue;
                 }
                 match (&entry.fallback, node) {
                     (Fallback::Default(default), _) => values.add_default(target, default, decision),
-                    (Fallback::Required, Ok(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
+                    (Fallback::Required, Some(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
                     (Fallback::Required | Fallback::Skip, _) => {}
                 }
             }
         }
-        (values, lacking)
+        (values.values, lacking)
     }
 
     /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
@@ -135,7 +129,8 @@ impl NodeValues {
 
     /// Adds a value, unless there would be too much. Returns whether it was added.
     fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision<'_>) -> bool {
-        let replaced = self.of(kind).get(key.as_str()).map_or(0, |old| key.len() + old.len());
+        let values = self.values.of_mut(kind);
+        let replaced = values.get(key.as_str()).map_or(0, |old| key.len() + old.len());
         let size = self.size - replaced + key.len() + value.len();
         if size + self.reserved > MOST_WRITTEN {
             decision.warn(&format!(
@@ -146,10 +141,6 @@ impl NodeValues {
             return false;
         }
         self.size = size;
-        let values = match kind {
-            TargetKind::Annotation => &mut self.annotations,
-            TargetKind::Label => &mut self.labels,
-        };
         values.insert(key.into(), value.into());
         true
     }

@@ -37,7 +37,7 @@ fn reject_pairs(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &J
         let Some(value) = selection.node_selector.get(key) else { continue };
         if !requirement.accepts(Some(value)) {
             // The API server has already merged the RuntimeClass's pairs into the Pod.
-            let class = match *class_name {
+            let class = match class_name.as_str() {
                 "" => String::new(),
                 class => format!(", or its RuntimeClass {},", quote(class)),
             };

@@ -22,6 +22,7 @@
 //! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,
 //! with their own configurations.
 
+mod additions;
 pub mod bindings;
 pub mod conflict;
 mod enforcement;

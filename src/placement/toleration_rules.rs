@@ -9,7 +9,13 @@ use crate::decision::Rejection;
 use crate::json::StringMap;
 use crate::message::quote;
 use crate::settings::{OnExtendedResources, Source};
-use crate::toleration::{DEFAULTS_ANNOTATION, Operator, Toleration, WHITELIST_ANNOTATION, from_annotation};
+use crate::toleration::{Operator, Toleration, from_annotation};
+
+/// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
+pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
+
+/// The annotation of a namespace that holds what its Pods may tolerate (`NSWLTolerations`).
+pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
 
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
 #[derive(Clone, Debug, Default)]

@@ -42,6 +42,6 @@ impl AddedTo {
 }
 
 /// The toleration of nodes that are short of memory, which the in-tree plugin adds to Pods that have a claim to some.
-pub(super) fn of_memory_pressure() -> Toleration {
+pub fn of_memory_pressure() -> Toleration {
     Toleration::exists(MEMORY_PRESSURE, Effect::NoSchedule)
 }
