@@ -6,15 +6,16 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 pub use crate::decision::LogLevel;
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::json::read::{ReadError, read};
+use crate::json::read::{ReadError, Within, read};
 use crate::json::{Raw, StringMap};
 use crate::message::{first_line, mentions, quote, shorten};
-use crate::object_meta::{self, LabelsAndAnnotations};
+use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
 
@@ -148,13 +149,11 @@ pub fn look_up_node<'t>(
     answer: &'t Answer,
 ) -> NodeLookup<'t> {
     let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-    // The host sends all metadata, asked for or not, and some agents write a lot of it.
-    let are_annotations_read = masks.ask_for(FieldMasks::ANNOTATIONS);
-    let text = match get(cluster, NODE, name.as_str(), masks) {
+    let text = match get(cluster, NODE, name.as_str(), masks.clone()) {
         Ok(text) => answer.get_or_init(|| text),
         Err(error) => return NodeLookup::Failed(error),
     };
-    match Node::read(name, text, are_annotations_read) {
+    match Node::read(name, text, &masks) {
         Ok(node) => NodeLookup::Found(node),
         Err(error) => NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
     }
@@ -177,7 +176,10 @@ pub fn look_up_namespace<'t>(
     masks.add(FieldMasks::ANNOTATIONS);
     let text = get(cluster, NAMESPACE, name, masks).map_err(failed)?;
     let text = answer.get_or_init(|| text);
-    match read::<Raw<'t>>(text).and_then(|namespace| LabelsAndAnnotations::read(namespace.object()?)) {
+    let found = read(text).and_then(|Object { metadata, .. }| {
+        Ok(LabelsAndAnnotations { annotations: metadata.annotations()?, labels: metadata.labels.unwrap_or_default() })
+    });
+    match found {
         Ok(found) => Ok(found),
         Err(error) => Err(failed(malformed(cluster, NAMESPACE, name, &error))),
     }
@@ -267,20 +269,49 @@ impl<'t> Node<'t> {
     /// The field mask for how much it has of each resource for Pods.
     pub const ALLOCATABLE: &'static str = "status.allocatable";
 
-    fn read(name: &'t NodeName, text: &'t str, are_annotations_read: bool) -> Result<Self, ReadError> {
-        let node: Raw<'t> = read(text)?;
-        let node = node.object()?;
+    fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
+        let Object { metadata, spec, status } = read(text)?;
         let mut annotations = StringMap::new();
-        if are_annotations_read {
-            annotations = object_meta::annotations(node)?;
+        // The host sends all metadata, asked for or not, and some agents write a lot of it.
+        if masks.ask_for(FieldMasks::ANNOTATIONS) {
+            annotations = metadata.annotations()?;
         }
-        Ok(Self {
-            name,
-            labels: object_meta::labels(node)?,
-            annotations,
-            taints: node.get_at(&["spec", "taints"])?.unwrap_or_default(),
-            allocatable: node.get_at(&["status", "allocatable"])?.unwrap_or_default(),
-            text,
-        })
+        let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
+        Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
+}
+
+/// What the host answers, as far as the policy looks at it.
+#[derive(Deserialize)]
+struct Object<'t> {
+    #[serde(borrow)]
+    metadata: ObjectMeta<'t>,
+    spec: Option<NodeSpec>,
+    status: Option<NodeStatus>,
+}
+
+#[derive(Deserialize)]
+struct ObjectMeta<'t> {
+    #[serde(borrow)]
+    labels: Option<StringMap<'t>>,
+    #[serde(borrow)]
+    annotations: Option<&'t RawValue>,
+}
+
+impl<'t> ObjectMeta<'t> {
+    fn annotations(&self) -> Result<StringMap<'t>, ReadError> {
+        let annotations = self.annotations.map(|text| read(text.get())).transpose();
+        Ok(annotations.within(FieldMasks::ANNOTATIONS)?.unwrap_or_default())
+    }
+}
+
+#[derive(Deserialize)]
+struct NodeSpec {
+    taints: Option<Vec<Taint>>,
+}
+
+#[derive(Deserialize)]
+struct NodeStatus {
+    allocatable: Option<AboveZero>,
 }

@@ -144,7 +144,8 @@ fn pods_are_admitted_as_by_the_in_tree_plugin() {
             Err(rejection) => {
                 malformed += 1;
                 assert_ne!(expected_error, "", "line {line}: {vector:?}");
-                let named = annotations.keys().find(|key| rejection.message().starts_with(&format!("annotation {key} ")));
+                let named =
+                    annotations.keys().find(|key| rejection.message().starts_with(&format!("annotation {key} ")));
                 assert!(named.is_some(), "line {line}: {rejection:?}");
             }
         }
@@ -441,7 +442,8 @@ fn the_plugin_reads_what_it_needs(#[case] is_created: bool, #[case] annotation: 
     let admitted = admit(&pod, "blue", &annotations, &PluginConfig::default());
     assert_eq!(admitted.is_err(), is_read);
     if let Err(rejection) = admitted {
-        let words = "annotation scheduler.alpha.kubernetes.io/defaultTolerations of namespace \"blue\" is not a list of ";
+        let words =
+            "annotation scheduler.alpha.kubernetes.io/defaultTolerations of namespace \"blue\" is not a list of ";
         assert!(rejection.message().starts_with(words), "{rejection:?}");
     }
 }

@@ -2,15 +2,18 @@
 //! people.
 
 use node_placement_policy::{
-    cluster::Namespace,
     decision::Rejection,
     json::StringMap,
-    placement::holding_entry::HoldingEntry,
+    object_meta::LabelsAndAnnotations,
+    placement::{
+        holding_entry::HoldingEntry,
+        toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
+    },
     settings::{
         Enforcement, NamespaceEntry, Placement, PodNodeSelectorPluginConfig, Settings, Source,
         placement::IN_TREE_ANNOTATION, reference::NAME, source::EntryAt,
     },
-    toleration::{DEFAULTS_ANNOTATION, Toleration, WHITELIST_ANNOTATION},
+    toleration::Toleration,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -83,16 +86,16 @@ pub fn holding_entry(settings: &Settings, name: &str, namespace: &Value) -> Opti
 }
 
 /// What is known of a Namespace: its name, if nobody has looked it up.
-fn metadata(name: &str, namespace: &Value) -> Namespace<'static> {
+fn metadata(name: &str, namespace: &Value) -> LabelsAndAnnotations<'static> {
     let strings = |field: &str| -> StringMap<'static> {
         members(&namespace["metadata"][field]).map(|(key, value)| (key.as_str().into(), text(value).into())).collect()
     };
     let mut labels = strings("labels");
     labels.entry(NAME.into()).or_insert_with(|| name.into());
-    Namespace { labels, annotations: strings("annotations") }
+    LabelsAndAnnotations { labels, annotations: strings("annotations") }
 }
 
-fn outcomes(placement: &Placement, name: &str, found: &Namespace<'_>) -> Vec<EntryOutcome> {
+fn outcomes(placement: &Placement, name: &str, found: &LabelsAndAnnotations<'_>) -> Vec<EntryOutcome> {
     let mut outcomes = vec![];
     for (position, entry) in placement.namespaces.iter().enumerate() {
         let because = mismatch(entry, name, found);
@@ -106,7 +109,7 @@ fn outcomes(placement: &Placement, name: &str, found: &Namespace<'_>) -> Vec<Ent
 }
 
 /// Why an entry does not hold, if so.
-fn mismatch(entry: &NamespaceEntry, name: &str, found: &Namespace<'_>) -> Option<String> {
+fn mismatch(entry: &NamespaceEntry, name: &str, found: &LabelsAndAnnotations<'_>) -> Option<String> {
     if !entry.name_fits(name) {
         return Some(format!("{name:?} is not {:?}", entry.name.as_deref().unwrap_or_default()));
     }
@@ -123,7 +126,7 @@ fn mismatch(entry: &NamespaceEntry, name: &str, found: &Namespace<'_>) -> Option
 }
 
 /// The in-tree plugin's own configuration.
-fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &Namespace<'_>) -> Option<Demand> {
+fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &LabelsAndAnnotations<'_>) -> Option<Demand> {
     let default = "clusterDefaultNodeSelector";
     annotated(IN_TREE_ANNOTATION, "nodeSelector", name, found).or_else(|| {
         let text = config.get(default)?.clone().filter(|text| !text.is_empty())?;
@@ -131,7 +134,7 @@ fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &Namespace<'_
     })
 }
 
-fn annotated(key: &str, kind: &'static str, namespace: &str, found: &Namespace<'_>) -> Option<Demand> {
+fn annotated(key: &str, kind: &'static str, namespace: &str, found: &LabelsAndAnnotations<'_>) -> Option<Demand> {
     let text = found.annotations.get(key)?.to_string();
     Some(Demand::new(kind, text, Source::Annotation { key, namespace }))
 }

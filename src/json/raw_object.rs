@@ -76,15 +76,14 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// A step is no object; the value is no `T`, or a rule has set it.
     pub fn get_at<T: Deserialize<'a>>(&self, path: &[&str]) -> Result<Option<T>, ReadError> {
-        match (path, path.first().and_then(|first| self.member(first))) {
-            ([key], _) => self.get(key),
-            ([first, rest @ ..], Some(Raw::Object(object))) => object.get_at(rest).within(first),
-            ([first, rest @ ..], Some(_)) => match self.inner(first)? {
-                Some(object) => object.get_at(rest).within(first),
-                None => Ok(None),
-            },
-            _ => Ok(None),
-        }
+        let Some((first, rest)) = path.split_first() else { return Ok(None) };
+        let Some(value) = self.member(first) else { return Ok(None) };
+        let found = match value {
+            value if rest.is_empty() => value.get().map(Some),
+            Raw::Object(object) => object.get_at(rest),
+            other => other.clone().taken_apart().and_then(|inner| inner.object()?.get_at(rest)),
+        };
+        found.within(first)
     }
 
     /// The string `key`; empty, if it is absent or null.
