@@ -149,13 +149,9 @@ pub fn look_up_node<'t>(
     answer: &'t Answer,
 ) -> NodeLookup<'t> {
     let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-    let text = match get(cluster, NODE, name.as_str(), masks.clone()) {
-        Ok(text) => answer.get_or_init(|| text),
-        Err(error) => return NodeLookup::Failed(error),
-    };
-    match Node::read(name, text, &masks) {
+    match look_up(cluster, NODE, name.as_str(), masks.clone(), answer, |text| Node::read(name, text, &masks)) {
         Ok(node) => NodeLookup::Found(node),
-        Err(error) => NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
+        Err(error) => NodeLookup::Failed(error),
     }
 }
 
@@ -168,30 +164,29 @@ pub fn look_up_namespace<'t>(
     name: &str,
     answer: &'t Answer,
 ) -> Result<LabelsAndAnnotations<'t>, Rejection> {
-    let failed = |error: LookupError| Rejection::internal(error.message());
-    if !syntax::is_dns_label(name) {
-        return Err(failed(failure(cluster, NAMESPACE, name, "no Namespace can have this name")));
-    }
     let mut masks = FieldMasks::of(FieldMasks::LABELS);
     masks.add(FieldMasks::ANNOTATIONS);
-    let text = get(cluster, NAMESPACE, name, masks).map_err(failed)?;
-    let text = answer.get_or_init(|| text);
-    let found = read(text).and_then(|Object { metadata, .. }| {
-        Ok(LabelsAndAnnotations { annotations: metadata.annotations()?, labels: metadata.labels.unwrap_or_default() })
-    });
-    match found {
-        Ok(found) => Ok(found),
-        Err(error) => Err(failed(malformed(cluster, NAMESPACE, name, &error))),
-    }
+    let found = if syntax::is_dns_label(name) {
+        look_up(cluster, NAMESPACE, name, masks, answer, |text| {
+            let Object { metadata, .. } = read(text)?;
+            Ok(LabelsAndAnnotations {
+                annotations: metadata.annotations()?,
+                labels: metadata.labels.unwrap_or_default(),
+            })
+        })
+    } else {
+        Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"))
+    };
+    found.map_err(|error| Rejection::internal(error.message()))
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     /// Pairs of their nodeSelector.
-    pub node_selector: Option<BTreeMap<String, String>>,
+    pub node_selector: BTreeMap<String, String>,
     /// Some of their tolerations.
-    pub tolerations: Option<Vec<Toleration>>,
+    pub tolerations: Vec<Toleration>,
 }
 
 impl Scheduling {
@@ -200,20 +195,14 @@ impl Scheduling {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
         Ok(Self {
-            node_selector: class.get_at(&["scheduling", "nodeSelector"])?,
-            tolerations: class.get_at(&["scheduling", "tolerations"])?,
+            node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
+            tolerations: class.get_at(&["scheduling", "tolerations"])?.unwrap_or_default(),
         })
-    }
-
-    /// The pairs of their nodeSelector, by key.
-    pub fn node_selector(&self) -> &BTreeMap<String, String> {
-        static NONE: BTreeMap<String, String> = BTreeMap::new();
-        self.node_selector.as_ref().unwrap_or(&NONE)
     }
 
     /// Whether `toleration` is one of them.
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
-        self.tolerations.iter().flatten().any(|own| own.same_as(toleration))
+        self.tolerations.iter().any(|own| own.same_as(toleration))
     }
 }
 
@@ -225,19 +214,23 @@ pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Schedu
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
-    let text = match get(cluster, RUNTIME_CLASS, name, FieldMasks::of("scheduling")) {
-        Ok(text) => text,
-        Err(LookupError::NotFound(_)) => return Ok(Scheduling::default()),
-        Err(LookupError::Failed(message)) => return Err(Rejection::internal(message)),
-    };
-    match Scheduling::read(&text) {
+    let masks = FieldMasks::of("scheduling");
+    match look_up(cluster, RUNTIME_CLASS, name, masks, &Answer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
-        Err(error) => Err(Rejection::internal(malformed(cluster, RUNTIME_CLASS, name, &error).message())),
+        Err(LookupError::NotFound(_)) => Ok(Scheduling::default()),
+        Err(LookupError::Failed(message)) => Err(Rejection::internal(message)),
     }
 }
 
-/// The text of the object of this kind and name.
-fn get(cluster: &dyn Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
+/// Reads the object of this kind and name, whose text is kept in `answer`.
+fn look_up<'t, T>(
+    cluster: &dyn Cluster,
+    kind: Kind,
+    name: &str,
+    masks: FieldMasks,
+    answer: &'t Answer,
+    read: impl FnOnce(&'t str) -> Result<T, ReadError>,
+) -> Result<T, LookupError> {
     let request = GetResourceRequest {
         api_version: kind.api_version.to_owned(),
         kind: kind.name.to_owned(),
@@ -246,11 +239,12 @@ fn get(cluster: &dyn Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Resu
         disable_cache: false,
         field_masks: Some(masks.into_paths()),
     };
-    cluster.get_resource(&request).map_err(|error| failure(cluster, kind, name, first_line(&error)))
-}
-
-fn malformed(cluster: &dyn Cluster, kind: Kind, name: &str, error: &ReadError) -> LookupError {
-    failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
+    let text = match cluster.get_resource(&request) {
+        Ok(text) => answer.get_or_init(|| text),
+        Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
+    };
+    let malformed = |error| failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
+    read(text).map_err(malformed)
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.

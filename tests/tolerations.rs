@@ -9,7 +9,7 @@ use node_placement_policy::json::{Raw, StringMap};
 use node_placement_policy::placement::toleration_plugin::{PodTolerations, admit};
 use node_placement_policy::placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use node_placement_policy::toleration::{
-    AddedTo, Merged, PluginConfig, Resources, Taint, Toleration, from_annotation, is_allowed, merge, missing,
+    Merged, PluginConfig, Resources, Taint, Toleration, from_annotation, is_allowed, merge, missing,
     tolerations_of_extended, untolerated,
 };
 use rstest::rstest;
@@ -398,8 +398,8 @@ fn what_the_cluster_adds_is_known(
         seconds: Some(300),
         ..Toleration::default()
     };
-    assert_eq!(AddedTo::AnyPod.has(&toleration), to_any);
-    assert_eq!(AddedTo::DaemonSetPod.has(&toleration), to_daemon_sets);
+    assert_eq!(toleration.is_added_by_cluster(false), to_any);
+    assert_eq!(toleration.is_added_by_cluster(true), to_daemon_sets);
 }
 
 #[rstest]

@@ -7,6 +7,7 @@ use node_placement_policy::{
     object_meta::LabelsAndAnnotations,
     placement::{
         holding_entry::HoldingEntry,
+        sourced::TolerationList,
         toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     },
     settings::{
@@ -181,10 +182,10 @@ impl<'h> Rules<'h> {
         }
         let of_entry = |field, list: fn(&NamespaceEntry) -> &Option<Vec<Toleration>>| {
             let at = (*entry)?;
-            self.tolerations(field, list(at.entry).as_ref()?, Source::Entry(at, field))
+            self.tolerations(field, list(at.entry), Source::Entry(at, field))
         };
         let of_cluster = || {
-            let list = settings.cluster_default_tolerations.as_ref()?;
+            let list = &settings.cluster_default_tolerations;
             self.tolerations("defaultTolerations", list, Source::Placement("clusterDefaultTolerations"))
         };
         rules.extend(
@@ -215,11 +216,12 @@ impl<'h> Rules<'h> {
         Some(Demand::filled(kind, text.to_owned(), filled, source))
     }
 
-    fn tolerations(&self, kind: &'static str, list: &'h Vec<Toleration>, source: Source<'h>) -> Option<Demand> {
+    fn tolerations(&self, kind: &'static str, list: &'h Option<Vec<Toleration>>, source: Source<'h>) -> Option<Demand> {
         let in_words = |list: &[Toleration]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let filled = self.0.tolerations(Some(list), source);
-        let filled = filled.map(|filled| filled.map(|filled| in_words(&filled.tolerations)).unwrap_or_default());
-        Some(Demand::filled(kind, in_words(list), filled, source))
+        let filled = self.0.tolerations(list, source, Vec::new())?;
+        let TolerationList { tolerations, unresolved, .. } = filled;
+        let filled = unresolved.map_or_else(|| Ok(in_words(&tolerations)), Err);
+        Some(Demand::filled(kind, in_words(list.as_ref()?), filled, source))
     }
 }
 

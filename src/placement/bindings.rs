@@ -12,6 +12,7 @@ use crate::field_masks::FieldMasks;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::request::Requester;
+use crate::settings::OnDefaultConflict;
 use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 
 /// What the node of a Binding is held to.
@@ -29,7 +30,9 @@ impl<'s> BindingRules<'s> {
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let rules = NodeRules::of_binding(holding)?;
+        // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
+        let with_default = holding.settings.on_default_conflict != OnDefaultConflict::Yield;
+        let rules = NodeRules::of(holding, with_default)?;
         let tolerations = match requester {
             Requester::Scheduler => None,
             requester if requester.is_among(&holding.settings.exempt_usernames) => None,

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::node_affinity::{Expression, Term};
+use super::node_affinity::Term;
 use super::node_rules::NodeRules;
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
 use super::sourced::SourcedRequirement;
 use super::term_outcome::can_match;
-use crate::decision::{Decision, Rejection};
+use crate::decision::Decision;
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::object_meta::ObjectName;
 use crate::selector::Requirement;
-use crate::size::LARGEST_OBJECT;
 
 /// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
 #[derive(Clone, Debug)]
@@ -32,10 +30,7 @@ impl<'r> Injection<'r> {
 
     /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
     /// required node affinity.
-    ///
-    /// # Errors
-    /// The Pod would become too large.
-    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>, name: &ObjectName) -> Result<Self, Rejection> {
+    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>) -> Self {
         let mut seen = BTreeSet::new();
         let mut injection = Self::nothing(own);
         let mut wanted = Vec::new();
@@ -51,7 +46,6 @@ impl<'r> Injection<'r> {
         }
         let partial: Vec<SourcedRequirement<'r>> = rules.partial().collect();
         if !wanted.is_empty() || !partial.is_empty() {
-            reject_too_many(wanted.iter().chain(&partial), &injection.selection, name)?;
             injection.narrow_terms(wanted, partial);
         }
         // Not before: a term is narrowed by what the Pod itself chooses.
@@ -59,7 +53,7 @@ impl<'r> Injection<'r> {
             let value = requirement.only_value().unwrap_or_default();
             injection.selection.node_selector.insert(requirement.key().into(), value.into());
         }
-        Ok(injection)
+        injection
     }
 
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
@@ -161,25 +155,4 @@ impl<'r> Injection<'r> {
         decision.audit("node-selector", self.in_words());
         decision.audit("node-selector-source", sources.join(", "));
     }
-}
-
-/// Terms times expressions can exceed the limit, so their size is checked before they are written.
-fn reject_too_many<'r>(
-    wanted: impl Iterator<Item = &'r SourcedRequirement<'r>>,
-    selection: &NodeSelection<'_>,
-    name: &ObjectName,
-) -> Result<(), Rejection> {
-    let terms = selection.terms.as_ref().map_or(1, Vec::len);
-    let (mut length, mut count) = (0_usize, 0);
-    for demanded in wanted {
-        length += Raw::written(&Expression::of(demanded.requirement))?.longest_text();
-        count += 1;
-    }
-    if length.saturating_mul(terms) <= LARGEST_OBJECT {
-        return Ok(());
-    }
-    Err(Rejection::forbidden(format!(
-        "{name} has {terms} terms of node affinity, to each of which {count} expressions of its namespace would be added, \
-         more than can be stored; shorten one of the two"
-    )))
 }

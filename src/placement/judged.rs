@@ -5,7 +5,6 @@ use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta::ObjectName;
 use crate::request::Requester;
 use crate::settings::{OnRuntimeClasses, Placement};
-use crate::toleration::AddedTo;
 
 /// The path of a Pod's spec in the request.
 pub const SPEC: &str = "object.spec";
@@ -46,11 +45,6 @@ impl<'j> Judged<'j> {
         let class_name = class_name(spec, settings).within(path)?;
         let class = Scheduling::default();
         Ok(Self { name, path, spec, requester, is_of_daemon_set: false, node_name, class_name, class })
-    }
-
-    /// What the cluster adds to the tolerations of such Pods by itself.
-    pub const fn added_to(&self) -> AddedTo {
-        if self.is_of_daemon_set { AddedTo::DaemonSetPod } else { AddedTo::AnyPod }
     }
 
     /// Whether it is a template.

@@ -23,6 +23,7 @@
 //! with their own configurations.
 
 mod additions;
+mod annotation;
 pub mod bindings;
 pub mod conflict;
 mod enforcement;

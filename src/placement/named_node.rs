@@ -135,7 +135,7 @@ impl<'r> NamedNode<'r> {
     /// by a pair of its RuntimeClass.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
         let pair = self.selection.node_selector.get(key);
-        let is_of_class = self.judged.class.node_selector().get(key).is_some_and(|own| own == value);
+        let is_of_class = self.judged.class.node_selector.get(key).is_some_and(|own| own == value);
         if pair.is_some_and(|own| **own == *value) && (is_of_class || whitelist.demands_value(key, value)) {
             return true;
         }

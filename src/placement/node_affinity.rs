@@ -182,27 +182,21 @@ impl fmt::Display for Expression {
     }
 }
 
-/// `NodeSelectorOperator` has fewer operators than a selector, and other names.
-const fn name_of(operator: Operator) -> &'static str {
-    match operator.as_set() {
-        Operator::In | Operator::Equals | Operator::DoubleEquals => "In",
-        Operator::NotIn | Operator::NotEquals => "NotIn",
-        Operator::Exists => "Exists",
-        Operator::DoesNotExist => "DoesNotExist",
-        Operator::GreaterThan => "Gt",
-        Operator::LessThan => "Lt",
-    }
+/// The operators of node affinity (`NodeSelectorOperator`). A selector has more, which are other words for these.
+const OPERATORS: [(Operator, &str); 6] = [
+    (Operator::In, "In"),
+    (Operator::NotIn, "NotIn"),
+    (Operator::Exists, "Exists"),
+    (Operator::DoesNotExist, "DoesNotExist"),
+    (Operator::GreaterThan, "Gt"),
+    (Operator::LessThan, "Lt"),
+];
+
+fn name_of(operator: Operator) -> &'static str {
+    let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
+    known.map(|(_, name)| *name).unwrap_or_default()
 }
 
-/// The operator that node affinity calls so.
 fn operator_named(name: &str) -> Option<Operator> {
-    match name {
-        "In" => Some(Operator::In),
-        "NotIn" => Some(Operator::NotIn),
-        "Exists" => Some(Operator::Exists),
-        "DoesNotExist" => Some(Operator::DoesNotExist),
-        "Gt" => Some(Operator::GreaterThan),
-        "Lt" => Some(Operator::LessThan),
-        _ => None,
-    }
+    OPERATORS.iter().find(|(_, own)| *own == name).map(|(operator, _)| *operator)
 }

@@ -32,12 +32,12 @@ pub fn admit<'r>(
 ) -> Result<Additions<'r>, Rejection> {
     if judged.is_template() {
         // Its Pods have what their class brings.
-        conflict::reject(&own.clone().with_pairs(judged.class.node_selector()), &rules.nodes, judged)?;
+        conflict::reject(&own.clone().with_pairs(&judged.class.node_selector), &rules.nodes, judged)?;
         tolerations::judge_class(judged, &rules.tolerations)?;
     } else {
         conflict::reject(&own, &rules.nodes, judged)?;
     }
-    let injection = Injection::of(own, &rules.nodes, judged.name)?;
+    let injection = Injection::of(own, &rules.nodes);
     whitelist::check(&injection, judged, &rules.nodes)?;
     let tolerations = tolerations::admit(judged, &rules.tolerations)?;
     let must_match_node = named_node::must_match(judged, &rules.nodes)?;
@@ -124,7 +124,7 @@ pub fn judge_update(review: &mut Review<'_>, settings: &Placement) -> Result<(),
     judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     judged.class_name = judged::class_name(old_spec, settings).within(OLD)?;
     let answer = runtime_classes::judge_with_class(&mut judged, *cluster, |judged| {
-        let mut rules = NodeRules::of(&holding)?.yielding_to(&selection);
+        let mut rules = NodeRules::of(&holding, true)?.yielding_to(&selection);
         rules.whitelist = rules.whitelist.filter(|_| !is_exempt);
         if is_selection_judged {
             conflict::reject(&selection, &rules, judged)?;

@@ -54,7 +54,7 @@ pub fn admit(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Tol
     if rules.are_empty() {
         return Ok(Vec::new());
     }
-    if let Some(unresolved) = &rules.unresolved_defaults {
+    if let Some(unresolved) = rules.defaults.as_ref().and_then(|list| list.unresolved.as_ref()) {
         return Err(unresolved.clone());
     }
     let own = read(judged.spec).within(judged.path)?;
@@ -72,7 +72,7 @@ pub fn admit(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Tol
 /// # Errors
 /// The first toleration that is forbidden.
 pub fn judge_class(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
-    reject(judged.class.tolerations.as_deref().unwrap_or_default(), None, &[], rules, judged)
+    reject(&judged.class.tolerations, None, &[], rules, judged)
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
@@ -145,7 +145,7 @@ fn reject(
     for toleration in tolerations {
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        if is_of_extended || judged.added_to().has(toleration) {
+        if is_of_extended || toleration.is_added_by_cluster(judged.is_of_daemon_set) {
             continue;
         }
         let (what, remedy, is_by_whitelist) = match rules.objection_to(toleration) {

@@ -23,7 +23,7 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
 pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
-    let (selection, whitelist, class_pairs) = (&injection.selection, &allowed.whitelist, judged.class.node_selector());
+    let (selection, whitelist, class_pairs) = (&injection.selection, &allowed.whitelist, &judged.class.node_selector);
     let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, judged.name));
     for (key, value) in &selection.node_selector {
         if !whitelist.allows_value(key, value) && class_pairs.get(&**key).is_none_or(|own| **own != **value) {

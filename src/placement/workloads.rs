@@ -16,54 +16,6 @@ use crate::resource::Resource;
 use crate::review::Review;
 use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
 
-/// What is done about a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Treatment {
-    /// What its namespace demands is added; what breaks a rule is rejected. For DaemonSets: their controller plans one
-    /// Pod per node from the template, and a selector that only the Pods have leaves Pods that can never run.
-    Inject,
-    /// What breaks a rule is rejected; what lacks the namespace's selector is fine, for its Pods will get it.
-    Reject,
-    /// Rejected too if it lacks the namespace's selector.
-    RejectIncomplete,
-    /// What breaks a rule gets a warning.
-    Warn,
-    /// A warning too if it lacks the namespace's selector.
-    WarnIncomplete,
-    /// What breaks a rule is rejected; what lacks the namespace's selector gets a warning, since the owner of the
-    /// workload would undo every change for ever.
-    WarnOwner,
-    /// It is not looked at.
-    Ignore,
-}
-
-impl Treatment {
-    fn of(resource: Resource, is_owned: bool, settings: &Placement) -> Self {
-        if resource != Resource::DaemonSet {
-            return match settings.on_workloads {
-                // The Pods of what another object controls are judged, and so is its owner.
-                _ if is_owned => Self::Ignore,
-                OnWorkloads::Reject => Self::Reject,
-                OnWorkloads::Warn => Self::Warn,
-                OnWorkloads::Ignore => Self::Ignore,
-            };
-        }
-        match settings.on_daemon_sets {
-            OnDaemonSets::Ignore => Self::Ignore,
-            OnDaemonSets::Warn => Self::WarnIncomplete,
-            // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity: its controller
-            // replaces it. So the template is judged.
-            OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => Self::WarnOwner,
-            OnDaemonSets::Inject => Self::Inject,
-            OnDaemonSets::Reject => Self::RejectIncomplete,
-        }
-    }
-
-    const fn only_warns(self) -> bool {
-        matches!(self, Self::Warn | Self::WarnIncomplete)
-    }
-}
-
 /// Judges a workload, and completes the template of a DaemonSet.
 ///
 /// # Errors
@@ -71,9 +23,15 @@ impl Treatment {
 pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     let Review { request, object, resource, .. } = &*review;
     let is_owned = object_meta::kind_of_controller(object).within("object")?.is_some();
-    let treatment = Treatment::of(*resource, is_owned, settings);
+    let is_of_daemon_set = *resource == Resource::DaemonSet;
+    let (is_ignored, only_warns) = if is_of_daemon_set {
+        (settings.on_daemon_sets == OnDaemonSets::Ignore, settings.on_daemon_sets == OnDaemonSets::Warn)
+    } else {
+        // The Pods of what another object controls are judged, and so is its owner.
+        (is_owned || settings.on_workloads == OnWorkloads::Ignore, settings.on_workloads == OnWorkloads::Warn)
+    };
     // An object that is being deleted is let through: to remove a finalizer is an update.
-    if treatment == Treatment::Ignore || request.is_about_terminating()? || is_unchanged(review)? {
+    if is_ignored || request.is_about_terminating()? || is_unchanged(review)? {
         return Ok(());
     }
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
@@ -82,29 +40,31 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).unwrap_or_default());
     let (namespace, requester) = (request.namespace.clone(), request.requester.clone());
     let mut template = Judged::new(&name, (&path, &spec), &requester, settings)?;
-    template.is_of_daemon_set = *resource == Resource::DaemonSet;
+    template.is_of_daemon_set = is_of_daemon_set;
 
     let answer = Answer::new();
-    let treated = match CandidateEntries::of(settings, &namespace).look_up(review.cluster, &answer) {
+    let completed = match CandidateEntries::of(settings, &namespace).look_up(review.cluster, &answer) {
         Ok(holding) => {
-            let treated = treat(&mut template, treatment, &holding, review);
-            if treatment.only_warns() { treated } else { holding.enforce(treated, &mut review.decision).map(drop) }
+            let completed = complete(&mut template, is_owned, &holding, review);
+            if only_warns { completed } else { holding.enforce(completed, &mut review.decision).map(drop) }
         }
         Err(rejection) => Err(rejection),
     };
-    match treated {
-        Err(rejection) if treatment.only_warns() && !rejection.is_bad_request() => {
+    match completed {
+        Err(rejection) if only_warns && !rejection.is_bad_request() => {
             review.decision.warn_instead(&rejection);
             Ok(())
         }
-        treated => treated,
+        completed => completed,
     }
 }
 
-/// Judges `template` as a Pod made from it would be, and does about what it lacks what the settings say.
-fn treat(
+/// Judges `template` as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject it:
+/// its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that can
+/// never run.
+fn complete(
     template: &mut Judged<'_>,
-    treatment: Treatment,
+    is_owned: bool,
     holding: &HoldingEntry<'_>,
     review: &mut Review<'_>,
 ) -> Result<(), Rejection> {
@@ -112,22 +72,26 @@ fn treat(
     let rules = Rules::of(holding, template.requester)?;
     runtime_classes::resolve_for(template, &rules, review.cluster)?;
     // Labels of its class count as chosen.
-    let rules = rules.for_pod(&own.clone().with_pairs(template.class.node_selector()));
+    let rules = rules.for_pod(&own.clone().with_pairs(&template.class.node_selector));
     let additions = pods::admit(own, template, &rules)?;
-    if additions.are_empty() {
+    // What other templates lack, their Pods get.
+    if additions.are_empty() || !template.is_of_daemon_set {
         return Ok(());
     }
-    match treatment {
-        Treatment::Ignore | Treatment::Reject | Treatment::Warn => {}
-        Treatment::RejectIncomplete | Treatment::WarnIncomplete => return Err(incomplete(template.name, &additions)),
-        Treatment::WarnOwner => review.decision.warn_instead(&incomplete(template.name, &additions)),
-        Treatment::Inject if !holding.is_enforced() => review.decision.would_add(&additions.in_words()),
-        Treatment::Inject => {
+    match holding.settings.on_daemon_sets {
+        // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity, which its controller
+        // replaces. So the template is judged; but the owner would undo every change for ever.
+        OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
+            review.decision.warn_instead(&incomplete(template.name, &additions));
+        }
+        OnDaemonSets::Inject if holding.is_enforced() => {
             additions.record(&mut review.decision);
             let written = review.object.object_mut_at(review.resource.template()).within("object")?;
             additions.write(written.object_mut("spec")?).within(template.path)?;
             review.is_changed = true;
         }
+        OnDaemonSets::Inject => review.decision.would_add(&additions.in_words()),
+        _ => return Err(incomplete(template.name, &additions)),
     }
     Ok(())
 }

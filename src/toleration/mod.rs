@@ -23,7 +23,7 @@ mod resources;
 mod taint;
 
 pub use check::Invalid;
-pub use cluster_added::{AddedTo, of_memory_pressure};
+pub use cluster_added::of_memory_pressure;
 pub use effect::Effect;
 pub use extended_resources::{is_extended, tolerations_of_extended};
 pub use merge::{Merged, merge};
