@@ -14,7 +14,7 @@ use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::json::read::{ReadError, Within, read};
 use crate::json::{Raw, StringMap};
-use crate::message::{first_line, mentions, quote, shorten};
+use crate::message::{first_line, mentions, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
@@ -262,6 +262,24 @@ impl<'t> Node<'t> {
 
     /// The field mask for how much it has of each resource for Pods.
     pub const ALLOCATABLE: &'static str = "status.allocatable";
+
+    /// The taints that keep Pods away, without those that tell a passing condition.
+    pub fn lasting_taints(&self) -> impl Iterator<Item = &Taint> {
+        self.taints.iter().filter(|taint| taint.keeps_pods_away() && !taint.tells_a_condition())
+    }
+
+    /// Whether it has more than zero of the resource `name` for Pods.
+    pub fn has_resource(&self, name: &str) -> bool {
+        self.allocatable.0.contains(name)
+    }
+
+    /// What it has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
+    pub fn label_in_words(&self, key: &str) -> String {
+        match self.labels.get(key) {
+            Some(value) => format!("the node has {}", quote_pair(key, value)),
+            None => format!("the node has no label {}", quote(key)),
+        }
+    }
 
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;

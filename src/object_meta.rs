@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
+use crate::json::{RawObject, ReadError, StringMap};
 use crate::message::quote;
 use crate::resource::Resource;
 
@@ -76,20 +77,16 @@ pub fn annotations<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadErro
 /// # Errors
 /// The metadata can't be read.
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(None) };
-    for (position, owner) in metadata.elements("ownerReferences").within("metadata")?.iter().enumerate() {
-        if let Some(kind) = kind_if_controller(owner).at(position).within("ownerReferences").within("metadata")? {
-            return Ok(Some(kind));
-        }
-    }
-    Ok(None)
+    let owners: Vec<OwnerReference> = object.get_at(&["metadata", "ownerReferences"])?.unwrap_or_default();
+    let controller = owners.into_iter().find(|owner| owner.controller == Some(true));
+    Ok(controller.map(|controller| controller.kind.unwrap_or_default()))
 }
 
-fn kind_if_controller(owner: &Raw<'_>) -> Result<Option<String>, ReadError> {
-    let owner = owner.object()?;
-    let is_controller: Option<bool> = owner.get("controller")?;
-    let kind = owner.string("kind")?;
-    Ok(if is_controller == Some(true) { Some(kind) } else { None })
+/// `OwnerReference`
+#[derive(Deserialize)]
+struct OwnerReference {
+    kind: Option<String>,
+    controller: Option<bool>,
 }
 
 /// What a message calls the object that it is about.

@@ -70,13 +70,12 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
 impl<'a> Request<'a> {
     fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
         let request = request.object_mut()?;
-        let resource = required(request.inner("resource")?).within("resource")?;
-        let group = resource.string("group").within("resource")?;
-        let named = required_string(&resource, "resource").within("resource")?;
+        let group: String = request.get_at(&["resource", "group"])?.unwrap_or_default();
+        let named: String = required(request.get_at(&["resource", "resource"])?).within("resource.resource")?;
         Ok(Self {
             resource: resource_named(&group, &named, request)?,
             sub_resource: request.string("subResource")?,
-            operation: required_string(request, "operation")?,
+            operation: required(request.get("operation")?).within("operation")?,
             namespace: request.string("namespace")?,
             requester: Requester::read(request)?,
             object: request.take("object"),
@@ -148,27 +147,18 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
     }
 }
 
-/// The string `key`, which must be there.
-fn required_string(object: &RawObject<'_>, key: &str) -> Result<String, ReadError> {
-    required(object.member(key)).and_then(Raw::get).within(key)
-}
-
 /// The resource that is asked about. Where its name is not known, its kind decides: `kwctl scaffold admission-request`
 /// writes a placeholder for the name.
 fn resource_named(group: &str, named: &str, request: &RawObject<'_>) -> Result<Option<Resource>, ReadError> {
     if let Some(known) = Resource::named(group, named) {
         return Ok(Some(known));
     }
-    let kind = match request.inner("kind")? {
-        None => request.inner("requestKind")?,
-        kind => kind,
-    };
-    match kind {
-        Some(kind) if kind.string("group").within("kind")? == group => {
-            Ok(Resource::named(group, &kind.string("kind").within("kind")?))
-        }
-        _ => Ok(None),
+    for kind in ["kind", "requestKind"] {
+        let Some(name) = request.get_at::<String>(&[kind, "kind"])? else { continue };
+        let own: String = request.get_at(&[kind, "group"])?.unwrap_or_default();
+        return Ok(Resource::named(group, &name).filter(|_| own == group));
     }
+    Ok(None)
 }
 
 impl Requester {
@@ -182,12 +172,11 @@ impl Requester {
 
     /// Reads `userInfo` of a request.
     fn read(request: &RawObject<'_>) -> Result<Self, ReadError> {
-        let Some(user) = request.object("userInfo")? else { return Ok(Self::Nobody) };
-        let groups: Vec<String> = user.get("groups").within("userInfo")?.unwrap_or_default();
+        let groups: Vec<String> = request.get_at(&["userInfo", "groups"])?.unwrap_or_default();
         if groups.iter().any(|group| group == NODES_GROUP) {
             return Ok(Self::Kubelet);
         }
-        let name = user.string("username").within("userInfo")?;
+        let name: String = request.get_at(&["userInfo", "username"])?.unwrap_or_default();
         Ok(match name.as_str() {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,

@@ -5,17 +5,17 @@ use super::judged::Judged;
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::rules::Rules;
-use super::sourced::{SourcedRequirement, SourcedWhitelist};
+use super::sourced::SourcedWhitelist;
 use super::tolerations;
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::json::{ReadError, Within};
-use crate::message::{quote, quote_pair, shorten};
+use crate::message::{quote, shorten};
 use crate::request::Requester;
 use crate::selector::Whitelist;
 use crate::settings::OnNodeName;
-use crate::toleration::{Taint, Toleration, is_extended, untolerated};
+use crate::toleration::{Toleration, is_extended, untolerated};
 
 /// A Pod that names its node, which must be one that the Pod may run on.
 #[derive(Debug)]
@@ -77,14 +77,7 @@ impl<'r> NamedNode<'r> {
             NodeLookup::Failed(error) => return Err(error.reject(&names_node)),
             NodeLookup::NotNeeded => return Ok(()),
         };
-        if let Some(SourcedRequirement { requirement, source }) = self.rules.unmet_by(&node.labels) {
-            let rejection = Rejection::forbidden(format!(
-                "{names_node}, but {source} demands {}, which the node does not meet; name another node, or \
-                 remove nodeName",
-                shorten(&requirement.to_string()),
-            ));
-            return Err(rejection.with_detail(labelled(node, requirement.key())));
-        }
+        self.rules.verify(node, &format!("{names_node}, but"), "name another node, or remove nodeName")?;
         if !self.selection.matches(node.name.as_str(), &node.labels) {
             return Err(Rejection::forbidden(format!(
                 "{names_node}, which its own nodeSelector or node affinity does not match; change one of \
@@ -102,15 +95,15 @@ impl<'r> NamedNode<'r> {
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
     fn verify_tolerated(&self, node: &Node<'_>) -> Result<(), Rejection> {
-        let has_resource = |toleration: &&Toleration| has_resource(node, &toleration.key);
+        let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
-        let Some(taint) = untolerated(&tolerations, lasting_taints(node)) else { return Ok(()) };
+        let Some(taint) = untolerated(&tolerations, node.lasting_taints()) else { return Ok(()) };
         let rejection = Rejection::forbidden(format!(
             "{}, which has a taint that it does not tolerate; name another node, or remove nodeName",
             self.names_node()
         ));
-        Err(rejection.with_detail(tainted(taint)))
+        Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
@@ -125,7 +118,7 @@ impl<'r> NamedNode<'r> {
                     self.names_node(),
                     shorten(&requirement.to_string()),
                 ));
-                return Err(rejection.with_detail(labelled(node, requirement.key())));
+                return Err(rejection.with_detail(node.label_in_words(requirement.key())));
             }
         }
         Ok(())
@@ -175,27 +168,4 @@ pub fn must_match(judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<bool, Re
         quote(&judged.node_name),
         quote(rules.namespace)
     )))
-}
-
-/// The taints that keep Pods away from `node`, without those that tell a passing condition.
-pub(super) fn lasting_taints<'n>(node: &'n Node<'_>) -> impl Iterator<Item = &'n Taint> {
-    node.taints.iter().filter(|taint| taint.keeps_pods_away() && !taint.tells_a_condition())
-}
-
-/// Whether `node` has more than zero of the resource `name` for Pods.
-pub(super) fn has_resource(node: &Node<'_>, name: &str) -> bool {
-    node.allocatable.0.contains(name)
-}
-
-/// A taint of a node, for the log.
-pub(super) fn tainted(taint: &Taint) -> String {
-    format!("the node has the taint {}", quote(&taint.key))
-}
-
-/// What a node has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
-pub(super) fn labelled(node: &Node<'_>, key: &str) -> String {
-    match node.labels.get(key) {
-        Some(value) => format!("the node has {}", quote_pair(key, value)),
-        None => format!("the node has no label {}", quote(key)),
-    }
 }

@@ -6,8 +6,8 @@ use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
 use super::term_outcome::can_match;
+use crate::cluster::Node;
 use crate::decision::Rejection;
-use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::selector::{self, PossibleValues, Requirement, Selector, Whitelist, text};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
@@ -134,11 +134,22 @@ impl<'s> NodeRules<'s> {
         Selector::new(self.requirements().map(|own| own.requirement.clone()).collect())
     }
 
-    /// The first requirement that a node with these labels does not meet.
-    pub fn unmet_by(&self, labels: &StringMap<'_>) -> Option<SourcedRequirement<'_>> {
-        self.requirements().find(|SourcedRequirement { requirement, .. }| {
-            !requirement.accepts(labels.get(requirement.key()).map(|value| &**value))
-        })
+    /// Rejects a Pod for a `node` that it may not use; `what` is how the message begins, and `remedy` how it ends.
+    ///
+    /// # Errors
+    /// The first requirement that the node does not meet.
+    pub fn verify(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
+        let is_unmet = |SourcedRequirement { requirement, .. }: &SourcedRequirement<'_>| {
+            !requirement.accepts(node.labels.get(requirement.key()).map(|value| &**value))
+        };
+        let Some(SourcedRequirement { requirement, source }) = self.requirements().find(is_unmet) else {
+            return Ok(());
+        };
+        let rejection = Rejection::forbidden(format!(
+            "{what} {source} demands {}, which the node does not meet; {remedy}",
+            shorten(&requirement.to_string()),
+        ));
+        Err(rejection.with_detail(node.label_in_words(requirement.key())))
     }
 
     /// What is demanded of the label `key` and where, in words.

@@ -78,22 +78,22 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
 /// that an entry could have.
 fn read(spec: &RawObject<'_>) -> Result<Vec<(i64, BTreeSet<String>)>, ReadError> {
     let Some(affinity) = spec.object_at(&AFFINITY)? else { return Ok(Vec::new()) };
+    let preferred: Vec<Raw<'_>> = affinity.get(PREFERRED).within(&AFFINITY.join("."))?.unwrap_or_default();
     let mut own = Vec::new();
-    for (position, preferred) in affinity.elements(PREFERRED).within(&AFFINITY.join("."))?.iter().enumerate() {
-        let preferred = read_term(preferred).at(position).within(PREFERRED).within(&AFFINITY.join("."))?;
-        own.extend(preferred.map(|(weight, selector)| (weight, identities(&selector))));
+    for (position, preferred) in preferred.iter().enumerate() {
+        own.extend(read_term(preferred).at(position).within(PREFERRED).within(&AFFINITY.join("."))?);
     }
     Ok(own)
 }
 
 /// Reads `preferred` (`PreferredSchedulingTerm`).
-fn read_term(preferred: &Raw<'_>) -> Result<Option<(i64, Selector)>, ReadError> {
+fn read_term(preferred: &Raw<'_>) -> Result<Option<(i64, BTreeSet<String>)>, ReadError> {
     let preferred = preferred.object()?;
     let weight: Option<i64> = preferred.get("weight")?;
     let Some(term) = preferred.member("preference") else { return Ok(None) };
     let term = Term::read(term).within("preference")?;
     Ok(match (weight, term.selector(), term.first_field()) {
-        (Some(weight), Some(selector), None) => Some((weight, selector)),
+        (Some(weight), Some(selector), None) => Some((weight, identities(&selector))),
         _ => None,
     })
 }
