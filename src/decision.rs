@@ -72,7 +72,7 @@ enum Cause {
 }
 
 /// The answer as the host reads it.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Answer<'d> {
     accepted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,11 +136,10 @@ impl<'a> Decision<'a> {
         let audit_annotations = is_audited.then_some(&self.audit_annotations);
         let answer = Answer {
             accepted: true,
-            code: None,
-            message: None,
             mutated_object: self.mutated.as_ref(),
             audit_annotations: audit_annotations.filter(|annotations| !annotations.is_empty()),
             warnings: &self.warnings,
+            ..Answer::default()
         };
         // Growing it as it is written would take twice the memory, and most of it goes to the object.
         let object = self.mutated.as_ref().map_or(0, RawObject::longest_text);
@@ -253,14 +252,7 @@ impl Rejection {
 
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
-        let answer = Answer {
-            accepted: false,
-            code: Some(self.0.code),
-            message: Some(self.message()),
-            mutated_object: None,
-            audit_annotations: None,
-            warnings: &[],
-        };
+        let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
         answer.write(2 * REST)
     }
 }
