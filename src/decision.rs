@@ -6,9 +6,6 @@ use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
 use crate::settings::SettingsError;
 
-/// The usual length of an answer without the object, in bytes.
-const REST: usize = 512;
-
 /// How much it matters what is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
@@ -141,20 +138,14 @@ impl<'a> Decision<'a> {
             warnings: &self.warnings,
             ..Answer::default()
         };
-        // Growing it as it is written would take twice the memory, and most of it goes to the object.
-        let object = self.mutated.as_ref().map_or(0, RawObject::longest_text);
-        answer.write(object + REST)
+        answer.to_json()
     }
 }
 
 impl Answer<'_> {
-    fn write(&self, capacity: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(capacity);
-        match serde_json::to_writer(&mut out, self) {
-            Ok(()) => out,
-            // Strings, numbers and texts that were read can always be written. The host rejects what says nothing.
-            Err(_) => Vec::new(),
-        }
+    fn to_json(&self) -> Vec<u8> {
+        // Strings, numbers and texts that were read can always be written. The host rejects what says nothing.
+        serde_json::to_vec(self).unwrap_or_default()
     }
 }
 
@@ -253,7 +244,7 @@ impl Rejection {
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
         let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
-        answer.write(2 * REST)
+        answer.to_json()
     }
 }
 
