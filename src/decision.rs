@@ -68,7 +68,8 @@ enum Cause {
     Other,
 }
 
-/// The answer as the host reads it.
+/// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host rejects
+/// what says nothing.
 #[derive(Default, Serialize)]
 struct Answer<'d> {
     accepted: bool,
@@ -138,14 +139,7 @@ impl<'a> Decision<'a> {
             warnings: &self.warnings,
             ..Answer::default()
         };
-        answer.to_json()
-    }
-}
-
-impl Answer<'_> {
-    fn to_json(&self) -> Vec<u8> {
-        // Strings, numbers and texts that were read can always be written. The host rejects what says nothing.
-        serde_json::to_vec(self).unwrap_or_default()
+        serde_json::to_vec(&answer).unwrap_or_default()
     }
 }
 
@@ -178,11 +172,10 @@ impl Rejection {
 
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
     pub fn message(&self) -> String {
+        let reason = self.reason();
         match &self.0.sentence {
-            Some(sentence) if sentence != self.reason() => {
-                message::rejection(&format!("{sentence}: {}", self.reason()))
-            }
-            _ => message::rejection(self.reason()),
+            Some(sentence) if sentence != reason => message::rejection(&format!("{sentence}: {reason}")),
+            _ => message::rejection(reason),
         }
     }
 
@@ -244,7 +237,7 @@ impl Rejection {
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
         let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
-        answer.to_json()
+        serde_json::to_vec(&answer).unwrap_or_default()
     }
 }
 
