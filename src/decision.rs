@@ -6,9 +6,6 @@ use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
 use crate::settings::SettingsError;
 
-/// The usual length of an answer without the object, in bytes.
-const REST: usize = 512;
-
 /// How much it matters what is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
@@ -71,8 +68,9 @@ enum Cause {
     Other,
 }
 
-/// The answer as the host reads it.
-#[derive(Serialize)]
+/// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host rejects
+/// what says nothing.
+#[derive(Default, Serialize)]
 struct Answer<'d> {
     accepted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,26 +124,12 @@ impl Decision<'_> {
         let audit_annotations = is_audited.then_some(&self.audit_annotations);
         let answer = Answer {
             accepted: true,
-            code: None,
-            message: None,
             mutated_object: self.mutated.as_ref(),
             audit_annotations: audit_annotations.filter(|annotations| !annotations.is_empty()),
             warnings: &self.warnings,
+            ..Answer::default()
         };
-        // Growing it as it is written would take twice the memory, and most of it goes to the object.
-        let object = self.mutated.as_ref().map_or(0, RawObject::longest_text);
-        answer.write(object + REST)
-    }
-}
-
-impl Answer<'_> {
-    fn write(&self, capacity: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(capacity);
-        match serde_json::to_writer(&mut out, self) {
-            Ok(()) => out,
-            // Strings, numbers and texts that were read can always be written. The host rejects what says nothing.
-            Err(_) => Vec::new(),
-        }
+        serde_json::to_vec(&answer).unwrap_or_default()
     }
 }
 
@@ -178,11 +162,10 @@ impl Rejection {
 
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
     pub fn message(&self) -> String {
+        let reason = self.reason();
         match &self.0.sentence {
-            Some(sentence) if sentence != self.reason() => {
-                message::rejection(&format!("{sentence}: {}", self.reason()))
-            }
-            _ => message::rejection(self.reason()),
+            Some(sentence) if sentence != reason => message::rejection(&format!("{sentence}: {reason}")),
+            _ => message::rejection(reason),
         }
     }
 
@@ -243,15 +226,8 @@ impl Rejection {
 
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
-        let answer = Answer {
-            accepted: false,
-            code: Some(self.0.code),
-            message: Some(self.message()),
-            mutated_object: None,
-            audit_annotations: None,
-            warnings: &[],
-        };
-        answer.write(2 * REST)
+        let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
+        serde_json::to_vec(&answer).unwrap_or_default()
     }
 }
 

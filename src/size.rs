@@ -19,11 +19,8 @@ const LONGEST_ESCAPE: usize = 6;
 /// # Errors
 /// Its size.
 pub fn check(object: &RawObject<'_>, old_object: Option<&RawObject<'_>>, name: &ObjectName) -> Result<(), Rejection> {
-    if surely_fits(object) {
-        return Ok(());
-    }
-    let size = stored_size(object);
-    if size <= LARGEST_OBJECT || old_object.is_some_and(|old_object| size <= stored_size(old_object)) {
+    let Some(size) = size_if_large(object) else { return Ok(()) };
+    if size <= LARGEST_OBJECT || old_object.and_then(size_if_large).is_some_and(|old_size| size <= old_size) {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
@@ -34,77 +31,50 @@ pub fn check(object: &RawObject<'_>, old_object: Option<&RawObject<'_>>, name: &
     )))
 }
 
-/// Whether `object` fits in, as far as that can be told by looking at no more of it than can make a difference.
-fn surely_fits(object: &RawObject<'_>) -> bool {
-    let length = object.longest_text();
-    let Some(spare) = LARGEST_OBJECT.checked_sub(length) else { return false };
-    let mut spare = Spare { bytes: spare, unread: length };
-    spare.is_enough() || (serde_json::to_writer(&mut spare, object).is_ok() && spare.is_enough())
+/// How many bytes `object` has when the API server writes it; nothing, if it surely fits in: no more of it is looked at
+/// than can make a difference.
+fn size_if_large(object: &RawObject<'_>) -> Option<usize> {
+    let mut size = StoredSize { read: 0, unread: object.longest_text() };
+    // Writing fails where it surely fits in.
+    serde_json::to_writer(&mut size, object).ok()?;
+    Some(size.read)
 }
 
-/// How many bytes `object` has when the API server writes it.
-fn stored_size(object: &RawObject<'_>) -> usize {
-    let mut size = StoredSize(0);
-    match serde_json::to_writer(&mut size, object) {
-        Ok(()) => size.0,
-        // What can't be written can't be stored.
-        Err(_) => usize::MAX,
-    }
-}
-
-/// How much room an object leaves while it is read.
-struct Spare {
-    bytes: usize,
-    /// How much is still to come. Each byte of it may have to be escaped.
+/// How many bytes there are, as the API server writes them (`encoding/json` with HTML escapes).
+struct StoredSize {
+    /// Of what was read so far.
+    read: usize,
+    /// How much is still to come at most, before it is escaped.
     unread: usize,
 }
 
-impl Spare {
-    const fn is_enough(&self) -> bool {
-        self.unread * (LONGEST_ESCAPE - 1) <= self.bytes
-    }
-}
-
-impl io::Write for Spare {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        for piece in text.chunks(1024) {
-            if self.is_enough() {
-                break;
-            }
-            let escaped = piece.iter().filter(|byte| matches!(**byte, b'<' | b'>' | b'&' | LINE_SEPARATOR)).count();
-            self.bytes = self.bytes.saturating_sub(escaped * (LONGEST_ESCAPE - 1));
-            self.unread = self.unread.saturating_sub(piece.len());
-        }
-        Ok(text.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// The first byte of U+2028 and U+2029, and of all signs from U+2000 to U+2FFF.
-const LINE_SEPARATOR: u8 = 0xE2;
-
-/// How many bytes were written so far, as the API server writes them (`encoding/json` with HTML escapes).
-struct StoredSize(usize);
-
 impl io::Write for StoredSize {
+    /// Reads a piece of `text`; fails as soon as all fits in, even if each byte to come had to be escaped.
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0 += text.len();
-        for (position, byte) in text.iter().enumerate() {
-            self.0 += match (byte, text.get(position + 1..position + 3)) {
-                (b'<' | b'>' | b'&', _) => LONGEST_ESCAPE - 1,
-                (&LINE_SEPARATOR, Some([0x80, 0xA8 | 0xA9])) => LONGEST_ESCAPE - 3,
-                _ => 0,
-            };
+        if self.read + self.unread * LONGEST_ESCAPE <= LARGEST_OBJECT {
+            return Err(io::ErrorKind::Other.into());
         }
-        Ok(text.len())
+        let piece = text.get(..1024).unwrap_or(text);
+        for (position, byte) in piece.iter().enumerate() {
+            match byte {
+                b'<' | b'>' | b'&' => self.read += LONGEST_ESCAPE - 1,
+                0xE2 if is_separator(text, position) => self.read += LONGEST_ESCAPE - 3,
+                _ => {}
+            }
+        }
+        self.read += piece.len();
+        self.unread = self.unread.saturating_sub(piece.len());
+        Ok(piece.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether U+2028 or U+2029 stands there.
+fn is_separator(text: &[u8], position: usize) -> bool {
+    matches!(text.get(position..position + 3), Some([0xE2, 0x80, 0xA8 | 0xA9]))
 }
 
 #[cfg(test)]

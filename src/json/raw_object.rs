@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeMap, Serializer};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::read::{self, ReadError, Within};
@@ -41,7 +41,8 @@ pub struct RawObject<'a> {
 }
 
 /// A value in a [`RawObject`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub enum Raw<'a> {
     /// As it came.
     Text(&'a RawValue),
@@ -65,10 +66,8 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no `T`, or a rule has set it.
     pub fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, ReadError> {
-        match self.member(key) {
-            None => Ok(None),
-            Some(value) => value.get().within(key),
-        }
+        let Some(value) = self.member(key) else { return Ok(None) };
+        value.get().within(key)
     }
 
     /// The value at the end of `path` as a `T`, unless that or a step before is absent or null.
@@ -96,10 +95,8 @@ impl<'a> RawObject<'a> {
 
     /// The text of the member `key`; nothing, if it is absent or null.
     pub fn text(&self, key: &str) -> Option<&'a str> {
-        match self.member(key) {
-            Some(Raw::Text(text)) => Some(text.get()),
-            _ => None,
-        }
+        let Raw::Text(text) = self.member(key)? else { return None };
+        Some(text.get())
     }
 
     /// The member `key`, which is not there any more then, unless it is absent or null.
@@ -116,10 +113,8 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no object.
     pub fn object(&self, key: &str) -> Result<Option<&Self>, ReadError> {
-        match self.member(key) {
-            None => Ok(None),
-            Some(value) => value.object().map(Some).within(key),
-        }
+        let Some(value) = self.member(key) else { return Ok(None) };
+        value.object().map(Some).within(key)
     }
 
     /// The object at the end of `path`, each step of which is looked into; nothing, if one is absent or null.
@@ -142,7 +137,7 @@ impl<'a> RawObject<'a> {
         match self.member(key) {
             None => Ok(&[]),
             Some(Raw::List(elements)) => Ok(elements),
-            Some(other) => Err(ReadError::mismatch("a list", other.kind())).within(key),
+            Some(other) => Err(other.is_no("a list")).within(key),
         }
     }
 
@@ -152,10 +147,10 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no object.
     pub fn inner(&self, key: &str) -> Result<Option<Self>, ReadError> {
-        let Some(value) = self.member(key) else { return Ok(None) };
-        match value.clone().taken_apart().within(key)? {
-            Raw::Object(object) => Ok(Some(object)),
-            other => Err(ReadError::mismatch("an object", other.kind())).within(key),
+        match self.get(key)? {
+            None => Ok(None),
+            Some(Raw::Object(object)) => Ok(Some(object)),
+            Some(other) => Err(other.is_no("an object")).within(key),
         }
     }
 
@@ -165,11 +160,7 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no list.
     pub fn elements(&self, key: &str) -> Result<Vec<Raw<'a>>, ReadError> {
-        let Some(value) = self.member(key) else { return Ok(Vec::new()) };
-        match value.clone().taken_apart().within(key)? {
-            Raw::List(elements) => Ok(elements),
-            other => Err(ReadError::mismatch("a list", other.kind())).within(key),
-        }
+        Ok(self.get(key)?.unwrap_or_default())
     }
 
     /// The object `key`, to be changed. It is made if it is absent or null.
@@ -177,9 +168,8 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is something else.
     pub fn object_mut(&mut self, key: &str) -> Result<&mut Self, ReadError> {
-        let value = self.member_mut(key, || Raw::Object(RawObject::default()));
-        value.take_apart().within(key)?;
-        value.object_mut().within(key)
+        let value = self.member_mut(key, Raw::Object(RawObject::default()));
+        value.take_apart().and_then(Raw::object_mut).within(key)
     }
 
     /// The object at the end of `path`, to be changed. Steps that are absent or null are made.
@@ -197,10 +187,8 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is something else.
     pub fn list_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
-        let value = self.member_mut(key, || Raw::List(Vec::new()));
-        if let Raw::Text(text) = value
-            && text.get().starts_with('[')
-        {
+        let value = self.member_mut(key, Raw::List(Vec::new()));
+        if let Raw::Text(text) = value {
             let elements: Vec<&'a RawValue> = read::read(text.get()).within(key)?;
             *value = Raw::List(elements.into_iter().map(Raw::Text).collect());
         }
@@ -212,9 +200,8 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is something else.
     pub fn elements_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
-        let value = self.member_mut(key, || Raw::List(Vec::new()));
-        value.take_apart().within(key)?;
-        value.list_mut().within(key)
+        let value = self.member_mut(key, Raw::List(Vec::new()));
+        value.take_apart().and_then(Raw::list_mut).within(key)
     }
 
     /// Gives `key` this value.
@@ -223,7 +210,7 @@ impl<'a> RawObject<'a> {
     /// It can't be written as JSON.
     pub fn set(&mut self, key: &str, value: &impl Serialize) -> Result<(), ReadError> {
         let written = Raw::written(value).within(key)?;
-        *self.member_mut(key, || Raw::List(Vec::new())) = written;
+        *self.member_mut(key, Raw::List(Vec::new())) = written;
         Ok(())
     }
 
@@ -237,9 +224,9 @@ impl<'a> RawObject<'a> {
         2 + members.sum::<usize>()
     }
 
-    /// The member `key`, which now comes last; if it was absent or null, what `make` makes.
-    fn member_mut(&mut self, key: &str, make: fn() -> Raw<'a>) -> &mut Raw<'a> {
-        let value = self.take(key).unwrap_or_else(make);
+    /// The member `key`, which now comes last; if it was absent or null, it is `otherwise`.
+    fn member_mut(&mut self, key: &str, otherwise: Raw<'a>) -> &mut Raw<'a> {
+        let value = self.take(key).unwrap_or(otherwise);
         &mut self.members.push_mut((Text::from(key), value)).1
     }
 }
@@ -250,10 +237,7 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// It can't be written as JSON.
     pub fn written(value: &impl Serialize) -> Result<Self, ReadError> {
-        match to_raw_value(value) {
-            Ok(text) => Ok(Self::Written(text)),
-            Err(error) => Err(ReadError::new(error.to_string())),
-        }
+        to_raw_value(value).map(Self::Written).map_err(|error| ReadError::new(error.to_string()))
     }
 
     /// The value as a `T`.
@@ -261,12 +245,10 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// It is no `T`, or a rule has set it.
     pub fn get<T: Deserialize<'a>>(&self) -> Result<T, ReadError> {
-        match self {
-            Self::Text(text) => read::read(text.get()),
-            Self::Written(_) | Self::Object(_) | Self::List(_) => {
-                Err(ReadError::new(format!("{} was changed before it was read", self.kind())))
-            }
-        }
+        let Self::Text(text) = self else {
+            return Err(ReadError::new(format!("{} was changed before it was read", self.kind())));
+        };
+        read::read(text.get())
     }
 
     /// The object that this is.
@@ -276,7 +258,7 @@ impl<'a> Raw<'a> {
     pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
         match self {
             Self::Object(object) => Ok(object),
-            other => Err(ReadError::mismatch("an object", other.kind())),
+            other => Err(other.is_no("an object")),
         }
     }
 
@@ -287,15 +269,19 @@ impl<'a> Raw<'a> {
     pub fn object_mut(&mut self) -> Result<&mut RawObject<'a>, ReadError> {
         match self {
             Self::Object(object) => Ok(object),
-            other => Err(ReadError::mismatch("an object", other.kind())),
+            other => Err(other.is_no("an object")),
         }
     }
 
     fn list_mut(&mut self) -> Result<&mut Vec<Self>, ReadError> {
         match self {
             Self::List(elements) => Ok(elements),
-            other => Err(ReadError::mismatch("a list", other.kind())),
+            other => Err(other.is_no("a list")),
         }
+    }
+
+    fn is_no(&self, expected: &str) -> ReadError {
+        ReadError::mismatch(expected, self.kind())
     }
 
     /// Whether this is null.
@@ -305,11 +291,14 @@ impl<'a> Raw<'a> {
 
     /// What messages call such a value.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Object(_) => "an object",
-            Self::List(_) => "a list",
-            Self::Text(text) => kind_of(text),
-            Self::Written(text) => kind_of(text),
+        let first = self.text().and_then(|text| text.bytes().next());
+        match (self, first) {
+            (Self::Object(_), _) | (_, Some(b'{')) => "an object",
+            (Self::List(_), _) | (_, Some(b'[')) => "a list",
+            (_, Some(b'"')) => "a string",
+            (_, Some(b't' | b'f')) => "a boolean",
+            (_, Some(b'n')) => "null",
+            _ => "a number",
         }
     }
 
@@ -322,20 +311,15 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The same, taken apart: the text is read into members or elements; a scalar stays what it is.
+    /// Takes this apart: the text is read into members or elements; a scalar stays what it is.
     ///
     /// # Errors
     /// The text is no JSON.
-    pub fn taken_apart(mut self) -> Result<Self, ReadError> {
-        self.take_apart()?;
-        Ok(self)
-    }
-
-    fn take_apart(&mut self) -> Result<(), ReadError> {
-        if let Self::Text(text) = *self {
+    pub fn take_apart(&mut self) -> Result<&mut Self, ReadError> {
+        if let Self::Text(text) = self {
             *self = read::read(text.get())?;
         }
-        Ok(())
+        Ok(self)
     }
 
     /// How long its text is at most, in bytes.
@@ -343,20 +327,8 @@ impl<'a> Raw<'a> {
         match self {
             Self::Object(object) => object.longest_text(),
             Self::List(elements) => 2 + elements.iter().map(|element| element.longest_text() + 1).sum::<usize>(),
-            Self::Text(text) => text.get().len(),
-            Self::Written(text) => text.get().len(),
+            Self::Text(_) | Self::Written(_) => self.text().map_or(0, str::len),
         }
-    }
-}
-
-fn kind_of(text: &RawValue) -> &'static str {
-    match text.get().as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "a list",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
     }
 }
 
@@ -373,22 +345,7 @@ impl PartialEq for Raw<'_> {
 
 impl Serialize for RawObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.members.len()))?;
-        for (key, value) in &self.members {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Raw<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => text.serialize(serializer),
-            Self::Written(text) => text.serialize(serializer),
-            Self::Object(object) => object.serialize(serializer),
-            Self::List(elements) => elements.serialize(serializer),
-        }
+        serializer.collect_map(self.members.iter().map(|(key, value)| (key, value)))
     }
 }
 
@@ -423,12 +380,8 @@ impl<'de> Visitor<'de> for TakenApart {
         Ok(Raw::Object(RawObject { members }))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Raw<'de>, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            elements.push(element);
-        }
-        Ok(Raw::List(elements))
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Raw<'de>, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Raw::List)
     }
 
     fn visit_unit<E: serde::de::Error>(self) -> Result<Raw<'de>, E> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::error_path::path_of;
+use crate::json::error_path::{step_to, steps_to};
 use crate::message::quote;
 use serde::Deserialize;
 
@@ -31,10 +31,7 @@ pub trait Within {
 /// # Errors
 /// It is no `T`; with the path within it.
 pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, ReadError> {
-    match serde_json::from_str(text) {
-        Ok(value) => Ok(value),
-        Err(error) => Err(ReadError::of(&error, text)),
-    }
+    serde_json::from_str(text).map_err(|error| ReadError::of(&error, text))
 }
 
 impl ReadError {
@@ -65,39 +62,35 @@ impl ReadError {
     #[cold]
     #[inline(never)]
     fn of(error: &serde_json::Error, text: &str) -> Self {
-        let path = path_of(error, text);
+        let mut steps = steps_to(error, text);
         let text = error.to_string();
         // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
-        let text = match text.rsplit_once(" at line ") {
-            Some((text, _)) => text,
-            None => &text,
+        let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+        let problem = if let Some(field) = text.strip_prefix("missing field ") {
+            steps.push(field.trim_matches('`').to_owned());
+            "expected a value, found nothing".to_owned()
+        } else if let Some((found, known)) = found_and_known(text, "unknown field ") {
+            // The last step is the field itself.
+            steps.pop_if(|step| *step == step_to(found));
+            unknown_field(found, &known)
+        } else if let Some((found, known)) = found_and_known(text, "unknown variant ") {
+            format!("found {}, expected one of {}", quote(found), known.join(", "))
+        } else {
+            in_words(text)
         };
-        if let Some(field) = text.strip_prefix("missing field ") {
-            return Self::mismatch("a value", "nothing").within(field.trim_matches('`')).within(&path);
+        let mut error = Self::new(problem);
+        for step in steps.iter().rev() {
+            error = error.within(step);
         }
-        if let Some(rest) = text.strip_prefix("unknown field ") {
-            let (found, known) = rest.split_once(", expected ").unwrap_or((rest, ""));
-            let found = found.trim_matches('`');
-            // The path ends with the field itself.
-            let in_brackets = format!("[{found:?}]");
-            let parent = path.strip_suffix(&in_brackets).or(path.strip_suffix(found)).unwrap_or(&path);
-            let parent = parent.trim_end_matches('.');
-            return Self::new(unknown_field(found, &words_of(known))).within(parent);
-        }
-        let problem = match text.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected ")) {
-            Some((found, known)) => {
-                let found = quote(found.trim_matches('`'));
-                format!("found {found}, expected one of {}", words_of(known).join(", "))
-            }
-            None => in_words(text),
-        };
-        Self::new(problem).within(&path)
+        error
     }
 }
 
-/// The words between backticks.
-fn words_of(list: &str) -> Vec<&str> {
-    list.split('`').skip(1).step_by(2).collect()
+/// What was found, and what is known instead, if `text` begins so.
+fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
+    let (found, known) = text.strip_prefix(beginning)?.split_once(", expected ")?;
+    // Words are between backticks.
+    Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
 }
 
 /// A field that is none of the `known`; with the one that looks most like it, where one does.
@@ -157,17 +150,11 @@ impl Within for ReadError {
 
 impl<T> Within for Result<T, ReadError> {
     fn within(self, parent: &str) -> Self {
-        match self {
-            Ok(value) => Ok(value),
-            Err(error) => Err(error.within(parent)),
-        }
+        self.map_err(|error| error.within(parent))
     }
 
     fn at(self, position: usize) -> Self {
-        match self {
-            Ok(value) => Ok(value),
-            Err(error) => Err(error.at(position)),
-        }
+        self.map_err(|error| error.at(position))
     }
 }
 

@@ -42,7 +42,8 @@ fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<RestAndValue<
 fn field(path: &FieldPath, text: &str) -> Option<String> {
     let mut value: Raw<'_> = read(text).ok()?;
     for step in path.steps() {
-        value = take(&value, step)?.taken_apart().ok()?;
+        value = take(&value, step)?;
+        value.take_apart().ok()?;
     }
     scalar(&value)
 }

@@ -6,56 +6,30 @@ use crate::message::quote;
 
 /// Why a text is not a node selector, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// The byte at which the trouble starts.
-    pub(super) at: usize,
-    pub(super) problem: Problem,
-}
+pub struct ParseError(String);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
-    /// Something stands where something else must.
-    Unexpected { found: String, expected: &'static str },
-    /// This is no label key.
-    Key { key: String, expected: &'static str },
-    /// This is no value that a label can have, or that the operator takes.
-    Value { value: String, expected: &'static str },
-}
-
+/// The trouble starts at byte `at`; people count from 1.
 impl ParseError {
-    pub(super) fn unexpected(at: usize, found: &str, expected: &'static str) -> Self {
-        let found = found.to_owned();
-        Self { at, problem: Problem::Unexpected { found, expected } }
+    /// Something stands where something else must.
+    pub(super) fn unexpected(at: usize, found: &str, expected: &str) -> Self {
+        let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
+        Self(format!("found {found} at position {}, expected {expected}", at + 1))
     }
 
-    pub(super) fn key(at: usize, key: &str, expected: &'static str) -> Self {
-        let key = key.to_owned();
-        Self { at, problem: Problem::Key { key, expected } }
+    /// This is no label key.
+    pub(super) fn key(at: usize, key: &str, expected: &str) -> Self {
+        Self(format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1))
     }
 
-    pub(super) fn value(at: usize, value: String, expected: &'static str) -> Self {
-        Self { at, problem: Problem::Value { value, expected } }
+    /// This is no value that a label can have, or that the operator takes.
+    pub(super) fn value(at: usize, value: &str, expected: &str) -> Self {
+        Self(format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1))
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // People count from 1.
-        let position = self.at + 1;
-        match &self.problem {
-            Problem::Unexpected { found, expected } if found.is_empty() => {
-                write!(f, "found nothing at position {position}, expected {expected}")
-            }
-            Problem::Unexpected { found, expected } => {
-                write!(f, "found {} at position {position}, expected {expected}", quote(found))
-            }
-            Problem::Key { key, expected } => {
-                write!(f, "{} at position {position} is not a label key, expected {expected}", quote(key))
-            }
-            Problem::Value { value, expected } => {
-                write!(f, "{} at position {position} is not a valid value, expected {expected}", quote(value))
-            }
-        }
+        f.write_str(&self.0)
     }
 }
 

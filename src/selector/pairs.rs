@@ -23,7 +23,7 @@ pub fn parse_pairs(text: &str) -> Result<Selector, ParseError> {
             _ => return Err(ParseError::unexpected(at, pair, "key=value")),
         };
         syntax::label_key(key).map_err(|expected| ParseError::key(at, key, expected))?;
-        syntax::label_value(value).map_err(|expected| ParseError::value(at, value.to_owned(), expected))?;
+        syntax::label_value(value).map_err(|expected| ParseError::value(at, value, expected))?;
         pairs.insert(key, value);
         at = at + pair.len() + 1;
     }

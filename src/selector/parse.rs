@@ -134,7 +134,7 @@ impl<'a> Parser<'a> {
 fn build(key: Word<'_>, first: Word<'_>, operator: Operator, values: Vec<String>) -> Result<Requirement, ParseError> {
     Requirement::new(key.text.to_owned(), operator, values).map_err(|invalid| match invalid {
         Invalid::Key(expected) => ParseError::key(key.at, key.text, expected),
-        Invalid::Value(value, expected) => ParseError::value(first.at, value, expected),
+        Invalid::Value(value, expected) => ParseError::value(first.at, &value, expected),
         Invalid::Count(expected) => ParseError::unexpected(first.at, first.text, expected),
     })
 }

@@ -55,26 +55,23 @@ impl Requirement {
     pub fn new(key: String, operator: Operator, values: Vec<String>) -> Result<Self, Invalid> {
         use Operator::{DoesNotExist, DoubleEquals, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
         syntax::label_key(&key).map_err(Invalid::Key)?;
-        let expected = match (operator, values.len()) {
+        match (operator, values.len()) {
             (In | NotIn, 1..)
             | (Equals | DoubleEquals | NotEquals | GreaterThan | LessThan, 1)
-            | (Exists | DoesNotExist, 0) => None,
-            (In | NotIn, _) => Some("at least one value"),
-            (Exists | DoesNotExist, _) => Some("no value"),
-            _ => Some("one value"),
-        };
-        if let Some(expected) = expected {
-            return Err(Invalid::Count(expected));
+            | (Exists | DoesNotExist, 0) => {}
+            (In | NotIn, _) => return Err(Invalid::Count("at least one value")),
+            (Exists | DoesNotExist, _) => return Err(Invalid::Count("no value")),
+            _ => return Err(Invalid::Count("one value")),
         }
         for value in &values {
-            let integer = !matches!(operator, GreaterThan | LessThan) || value.parse::<i64>().is_ok();
-            let check = if integer { syntax::label_value(value) } else { Err("an integer of 64 bits") };
-            if let Err(expected) = check {
-                return Err(Invalid::Value(value.clone(), expected));
+            if matches!(operator, GreaterThan | LessThan) && value.parse::<i64>().is_err() {
+                return Err(Invalid::Value(value.clone(), "an integer of 64 bits"));
             }
+            syntax::label_value(value).map_err(|expected| Invalid::Value(value.clone(), expected))?;
         }
-        let values = if values.len() > 1 { sorted(values) } else { values };
-        Ok(Self { key, operator, values })
+        let mut sorted = BTreeSet::new();
+        sorted.extend(values);
+        Ok(Self { key, operator, values: sorted.into_iter().collect() })
     }
 
     /// `key=value`, both already checked.
@@ -144,14 +141,6 @@ impl Requirement {
         let label = value.and_then(|value| value.parse().ok());
         matches!((label, self.bound()), (Some(label), Some(bound)) if holds(label, bound))
     }
-}
-
-fn sorted(values: Vec<String>) -> Vec<String> {
-    let mut sorted = BTreeSet::new();
-    for value in values {
-        sorted.insert(value);
-    }
-    sorted.into_iter().collect()
 }
 
 impl Operator {
