@@ -56,7 +56,7 @@ impl<'s> NodeRules<'s> {
 
     fn with_default_if(holds: bool, holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
         let HoldingEntry { settings, namespace, entry, found, .. } = holding;
-        let annotated = in_annotations(&settings.namespace_annotations, namespace, &found.annotations)?;
+        let annotated = in_annotations(&settings.namespace_annotations.0, namespace, &found.annotations)?;
         let default_holds = holds && annotated.is_empty();
         let (mut required, mut default, mut whitelist) = (None, None, None);
         if let Some(at) = *entry {

@@ -3,24 +3,20 @@
 //! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
 //! - [`choice`]: the settings with a few words to choose from.
-//! - [`key`], [`field_path`], [`name_pattern`], [`reference`], [`source`]: what stands in some of them, and where it
+//! - [`key`], [`field_path`], `name_pattern`, [`reference`], [`source`]: what stands in some of them, and where it
 //!   stands.
-//! - [`validate`] (with `mistakes`, `error`): every mistake that the types don't find.
+//! - `validate` (with `error`): every mistake that the types don't find.
 
 pub mod choice;
-mod earlier_entries;
 mod error;
 pub mod field_path;
 pub mod key;
-mod mistakes;
-pub mod name_pattern;
+mod name_pattern;
 pub mod node_metadata;
 pub mod placement;
 pub mod reference;
 pub mod source;
 mod validate;
-mod validate_node_metadata;
-mod validate_placement;
 
 use std::collections::BTreeMap;
 

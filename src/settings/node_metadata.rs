@@ -96,13 +96,8 @@ impl Propagate {
                 Err(problem) => Err(SettingsError::new(&format_args!("{}.{NODE_FIELD}", place(position)), problem)),
             },
             (label, annotation, field) => {
-                let present = [
-                    (NODE_LABEL, label.is_some()),
-                    (NODE_ANNOTATION, annotation.is_some()),
-                    (NODE_FIELD, field.is_some()),
-                ];
-                let present: Vec<&str> =
-                    present.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+                let all = [(NODE_LABEL, label), (NODE_ANNOTATION, annotation), (NODE_FIELD, field)];
+                let present: Vec<&str> = all.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| *name).collect();
                 let found = if present.is_empty() { "none".to_owned() } else { present.join(" and ") };
                 let problem =
                     format!("expected exactly one of {NODE_LABEL}, {NODE_ANNOTATION} and {NODE_FIELD}, found {found}");

@@ -17,7 +17,7 @@ pub const PLACEMENT: &str = "placement";
 pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 
 /// What the settings say about placement.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
@@ -25,11 +25,10 @@ pub struct Placement {
     pub cluster_default_node_selector: Option<String>,
     /// What is added to the tolerations of Pods in namespaces that have nothing else.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.
-    #[serde(deserialize_with = "annotations")]
-    pub namespace_annotations: Vec<String>,
+    #[serde(deserialize_with = "null_is_default")]
+    pub namespace_annotations: NamespaceAnnotations,
     /// What holds for which namespaces. The first entry that matches wins.
     #[serde(deserialize_with = "null_is_default")]
     pub namespaces: Vec<NamespaceEntry>,
@@ -64,6 +63,17 @@ pub struct Placement {
     pub on_nodes: OnNodes,
 }
 
+/// The keys of annotations; that of the in-tree plugin, if nothing is said.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct NamespaceAnnotations(pub Vec<String>);
+
+impl Default for NamespaceAnnotations {
+    fn default() -> Self {
+        Self(vec![IN_TREE_ANNOTATION.to_owned()])
+    }
+}
+
 /// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NamespaceEntry"))]
@@ -88,15 +98,12 @@ pub struct NamespaceEntry {
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub default_tolerations: Option<Vec<Toleration>>,
     /// What Pods may tolerate.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub allowed_tolerations: Option<Vec<Toleration>>,
     /// What Pods must not tolerate.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
     pub enforcement: Enforcement,
@@ -115,40 +122,10 @@ pub struct PreferredNodeSelector {
 
 from_object!(Placement, NamespaceEntry, PreferredNodeSelector);
 
-impl Default for Placement {
-    fn default() -> Self {
-        Self {
-            cluster_default_node_selector: None,
-            cluster_default_tolerations: None,
-            namespace_annotations: vec![IN_TREE_ANNOTATION.to_owned()],
-            namespaces: Vec::new(),
-            guarded_node_labels: Vec::new(),
-            exempt_usernames: Vec::new(),
-            on_default_conflict: OnDefaultConflict::default(),
-            on_runtime_classes: OnRuntimeClasses::default(),
-            on_node_affinity: OnNodeAffinity::default(),
-            on_node_name: OnNodeName::default(),
-            on_toleration_annotations: OnTolerationAnnotations::default(),
-            on_extended_resources: OnExtendedResources::default(),
-            on_workloads: OnWorkloads::default(),
-            on_daemon_sets: OnDaemonSets::default(),
-            on_namespaces: OnNamespaces::default(),
-            on_bindings: OnBindings::default(),
-            on_nodes: OnNodes::default(),
-        }
-    }
-}
-
-/// `null` is the annotation of the in-tree plugin, as if nothing was said.
-fn annotations<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let keys = Option::<Vec<String>>::deserialize(deserializer)?;
-    Ok(keys.unwrap_or_else(|| vec![IN_TREE_ANNOTATION.to_owned()]))
-}
-
 impl Placement {
     /// Whether any annotation of namespaces counts.
     pub fn reads_annotations(&self) -> bool {
-        !self.namespace_annotations.is_empty() || self.honors_toleration_annotations()
+        !self.namespace_annotations.0.is_empty() || self.honors_toleration_annotations()
     }
 
     /// Whether the annotations of namespaces say what Pods tolerate.

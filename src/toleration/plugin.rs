@@ -25,11 +25,9 @@ pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace defa
 pub struct PluginConfig {
     /// What is added to Pods of namespaces without an annotation.
     #[serde(deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub default: Vec<Toleration>,
     /// What Pods of namespaces without an annotation may tolerate; empty allows everything.
     #[serde(deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub whitelist: Vec<Toleration>,
 }
 
