@@ -6,7 +6,7 @@ use crate::json::{ReadError, Within};
 
 /// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingsError(ReadError);
+pub struct SettingsError(pub(super) ReadError);
 
 impl SettingsError {
     /// `problem` at `path`; an empty path stands for the settings as a whole.
@@ -14,12 +14,6 @@ impl SettingsError {
     #[inline(never)]
     pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
         Self(ReadError::new(problem).within(&path.to_string()))
-    }
-}
-
-impl From<ReadError> for SettingsError {
-    fn from(error: ReadError) -> Self {
-        Self(error)
     }
 }
 

@@ -26,14 +26,11 @@ use crate::json::read::read;
 use crate::json::strict::from_object;
 use crate::toleration::PluginConfig;
 
-pub use choice::{
-    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnLookupFailure, OnNamespaces,
-    OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
-};
+pub use choice::*;
 pub use error::SettingsError;
 pub use node_metadata::{NODE_METADATA, NodeMetadata, Propagate};
 pub use placement::{NamespaceEntry, PLACEMENT, Placement, PreferredNodeSelector};
-pub use source::Source;
+pub use source::{EntryAt, Source};
 pub use validate::mistakes;
 
 /// What stands under `spec.settings` of a policy.
@@ -68,7 +65,7 @@ impl Settings {
     /// It is not JSON, or not of these types.
     pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
         let Some(text) = text else { return Ok(Self::default()) };
-        let settings: Option<Self> = read(text)?;
+        let settings: Option<Self> = read(text).map_err(SettingsError)?;
         Ok(settings.unwrap_or_default())
     }
 }

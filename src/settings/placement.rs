@@ -2,11 +2,7 @@
 
 use serde::Deserialize;
 
-use super::choice::{
-    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNamespaces, OnNodeAffinity,
-    OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
-};
-use super::{name_pattern, reference};
+use super::{choice, name_pattern, reference};
 use crate::json::strict::{from_object, never_null, null_is_default};
 use crate::toleration::{Toleration, from_settings};
 
@@ -40,27 +36,27 @@ pub struct Placement {
     #[serde(deserialize_with = "null_is_default")]
     pub exempt_usernames: Vec<String>,
     /// What happens where a Pod chooses otherwise than a default says.
-    pub on_default_conflict: OnDefaultConflict,
+    pub on_default_conflict: choice::OnDefaultConflict,
     /// What is done about what the API server merges into Pods from their RuntimeClass.
-    pub on_runtime_classes: OnRuntimeClasses,
+    pub on_runtime_classes: choice::OnRuntimeClasses,
     /// What happens with node affinity that asks for more than the whitelist allows.
-    pub on_node_affinity: OnNodeAffinity,
+    pub on_node_affinity: choice::OnNodeAffinity,
     /// What happens with a Pod that names its node.
-    pub on_node_name: OnNodeName,
+    pub on_node_name: choice::OnNodeName,
     /// What the annotations of namespaces about tolerations count for.
-    pub on_toleration_annotations: OnTolerationAnnotations,
+    pub on_toleration_annotations: choice::OnTolerationAnnotations,
     /// What is done for Pods that request extended resources.
-    pub on_extended_resources: OnExtendedResources,
+    pub on_extended_resources: choice::OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
-    pub on_workloads: OnWorkloads,
+    pub on_workloads: choice::OnWorkloads,
     /// What happens with the template of a DaemonSet.
-    pub on_daemon_sets: OnDaemonSets,
+    pub on_daemon_sets: choice::OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
-    pub on_namespaces: OnNamespaces,
+    pub on_namespaces: choice::OnNamespaces,
     /// What happens with a Binding to a node that the namespace may not use.
-    pub on_bindings: OnBindings,
+    pub on_bindings: choice::OnBindings,
     /// What happens where a kubelet gives its Node a label that decides which Pods it gets.
-    pub on_nodes: OnNodes,
+    pub on_nodes: choice::OnNodes,
 }
 
 /// The keys of annotations; that of the in-tree plugin, if nothing is said.
@@ -106,7 +102,7 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "from_settings")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
-    pub enforcement: Enforcement,
+    pub enforcement: choice::Enforcement,
 }
 
 /// What Pods prefer of nodes, and how much.
@@ -130,7 +126,7 @@ impl Placement {
 
     /// Whether the annotations of namespaces say what Pods tolerate.
     pub fn honors_toleration_annotations(&self) -> bool {
-        self.on_toleration_annotations == OnTolerationAnnotations::Honor
+        self.on_toleration_annotations == choice::OnTolerationAnnotations::Honor
     }
 }
 
@@ -145,17 +141,12 @@ impl NamespaceEntry {
 
     /// Whether this depends on labels of the Namespace.
     pub fn reads_labels(&self) -> bool {
-        self.namespace_selector.is_some() || self.has_references()
+        self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
     }
 
     /// Whether this says what Pods may or must not tolerate.
     pub fn judges_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
-    }
-
-    /// Whether this refers to labels of the Namespace.
-    pub fn has_references(&self) -> bool {
-        self.texts_with_references().next().is_some()
     }
 
     /// Whether this refers to the label `key` of the Namespace.

@@ -29,18 +29,14 @@ fn check(settings: &Settings) -> Mistakes {
     let mut mistakes = Mistakes::default();
     let node_selector_plugin = &settings.pod_node_selector_plugin_config;
     let toleration_plugin = &settings.pod_toleration_restriction_plugin_config;
-    let plugins =
-        [(NODE_SELECTOR_PLUGIN, node_selector_plugin.is_some()), (TOLERATION_PLUGIN, toleration_plugin.is_some())];
-    let plugin = plugins.iter().find(|(_, is_there)| *is_there);
-    match (&settings.placement, plugin) {
-        (Some(_), Some((plugin, _))) => {
-            mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
-        }
-        (None, None) if settings.node_metadata.is_none() => {
-            let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
-            mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
-        }
-        _ => {}
+    let has_plugin = node_selector_plugin.is_some() || toleration_plugin.is_some();
+    if settings.placement.is_some() && has_plugin {
+        let plugin = if node_selector_plugin.is_some() { NODE_SELECTOR_PLUGIN } else { TOLERATION_PLUGIN };
+        mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
+    }
+    if settings.placement.is_none() && !has_plugin && settings.node_metadata.is_none() {
+        let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
+        mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
     }
     if let Some(placement) = &settings.placement {
         placement::check(placement, &mut mistakes);

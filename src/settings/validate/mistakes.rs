@@ -16,13 +16,7 @@ impl Mistakes {
 
     /// What was `checked` at `path`; nothing, and one mistake more, if it has a problem.
     pub fn check<T>(&mut self, path: &dyn Display, checked: Result<T, impl ToString>) -> Option<T> {
-        match checked {
-            Ok(value) => Some(value),
-            Err(problem) => {
-                self.add(path, problem.to_string());
-                None
-            }
-        }
+        self.ok_or_record(checked.map_err(|problem| SettingsError::new(path, problem.to_string())))
     }
 
     /// What was read; nothing, and one mistake more, if it has one.

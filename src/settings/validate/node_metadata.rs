@@ -6,14 +6,12 @@ use super::mistakes::Mistakes;
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{
-    MOST_WRITTEN, NODE_ANNOTATION, NODE_LABEL, NodeSource, POD_ANNOTATION, POD_LABEL, Target, place,
-};
-use crate::settings::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
+use crate::settings::node_metadata::{MOST_WRITTEN, NodeSource, Target, place};
+use crate::settings::{NodeMetadata, OnLookupFailure, Propagate};
 
 /// Finds every mistake in the block.
 pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
-    let path = format!("{NODE_METADATA}.propagate");
+    let path = "nodeMetadata.propagate";
     if settings.propagate.is_empty() {
         mistakes.add(&path, "expected at least one entry");
     }
@@ -71,14 +69,11 @@ fn is_variable(name: &str) -> bool {
 fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> Vec<Target> {
     let place = place(position);
     let source = mistakes.ok_or_record(entry.source(position));
-    match &source {
-        Some(NodeSource::Label(key)) => {
-            mistakes.check(&format_args!("{place}.{NODE_LABEL}"), key.check(TargetKind::Label));
-        }
-        Some(NodeSource::Annotation(key)) => {
-            mistakes.check(&format_args!("{place}.{NODE_ANNOTATION}"), key.check(TargetKind::Annotation));
-        }
-        Some(NodeSource::Field(_)) | None => {}
+    if let Some(NodeSource::Label(key)) = &source {
+        mistakes.check(&format_args!("{place}.nodeLabel"), key.check(TargetKind::Label));
+    }
+    if let Some(NodeSource::Annotation(key)) = &source {
+        mistakes.check(&format_args!("{place}.nodeAnnotation"), key.check(TargetKind::Annotation));
     }
     let targets = source.as_ref().and_then(|source| mistakes.ok_or_record(entry.targets(source, position)));
     let mut targets = targets.unwrap_or_default();
@@ -93,8 +88,8 @@ fn check_target(target: &Target, entry: &Propagate, is_prefix: bool, place: &str
     let is_named = entry.pod_annotation.is_some() || entry.pod_label.is_some();
     let path = match target.kind {
         _ if !is_named => place.to_owned(),
-        TargetKind::Annotation => format!("{place}.{POD_ANNOTATION}"),
-        TargetKind::Label => format!("{place}.{POD_LABEL}"),
+        TargetKind::Annotation => format!("{place}.podAnnotation"),
+        TargetKind::Label => format!("{place}.podLabel"),
     };
     if is_named && mistakes.check(&path, target.key.check(target.kind)).is_none() {
         return false;
@@ -120,6 +115,6 @@ fn check_default(entry: &Propagate, is_prefix: bool, targets: &[Target], place: 
         && let Err(expected) = syntax::label_value(default)
     {
         let default = quote(default);
-        mistakes.add(&path, format!("{default} can't be the value of a {POD_LABEL}, expected {expected}"));
+        mistakes.add(&path, format!("{default} can't be the value of a podLabel, expected {expected}"));
     }
 }

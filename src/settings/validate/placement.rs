@@ -3,26 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::mistakes::Mistakes;
-use super::node_selectors::{NodeSelectors, check_preferred};
 use super::reached::EarlierEntries;
 use super::selector::consistent;
-use super::tolerations;
+use super::{node_selectors, tolerations};
 use crate::message::quote;
 use crate::settings::key::{KeyPattern, TargetKind};
-use crate::settings::source::EntryAt;
-use crate::settings::{OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, PLACEMENT, Placement};
-
-pub const CLUSTER_DEFAULT: &str = "placement.clusterDefaultNodeSelector";
-pub const CLUSTER_DEFAULT_TOLERATIONS: &str = "placement.clusterDefaultTolerations";
+use crate::settings::{EntryAt, OnDaemonSets, OnNodeAffinity, OnNodes, Placement};
 
 /// Finds every mistake in the block.
 pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
-    let cluster_default = placement.cluster_default_node_selector.as_deref().map(consistent);
-    let cluster_default = cluster_default.and_then(|checked| mistakes.check(&CLUSTER_DEFAULT, checked));
-    let cluster_tolerations = placement.cluster_default_tolerations.as_deref();
-    tolerations::check(CLUSTER_DEFAULT_TOLERATIONS, cluster_tolerations.unwrap_or_default(), mistakes);
+    let path = "placement.clusterDefaultNodeSelector";
+    let text = placement.cluster_default_node_selector.as_deref();
+    let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
+    let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
+    tolerations::check("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
     for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
-        let path = format!("{PLACEMENT}.namespaceAnnotations[{position}]");
+        let path = format!("placement.namespaceAnnotations[{position}]");
         mistakes.check(&path, TargetKind::Annotation.check(key));
     }
     check_daemon_sets(placement, mistakes);
@@ -34,23 +30,13 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
     for (position, entry) in placement.namespaces.iter().enumerate() {
         let at = EntryAt { position, entry };
         earlier.check(at, mistakes);
-        let selectors = NodeSelectors::of(at, mistakes);
-        let cluster_default = cluster_default.as_ref().filter(|_| entry.default_node_selector.is_none());
-        selectors.check_required(cluster_default, mistakes);
-        // Where no annotation can replace it, and no Pod could be created with it.
-        if placement.namespace_annotations.0.is_empty()
-            && placement.on_default_conflict == OnDefaultConflict::Reject
-            && let Some(default) = cluster_default
-        {
-            selectors.check_allowed(default, placement.on_node_affinity, mistakes);
-        }
-        guarded |= selectors.name_any_label();
-        check_preferred(at, mistakes);
+        guarded |= node_selectors::check(at, placement, cluster_default.as_ref(), mistakes);
+        node_selectors::check_preferred(at, mistakes);
         tolerations::check_entry(at, cluster_tolerations, mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
         let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
-        mistakes.add(&format_args!("{PLACEMENT}.onNodes"), problem);
+        mistakes.add(&"placement.onNodes", problem);
     }
 }
 
@@ -69,11 +55,11 @@ fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
         placement.on_daemon_sets,
         EntryAt { position, entry }
     );
-    mistakes.add(&format_args!("{PLACEMENT}.onDaemonSets"), problem);
+    mistakes.add(&"placement.onDaemonSets", problem);
 }
 
 fn check_guarded_labels(placement: &Placement, mistakes: &mut Mistakes) {
-    let path = format!("{PLACEMENT}.guardedNodeLabels");
+    let path = "placement.guardedNodeLabels";
     if placement.on_nodes == OnNodes::Ignore && !placement.guarded_node_labels.is_empty() {
         mistakes.add(&path, "with onNodes: Ignore, they are not guarded; use RejectChanges or Reject");
     }
@@ -99,7 +85,7 @@ const ANONYMOUS: &str = "system:anonymous";
 fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
     let mut earlier = BTreeSet::new();
     for (position, username) in usernames.iter().enumerate() {
-        let path = format!("{PLACEMENT}.exemptUsernames[{position}]");
+        let path = format!("placement.exemptUsernames[{position}]");
         let controller = username.strip_prefix("system:serviceaccount:kube-system:");
         let is_controller =
             username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));

@@ -7,8 +7,7 @@ use super::mistakes::Mistakes;
 use super::selector::{NOTHING_DEMANDED, consistent};
 use crate::message::quote;
 use crate::selector::Selector;
-use crate::settings::source::EntryAt;
-use crate::settings::{NamespaceEntry, name_pattern};
+use crate::settings::{EntryAt, NamespaceEntry, name_pattern};
 
 const EXPECTED_NAME: &str =
     "expected the name of a namespace, or the beginning of names and '*'; or a namespaceSelector";
@@ -57,15 +56,10 @@ impl EarlierEntries {
         let beginnings = (0..=beginning.len()).filter_map(|length| beginning.get(..length));
         let mut covering: Vec<String> = beginnings.map(|beginning| format!("{beginning}*")).collect();
         covering.push(name.to_owned());
-        for winner in covering {
-            if let Some(at) = self.by_name.get(&winner) {
-                let own = if name.is_empty() { "an entry without a name".to_owned() } else { quote(name) };
-                let winner = quote(&winner);
-                return Err(format!(
-                    "{own} is never reached: {at}, {winner}, comes before and wins; swap the two, or remove one"
-                ));
-            }
-        }
-        Ok(())
+        let winner = covering.iter().find_map(|name| self.by_name.get_key_value(name));
+        let Some((winner, at)) = winner else { return Ok(()) };
+        let own = if name.is_empty() { "an entry without a name".to_owned() } else { quote(name) };
+        let problem = format!("{own} is never reached: {at}, {}, comes before and wins", quote(winner));
+        Err(format!("{problem}; swap the two, or remove one"))
     }
 }

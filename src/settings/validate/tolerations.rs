@@ -1,10 +1,8 @@
 //! Checks tolerations.
 
 use super::mistakes::Mistakes;
-use super::placement::CLUSTER_DEFAULT_TOLERATIONS;
 use crate::message::quote;
-use crate::settings::source::EntryAt;
-use crate::settings::{NamespaceEntry, reference};
+use crate::settings::{EntryAt, NamespaceEntry, reference};
 use crate::toleration::{Operator, Toleration};
 
 /// Checks what the API server would refuse in a Pod.
@@ -18,7 +16,7 @@ pub fn check(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
 }
 
 /// Checks those of an entry.
-pub fn check_entry(at: EntryAt<'_>, cluster_defaults: Option<&[Toleration]>, mistakes: &mut Mistakes) {
+pub fn check_entry(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
     let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
     let lists = [
         ("defaultTolerations", default_tolerations),
@@ -37,11 +35,9 @@ pub fn check_entry(at: EntryAt<'_>, cluster_defaults: Option<&[Toleration]>, mis
             mistakes.add(&format_args!("{path}[{position}]"), KEY_ALONE);
         }
     }
-    let (source, defaults) = match (default_tolerations, cluster_defaults) {
-        (Some(own), _) => (format!("{at}.defaultTolerations"), own.as_slice()),
-        (None, Some(cluster)) => (CLUSTER_DEFAULT_TOLERATIONS.to_owned(), cluster),
-        (None, None) => return,
-    };
+    let defaults = default_tolerations.as_deref().unwrap_or(cluster_defaults);
+    let own = format!("{at}.defaultTolerations");
+    let source = if default_tolerations.is_some() { &own } else { "placement.clusterDefaultTolerations" };
     // A default that something forbidden overlaps would have every Pod rejected.
     for default in defaults {
         if let Some(forbidding) = forbidden.iter().find(|forbidding| forbidding.overlaps(default)) {
