@@ -149,7 +149,7 @@ impl<'h> Rules<'h> {
         let selector = |text, field| self.selector("nodeSelector", text, field);
         let required = entry.and_then(|at| selector(&at.entry.required_node_selector, "requiredNodeSelector"));
         let annotated: Vec<Demand> =
-            settings.namespace_annotations.iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
+            settings.namespace_annotations.0.iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
         if !annotated.is_empty() {
             return required.into_iter().chain(annotated).collect();
         }

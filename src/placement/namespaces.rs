@@ -61,7 +61,7 @@ fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
 /// Whether an annotation that counts is there, and was not before, or another entry holds now, or says something else.
 fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
     let HoldingEntry { settings, found, .. } = holding;
-    let mut keys: Vec<&str> = settings.namespace_annotations.iter().map(String::as_str).collect();
+    let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }

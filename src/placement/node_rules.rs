@@ -42,7 +42,7 @@ impl<'s> NodeRules<'s> {
     pub fn of(holding: &'s HoldingEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
         let HoldingEntry { settings, namespace, entry, found, .. } = holding;
         let mut annotated = Vec::new();
-        for key in &settings.namespace_annotations {
+        for key in &settings.namespace_annotations.0 {
             let read = annotation::read(("a node selector", key), namespace, &found.annotations, selector::parse)?;
             annotated.extend(read.map(|(selector, source)| SourcedSelector { selector, source }));
         }

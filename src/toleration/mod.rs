@@ -36,6 +36,9 @@ pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+// The schema is that of Kubernetes, with its description.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "k8s_openapi::api::core::v1::Toleration", description = ""))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
     pub key: String,

@@ -12,11 +12,9 @@ use crate::json::strict::{from_object, null_is_default};
 pub struct PluginConfig {
     /// What is added to Pods of namespaces without an annotation.
     #[serde(deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub default: Vec<Toleration>,
     /// What Pods of namespaces without an annotation may tolerate; empty allows everything.
     #[serde(deserialize_with = "null_is_default")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<k8s_openapi::api::core::v1::Toleration>"))]
     pub whitelist: Vec<Toleration>,
 }
 
