@@ -70,8 +70,10 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
 impl<'a> Request<'a> {
     fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
         let request = request.object_mut()?;
-        let group: String = request.get_at(&["resource", "group"])?.unwrap_or_default();
-        let named: String = required(request.get_at(&["resource", "resource"])?).within("resource.resource")?;
+        let resource: Raw<'_> = required(request.get("resource")?).within("resource")?;
+        let resource = resource.object().within("resource")?;
+        let group = resource.string("group").within("resource")?;
+        let named: String = required(resource.get("resource")?).within("resource.resource")?;
         Ok(Self {
             resource: resource_named(&group, &named, request)?,
             sub_resource: request.string("subResource")?,

@@ -60,8 +60,7 @@ pub fn read_namespaces(placement: &Placement) -> bool {
 pub fn node_selectors(settings: &Settings) -> Vec<String> {
     let mut selectors: Vec<&String> = vec![];
     for entry in entries(settings) {
-        let own = [&entry.required_node_selector, &entry.default_node_selector, &entry.allowed_node_selector];
-        selectors.extend(own.into_iter().flatten());
+        selectors.extend(entry.node_selectors().map(|(_, text)| text));
         selectors.extend(entry.preferred_node_selector.iter().map(|preferred| &preferred.selector));
     }
     selectors

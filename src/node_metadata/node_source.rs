@@ -34,6 +34,9 @@ pub fn describe(source: &NodeSource) -> String {
 }
 
 fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<RestAndValue<'n>> {
+    if let KeyPattern::Key(key) = pattern {
+        return map.get(key.as_str()).map(|value| ("", Cow::Borrowed(&**value))).into_iter().collect();
+    }
     let named = map.iter().filter_map(|(key, value)| Some((pattern.rest(key)?, Cow::Borrowed(&**value))));
     named.collect()
 }

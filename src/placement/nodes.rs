@@ -60,16 +60,13 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
     let mut selectors = Vec::new();
     let cluster_default = Source::Placement("clusterDefaultNodeSelector");
-    selectors.push((cluster_default, &settings.cluster_default_node_selector));
+    selectors.extend(settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text)));
     for (position, entry) in settings.namespaces.iter().enumerate() {
-        let source = |field| Source::Entry(EntryAt { position, entry }, field);
-        selectors.push((source("requiredNodeSelector"), &entry.required_node_selector));
-        selectors.push((source("defaultNodeSelector"), &entry.default_node_selector));
-        selectors.push((source("allowedNodeSelector"), &entry.allowed_node_selector));
+        let at = EntryAt { position, entry };
+        selectors.extend(entry.node_selectors().map(|(field, text)| (Source::Entry(at, field), text)));
     }
     let mut keys = BTreeSet::new();
     for (source, text) in selectors {
-        let Some(text) = text else { continue };
         // The labels are the same, whatever a reference in their values says.
         let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
         match selector::parse(&text) {

@@ -7,7 +7,7 @@ use super::sourced::{SourcedSelector, TolerationList};
 use crate::decision::Rejection;
 use crate::message::{quote, shorten};
 use crate::selector::{self, syntax};
-use crate::settings::{NamespaceEntry, SettingsError, Source, reference};
+use crate::settings::{SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
 impl<'s> HoldingEntry<'s> {
@@ -38,30 +38,16 @@ impl<'s> HoldingEntry<'s> {
     /// The settings have a mistake.
     pub fn unresolved(&self) -> Result<Vec<Rejection>, Rejection> {
         let Some(at) = self.entry else { return Ok(Vec::new()) };
-        let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
-        let mut selectors = vec![
-            ("requiredNodeSelector", required_node_selector.as_ref()),
-            ("defaultNodeSelector", default_node_selector.as_ref()),
-            ("allowedNodeSelector", allowed_node_selector.as_ref()),
-        ];
-        for preferred in &at.entry.preferred_node_selector {
-            selectors.push(("preferredNodeSelector", Some(&preferred.selector)));
-        }
+        let preferred = at.entry.preferred_node_selector.iter();
+        let preferred = preferred.map(|preferred| ("preferredNodeSelector", &preferred.selector));
         let mut unresolved = Vec::new();
-        for (field, text) in selectors {
-            let Some(text) = text else { continue };
+        for (field, text) in at.entry.node_selectors().chain(preferred) {
             match self.resolve(text, Source::Entry(at, field)) {
                 Err(rejection) if rejection.is_unresolved() => unresolved.push(rejection),
                 resolved => resolved.map(drop)?,
             }
         }
-        let lists = [
-            ("defaultTolerations", &at.entry.default_tolerations),
-            ("allowedTolerations", &at.entry.allowed_tolerations),
-            ("forbiddenTolerations", &at.entry.forbidden_tolerations),
-        ];
-        for (field, list) in lists {
-            let list = list.as_deref().unwrap_or_default();
+        for (field, list) in at.entry.toleration_lists() {
             unresolved.extend(self.fill_in_list(list, Source::Entry(at, field)).err());
         }
         Ok(unresolved)

@@ -154,11 +154,30 @@ impl NamespaceEntry {
         self.texts_with_references().any(|text| reference::keys(text).any(|own| own == key))
     }
 
+    /// What it demands of nodes, each with the name of the setting. What it prefers is not among it.
+    pub fn node_selectors(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let selectors = [
+            ("requiredNodeSelector", &self.required_node_selector),
+            ("defaultNodeSelector", &self.default_node_selector),
+            ("allowedNodeSelector", &self.allowed_node_selector),
+        ];
+        selectors.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?)))
+    }
+
+    /// Its lists of tolerations, each with the name of the setting.
+    pub fn toleration_lists(&self) -> impl Iterator<Item = (&'static str, &Vec<Toleration>)> {
+        let lists = [
+            ("defaultTolerations", &self.default_tolerations),
+            ("allowedTolerations", &self.allowed_tolerations),
+            ("forbiddenTolerations", &self.forbidden_tolerations),
+        ];
+        lists.into_iter().filter_map(|(field, list)| Some((field, list.as_ref()?)))
+    }
+
     fn texts_with_references(&self) -> impl Iterator<Item = &String> {
-        let selectors = [&self.required_node_selector, &self.default_node_selector, &self.allowed_node_selector];
+        let selectors = self.node_selectors().map(|(_, text)| text);
         let preferred = self.preferred_node_selector.iter().map(|preferred| &preferred.selector);
-        let lists = [&self.default_tolerations, &self.allowed_tolerations, &self.forbidden_tolerations];
-        let values = lists.into_iter().flatten().flatten().map(|toleration| &toleration.value);
-        selectors.into_iter().flatten().chain(preferred).chain(values).filter(|text| reference::is_in(text))
+        let values = self.toleration_lists().flat_map(|(_, list)| list).map(|toleration| &toleration.value);
+        selectors.chain(preferred).chain(values).filter(|text| reference::is_in(text))
     }
 }

@@ -17,14 +17,9 @@ pub fn check(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
 
 /// Checks those of an entry.
 pub fn check_entry(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
-    let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-    let lists = [
-        ("defaultTolerations", default_tolerations),
-        ("allowedTolerations", allowed_tolerations),
-        ("forbiddenTolerations", forbidden_tolerations),
-    ];
-    for (field, list) in lists {
-        for (position, toleration) in list.iter().flatten().enumerate() {
+    let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = at.entry;
+    for (field, list) in at.entry.toleration_lists() {
+        for (position, toleration) in list.iter().enumerate() {
             check_with_references(&format!("{at}.{field}[{position}]"), toleration, mistakes);
         }
     }
