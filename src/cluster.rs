@@ -14,7 +14,8 @@ use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
 use crate::json::read::{ReadError, Within, read};
 use crate::json::{Raw, StringMap};
-use crate::message::{first_line, mentions, quote, shorten};
+use crate::message::{first_line, mentions, quote, quote_pair, shorten};
+use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
 
@@ -140,54 +141,18 @@ pub struct Node<'t> {
     pub text: &'t str,
 }
 
-/// The labels and annotations of a Namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Namespace<'t> {
-    /// Its annotations.
-    pub annotations: StringMap<'t>,
-    /// Its labels.
-    pub labels: StringMap<'t>,
-}
-
 /// Looks the Node `name` up, if there is one, for the fields that `masks` name, if there are some.
 pub fn look_up_node<'t>(
-    cluster: &impl Cluster,
+    cluster: &dyn Cluster,
     name: Option<&'t NodeName>,
     masks: FieldMasks,
     answer: &'t Answer,
 ) -> NodeLookup<'t> {
     let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-    // The host sends all metadata, asked for or not, and some agents write a lot of it.
-    let are_annotations_read = masks.ask_for(FieldMasks::ANNOTATIONS);
-    let text = match get(cluster, NODE, name.as_str(), masks) {
-        Ok(text) => answer.get_or_init(|| text),
-        Err(error) => return NodeLookup::Failed(error),
-    };
-    let object: Object<'t> = match read(text) {
-        Ok(object) => object,
-        Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
-    };
-    let mut annotations = None;
-    if are_annotations_read {
-        annotations = match object
-            .metadata
-            .annotations
-            .map(|text| read(text.get()))
-            .transpose()
-            .within(FieldMasks::ANNOTATIONS)
-        {
-            Ok(annotations) => annotations,
-            Err(error) => return NodeLookup::Failed(malformed(cluster, NODE, name.as_str(), &error)),
-        };
+    match look_up(cluster, NODE, name.as_str(), masks.clone(), answer, |text| Node::read(name, text, &masks)) {
+        Ok(node) => NodeLookup::Found(node),
+        Err(error) => NodeLookup::Failed(error),
     }
-    NodeLookup::Found(Node {
-        name,
-        labels: object.metadata.labels.unwrap_or_default(),
-        annotations: annotations.unwrap_or_default(),
-        taints: object.spec.and_then(|spec| spec.taints).unwrap_or_default(),
-        allocatable: object.status.and_then(|status| status.allocatable).unwrap_or_default(),
-        text,
-    })
 }
 
 /// Looks a Namespace up, for its labels and annotations.
@@ -195,53 +160,49 @@ pub fn look_up_node<'t>(
 /// # Errors
 /// There is none, or it can't be read; no Namespace can have this name.
 pub fn look_up_namespace<'t>(
-    cluster: &impl Cluster,
+    cluster: &dyn Cluster,
     name: &str,
     answer: &'t Answer,
-) -> Result<Namespace<'t>, Rejection> {
-    let failed = |error: LookupError| Rejection::internal(error.message());
-    if !syntax::is_dns_label(name) {
-        return Err(failed(failure(cluster, NAMESPACE, name, "no Namespace can have this name")));
-    }
+) -> Result<LabelsAndAnnotations<'t>, Rejection> {
     let mut masks = FieldMasks::of(FieldMasks::LABELS);
     masks.add(FieldMasks::ANNOTATIONS);
-    let text = get(cluster, NAMESPACE, name, masks).map_err(failed)?;
-    let text = answer.get_or_init(|| text);
-    match Namespace::read(text) {
-        Ok(namespace) => Ok(namespace),
-        Err(error) => Err(failed(malformed(cluster, NAMESPACE, name, &error))),
-    }
+    let found = if syntax::is_dns_label(name) {
+        look_up(cluster, NAMESPACE, name, masks, answer, |text| {
+            let Object { metadata, .. } = read(text)?;
+            Ok(LabelsAndAnnotations {
+                annotations: metadata.annotations()?,
+                labels: metadata.labels.unwrap_or_default(),
+            })
+        })
+    } else {
+        Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"))
+    };
+    found.map_err(|error| Rejection::internal(error.message()))
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
     /// Pairs of their nodeSelector.
-    pub node_selector: Option<BTreeMap<String, String>>,
+    pub node_selector: BTreeMap<String, String>,
     /// Some of their tolerations.
-    pub tolerations: Option<Vec<Toleration>>,
+    pub tolerations: Vec<Toleration>,
 }
 
 impl Scheduling {
     /// Reads that of a RuntimeClass.
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
-        let Some(scheduling) = class.object()?.inner("scheduling")? else { return Ok(Self::default()) };
+        let class = class.object()?;
         Ok(Self {
-            node_selector: scheduling.get("nodeSelector").within("scheduling")?,
-            tolerations: scheduling.get("tolerations").within("scheduling")?,
+            node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
+            tolerations: class.get_at(&["scheduling", "tolerations"])?.unwrap_or_default(),
         })
-    }
-
-    /// The pairs of their nodeSelector, by key.
-    pub fn node_selector(&self) -> &BTreeMap<String, String> {
-        static NONE: BTreeMap<String, String> = BTreeMap::new();
-        self.node_selector.as_ref().unwrap_or(&NONE)
     }
 
     /// Whether `toleration` is one of them.
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
-        self.tolerations.iter().flatten().any(|own| own.same_as(toleration))
+        self.tolerations.iter().any(|own| own.same_as(toleration))
     }
 }
 
@@ -249,23 +210,27 @@ impl Scheduling {
 ///
 /// # Errors
 /// It can't be read.
-pub fn look_up_runtime_class(cluster: &impl Cluster, name: &str) -> Result<Scheduling, Rejection> {
+pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Scheduling, Rejection> {
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
-    let text = match get(cluster, RUNTIME_CLASS, name, FieldMasks::of("scheduling")) {
-        Ok(text) => text,
-        Err(LookupError::NotFound(_)) => return Ok(Scheduling::default()),
-        Err(LookupError::Failed(message)) => return Err(Rejection::internal(message)),
-    };
-    match Scheduling::read(&text) {
+    let masks = FieldMasks::of("scheduling");
+    match look_up(cluster, RUNTIME_CLASS, name, masks, &Answer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
-        Err(error) => Err(Rejection::internal(malformed(cluster, RUNTIME_CLASS, name, &error).message())),
+        Err(LookupError::NotFound(_)) => Ok(Scheduling::default()),
+        Err(LookupError::Failed(message)) => Err(Rejection::internal(message)),
     }
 }
 
-/// The text of the object of this kind and name.
-fn get(cluster: &impl Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Result<String, LookupError> {
+/// Reads the object of this kind and name, whose text is kept in `answer`.
+fn look_up<'t, T>(
+    cluster: &dyn Cluster,
+    kind: Kind,
+    name: &str,
+    masks: FieldMasks,
+    answer: &'t Answer,
+    read: impl FnOnce(&'t str) -> Result<T, ReadError>,
+) -> Result<T, LookupError> {
     let request = GetResourceRequest {
         api_version: kind.api_version.to_owned(),
         kind: kind.name.to_owned(),
@@ -274,20 +239,59 @@ fn get(cluster: &impl Cluster, kind: Kind, name: &str, masks: FieldMasks) -> Res
         disable_cache: false,
         field_masks: Some(masks.into_paths()),
     };
-    cluster.get_resource(&request).map_err(|error| failure(cluster, kind, name, first_line(&error)))
-}
-
-fn malformed(cluster: &impl Cluster, kind: Kind, name: &str, error: &ReadError) -> LookupError {
-    failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"))
+    let text = match cluster.get_resource(&request) {
+        Ok(text) => answer.get_or_init(|| text),
+        Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
+    };
+    let malformed = |error| failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
+    read(text).map_err(malformed)
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &impl Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
+fn failure(cluster: &dyn Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
     let message = format!("{} {} can't be read: {}", kind.name, quote(name), shorten(reason));
     cluster.log(LogLevel::Warning, &message);
     // The host's words for a resource that does not exist.
     let is_not_found = mentions(reason, &format!("Cannot find {}/", kind.api_version));
     if is_not_found { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+}
+
+impl<'t> Node<'t> {
+    /// The field mask for taints.
+    pub const TAINTS: &'static str = "spec.taints";
+
+    /// The field mask for how much it has of each resource for Pods.
+    pub const ALLOCATABLE: &'static str = "status.allocatable";
+
+    /// The taints that keep Pods away, without those that tell a passing condition.
+    pub fn lasting_taints(&self) -> impl Iterator<Item = &Taint> {
+        self.taints.iter().filter(|taint| taint.keeps_pods_away() && !taint.tells_a_condition())
+    }
+
+    /// Whether it has more than zero of the resource `name` for Pods.
+    pub fn has_resource(&self, name: &str) -> bool {
+        self.allocatable.0.contains(name)
+    }
+
+    /// What it has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
+    pub fn label_in_words(&self, key: &str) -> String {
+        match self.labels.get(key) {
+            Some(value) => format!("the node has {}", quote_pair(key, value)),
+            None => format!("the node has no label {}", quote(key)),
+        }
+    }
+
+    fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
+        let Object { metadata, spec, status } = read(text)?;
+        let mut annotations = StringMap::new();
+        // The host sends all metadata, asked for or not, and some agents write a lot of it.
+        if masks.ask_for(FieldMasks::ANNOTATIONS) {
+            annotations = metadata.annotations()?;
+        }
+        let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
+        Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
+    }
 }
 
 /// What the host answers, as far as the policy looks at it.
@@ -307,6 +311,13 @@ struct ObjectMeta<'t> {
     annotations: Option<&'t RawValue>,
 }
 
+impl<'t> ObjectMeta<'t> {
+    fn annotations(&self) -> Result<StringMap<'t>, ReadError> {
+        let annotations = self.annotations.map(|text| read(text.get())).transpose();
+        Ok(annotations.within(FieldMasks::ANNOTATIONS)?.unwrap_or_default())
+    }
+}
+
 #[derive(Deserialize)]
 struct NodeSpec {
     taints: Option<Vec<Taint>>,
@@ -315,21 +326,4 @@ struct NodeSpec {
 #[derive(Deserialize)]
 struct NodeStatus {
     allocatable: Option<AboveZero>,
-}
-
-impl<'t> Namespace<'t> {
-    fn read(text: &'t str) -> Result<Self, ReadError> {
-        let Object { metadata, .. } = read(text)?;
-        let annotations =
-            metadata.annotations.map(|text| read(text.get())).transpose().within(FieldMasks::ANNOTATIONS)?;
-        Ok(Self { annotations: annotations.unwrap_or_default(), labels: metadata.labels.unwrap_or_default() })
-    }
-}
-
-impl Node<'_> {
-    /// The field mask for taints.
-    pub const TAINTS: &'static str = "spec.taints";
-
-    /// The field mask for how much it has of each resource for Pods.
-    pub const ALLOCATABLE: &'static str = "status.allocatable";
 }

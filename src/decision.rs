@@ -28,11 +28,11 @@ impl LogLevel {
     }
 }
 
-/// The answer to a request that was not rejected.
+/// The answer to a request that was not rejected; the default accepts it as it is.
 #[derive(Debug, Default)]
 pub struct Decision<'a> {
     /// The object, where it is to change.
-    mutated: Option<RawObject<'a>>,
+    pub mutated: Option<RawObject<'a>>,
     warnings: Vec<String>,
     audit_annotations: StringMap<'static>,
     /// Whether the audit log is told even if nothing changes.
@@ -85,17 +85,7 @@ struct Answer<'d> {
     warnings: &'d [String],
 }
 
-impl<'a> Decision<'a> {
-    /// Accepts the request as it is.
-    pub fn accept() -> Self {
-        Self::default()
-    }
-
-    /// Lets `object` take the place of the request's, if it was changed.
-    pub fn mutate(&mut self, object: RawObject<'a>, is_changed: bool) {
-        self.mutated = if is_changed { Some(object) } else { None };
-    }
-
+impl Decision<'_> {
     /// Tells the requester about something, in one line.
     pub fn warn(&mut self, warning: &str) {
         self.warnings.push(message::warning(warning));

@@ -9,9 +9,10 @@
 //! | [`json`] | reading and changing JSON. Of Kubernetes it knows only which members are taken apart |
 //! | [`selector`] | label selectors, and what keys, values and names look like |
 //! | [`toleration`] | tolerations and taints, and the in-tree plugins about them |
-//! | [`settings`], [`request`] | what comes in |
+//! | [`settings`], [`request`], [`resource`] | what comes in |
+//! | [`review`] | a request while it is decided |
 //! | [`cluster`], [`field_masks`] | what is asked of the cluster |
-//! | [`object_meta`], `pod_spec`, [`workload`] | the parts of objects that many look at |
+//! | [`object_meta`], `pod_spec` | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
 //! | [`policy`] | the routing table; a file for each kind of request joins the two |
@@ -30,11 +31,12 @@ pub mod placement;
 mod pod_spec;
 pub mod policy;
 pub mod request;
+pub mod resource;
+pub mod review;
 pub mod selector;
 pub mod settings;
 mod size;
 pub mod toleration;
-pub mod workload;
 
 use cluster::{Cluster, LogLevel};
 use decision::Rejection;

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
-use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::json::{RawObject, ReadError, StringMap};
 use crate::message::quote;
+use crate::resource::Resource;
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -13,9 +17,27 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// # Errors
 /// The metadata can't be read.
 pub fn name(object: &RawObject<'_>) -> Result<String, ReadError> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(String::new()) };
-    let name = metadata.string("name").within("metadata")?;
-    if name.is_empty() { metadata.string("generateName").within("metadata") } else { Ok(name) }
+    let name: String = object.get_at(&["metadata", "name"])?.unwrap_or_default();
+    if name.is_empty() { Ok(object.get_at(&["metadata", "generateName"])?.unwrap_or_default()) } else { Ok(name) }
+}
+
+/// The labels and annotations of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelsAndAnnotations<'a> {
+    /// Its labels.
+    pub labels: StringMap<'a>,
+    /// Its annotations.
+    pub annotations: StringMap<'a>,
+}
+
+impl<'a> LabelsAndAnnotations<'a> {
+    /// Those of `object`.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub fn read(object: &RawObject<'a>) -> Result<Self, ReadError> {
+        Ok(Self { annotations: annotations(object)?, labels: labels(object)? })
+    }
 }
 
 /// Whether `object` has the annotation of a mirror Pod. Only a kubelet is believed that it is one.
@@ -31,8 +53,7 @@ pub fn is_annotated_as_mirror(object: &RawObject<'_>) -> Result<bool, ReadError>
 /// # Errors
 /// The metadata can't be read.
 pub fn is_terminating(object: &RawObject<'_>) -> Result<bool, ReadError> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(false) };
-    Ok(metadata.member("deletionTimestamp").is_some())
+    Ok(object.get_at::<IgnoredAny>(&["metadata", "deletionTimestamp"])?.is_some())
 }
 
 /// The labels of `object`.
@@ -40,7 +61,7 @@ pub fn is_terminating(object: &RawObject<'_>) -> Result<bool, ReadError> {
 /// # Errors
 /// They can't be read.
 pub fn labels<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
-    string_map(object, "labels")
+    Ok(object.get_at(&["metadata", "labels"])?.unwrap_or_default())
 }
 
 /// The annotations of `object`.
@@ -48,14 +69,7 @@ pub fn labels<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
 /// # Errors
 /// They can't be read.
 pub fn annotations<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
-    string_map(object, "annotations")
-}
-
-fn string_map<'a>(object: &RawObject<'a>, member: &str) -> Result<StringMap<'a>, ReadError> {
-    match object.object("metadata")? {
-        Some(metadata) => Ok(metadata.get(member).within("metadata")?.unwrap_or_default()),
-        None => Ok(StringMap::new()),
-    }
+    Ok(object.get_at(&["metadata", "annotations"])?.unwrap_or_default())
 }
 
 /// The kind of the object that controls `object`, if one does.
@@ -63,63 +77,34 @@ fn string_map<'a>(object: &RawObject<'a>, member: &str) -> Result<StringMap<'a>,
 /// # Errors
 /// The metadata can't be read.
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let Some(metadata) = object.object("metadata")? else { return Ok(None) };
-    for (position, owner) in metadata.elements("ownerReferences").within("metadata")?.iter().enumerate() {
-        if let Some(kind) = kind_if_controller(owner).at(position).within("ownerReferences").within("metadata")? {
-            return Ok(Some(kind));
-        }
-    }
-    Ok(None)
+    let owners: Vec<OwnerReference> = object.get_at(&["metadata", "ownerReferences"])?.unwrap_or_default();
+    let controller = owners.into_iter().find(|owner| owner.controller == Some(true));
+    Ok(controller.map(|controller| controller.kind.unwrap_or_default()))
 }
 
-fn kind_if_controller(owner: &Raw<'_>) -> Result<Option<String>, ReadError> {
-    let owner = owner.object()?;
-    let is_controller: Option<bool> = owner.get("controller")?;
-    let kind = owner.string("kind")?;
-    Ok(if is_controller == Some(true) { Some(kind) } else { None })
+/// `OwnerReference`
+#[derive(Deserialize)]
+struct OwnerReference {
+    kind: Option<String>,
+    controller: Option<bool>,
 }
 
 /// What a message calls the object that it is about.
 #[derive(Clone, Debug)]
 pub enum ObjectName {
-    /// `Pod "web-0"`
-    Pod(String),
     /// `Deployment "web"`
-    Workload(&'static str, String),
+    Object(Resource, String),
     /// `the Pod template of Deployment "web"`
-    TemplateOf(&'static str, String),
+    TemplateOf(Resource, String),
     /// Any Pod of a namespace.
     EveryPod,
-}
-
-impl ObjectName {
-    /// `object`, a Pod.
-    pub fn pod(object: &RawObject<'_>) -> Self {
-        Self::Pod(name_if_readable(object))
-    }
-
-    /// `object`, of this kind.
-    pub fn workload(kind: &'static str, object: &RawObject<'_>) -> Self {
-        Self::Workload(kind, name_if_readable(object))
-    }
-
-    /// The Pod template of `object`, which is of this kind.
-    pub fn template_of(kind: &'static str, object: &RawObject<'_>) -> Self {
-        Self::TemplateOf(kind, name_if_readable(object))
-    }
-}
-
-/// For a message, which an unreadable name must not prevent.
-fn name_if_readable(object: &RawObject<'_>) -> String {
-    name(object).unwrap_or_default()
 }
 
 impl fmt::Display for ObjectName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pod(name) => write!(f, "Pod {}", quote(name)),
-            Self::Workload(kind, name) => write!(f, "{kind} {}", quote(name)),
-            Self::TemplateOf(kind, name) => write!(f, "the Pod template of {kind} {}", quote(name)),
+            Self::Object(kind, name) => write!(f, "{kind:?} {}", quote(name)),
+            Self::TemplateOf(kind, name) => write!(f, "the Pod template of {kind:?} {}", quote(name)),
             Self::EveryPod => f.write_str("every Pod"),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::json::{RawObject, ReadError, Within};
+use crate::json::{RawObject, ReadError};
 use crate::toleration::Resources;
 
 /// The members that list containers which are there from the start.
@@ -13,10 +13,7 @@ pub const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 /// # Errors
 /// The spec can't be read.
 pub fn node_name(pod: &RawObject<'_>) -> Result<String, ReadError> {
-    match pod.object("spec")? {
-        Some(spec) => spec.string("nodeName").within("spec"),
-        None => Ok(String::new()),
-    }
+    Ok(pod.get_at(&["spec", "nodeName"])?.unwrap_or_default())
 }
 
 /// `Container`

@@ -10,8 +10,9 @@ use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
 use crate::placement::{namespaces, nodes};
 use crate::request::Request;
+use crate::resource::Resource;
+use crate::review::Review;
 use crate::settings::Settings;
-use crate::workload::Workload;
 
 /// Decides about `request`.
 ///
@@ -20,45 +21,22 @@ use crate::workload::Workload;
 pub fn decide<'a>(
     request: Request<'a>,
     settings: &Settings,
-    cluster: &impl Cluster,
+    cluster: &'a dyn Cluster,
 ) -> Result<Decision<'a>, Rejection> {
-    let asked = (&*request.group, &*request.resource, &*request.sub_resource, &*request.operation);
-    let workload = match asked {
-        ("", "pods", "", "CREATE") => return create_pod::decide(request, settings, cluster),
-        ("", "pods", "", "UPDATE") => return update_pod::decide(request, settings, cluster),
-        ("", "pods", "status", "UPDATE") => return update_pod::decide_about_status(request, settings),
-        ("", "pods", "binding", "CREATE") | ("", "bindings", "", "CREATE") => {
-            return bind_pod::decide(request, settings, cluster);
-        }
-        ("", "namespaces", "", "CREATE" | "UPDATE") => return judge_namespace(&request, settings),
-        ("", "nodes", "", "CREATE" | "UPDATE") | ("", "nodes", "status", "UPDATE") => {
-            return judge_node(&request, settings);
-        }
-        ("apps", "deployments", "", "CREATE" | "UPDATE") => Workload::Deployment,
-        ("apps", "replicasets", "", "CREATE" | "UPDATE") => Workload::ReplicaSet,
-        ("apps", "statefulsets", "", "CREATE" | "UPDATE") => Workload::StatefulSet,
-        ("apps", "daemonsets", "", "CREATE" | "UPDATE") => Workload::DaemonSet,
-        ("batch", "jobs", "", "CREATE" | "UPDATE") => Workload::Job,
-        ("batch", "cronjobs", "", "CREATE" | "UPDATE") => Workload::CronJob,
-        ("", "replicationcontrollers", "", "CREATE" | "UPDATE") => Workload::ReplicationController,
-        ("", "podtemplates", "", "CREATE" | "UPDATE") => Workload::PodTemplate,
-        // Other groups and kinds, DELETE, CONNECT, other subresources.
-        _ => return Ok(Decision::accept()),
+    let Some(resource) = request.resource else { return Ok(Decision::default()) };
+    let judge = match (resource, &*request.sub_resource, &*request.operation) {
+        (Resource::Pod, "", "CREATE") => create_pod::judge,
+        (Resource::Pod, "", "UPDATE") => update_pod::judge,
+        (Resource::Pod, "status", "UPDATE") => update_pod::judge_status,
+        (Resource::Pod, "binding", "CREATE") | (Resource::Binding, "", "CREATE") => bind_pod::judge,
+        (Resource::Namespace, "", "CREATE" | "UPDATE") => namespaces::judge,
+        (Resource::Node, "", "CREATE" | "UPDATE") | (Resource::Node, "status", "UPDATE") => nodes::judge,
+        // Bindings are only created.
+        (Resource::Binding, ..) => return Ok(Decision::default()),
+        (_, "", "CREATE" | "UPDATE") => judge_workload::judge,
+        _ => return Ok(Decision::default()),
     };
-    judge_workload::decide(workload, request, settings, cluster)
-}
-
-fn judge_namespace<'a>(request: &Request<'a>, settings: &Settings) -> Result<Decision<'a>, Rejection> {
-    let mut decision = Decision::accept();
-    if let Some(placement) = &settings.placement {
-        namespaces::judge(request, placement, &mut decision)?;
-    }
-    Ok(decision)
-}
-
-fn judge_node<'a>(request: &Request<'a>, settings: &Settings) -> Result<Decision<'a>, Rejection> {
-    if let Some(placement) = &settings.placement {
-        nodes::judge(request, placement)?;
-    }
-    Ok(Decision::accept())
+    let mut review = Review::of(request, resource, cluster)?;
+    judge(&mut review, settings)?;
+    Ok(review.decide())
 }

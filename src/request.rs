@@ -3,6 +3,7 @@
 use crate::json::read::{ReadError, Within, read as read_json};
 use crate::json::{Raw, RawObject};
 use crate::object_meta;
+use crate::resource::Resource;
 
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
@@ -19,10 +20,8 @@ const SCHEDULER: &str = "system:kube-scheduler";
 /// What is asked, and about what.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The resource's API group; empty for the core group.
-    pub group: String,
-    /// The resource, in the plural.
-    pub resource: String,
+    /// The resource, if the policy has rules for it.
+    pub resource: Option<Resource>,
     /// The subresource, or empty.
     pub sub_resource: String,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
@@ -71,27 +70,17 @@ pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
 impl<'a> Request<'a> {
     fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
         let request = request.object_mut()?;
-        let resource = required(request.inner("resource")?).within("resource")?;
-        let group = resource.string("group").within("resource")?;
-        let named = required_string(&resource, "resource").within("resource")?;
+        let group: String = request.get_at(&["resource", "group"])?.unwrap_or_default();
+        let named: String = required(request.get_at(&["resource", "resource"])?).within("resource.resource")?;
         Ok(Self {
-            resource: plural(&group, named, request)?,
-            group,
+            resource: resource_named(&group, &named, request)?,
             sub_resource: request.string("subResource")?,
-            operation: required_string(request, "operation")?,
+            operation: required(request.get("operation")?).within("operation")?,
             namespace: request.string("namespace")?,
             requester: Requester::read(request)?,
             object: request.take("object"),
             old_object: request.take("oldObject"),
         })
-    }
-
-    /// The object, which must be there.
-    ///
-    /// # Errors
-    /// It is not, or is no object.
-    pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
-        required(self.object.as_ref()).and_then(Raw::object).within("object")
     }
 
     /// The object as it was before an update, which must be there.
@@ -158,31 +147,18 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
     }
 }
 
-/// The string `key`, which must be there.
-fn required_string(object: &RawObject<'_>, key: &str) -> Result<String, ReadError> {
-    required(object.member(key)).and_then(Raw::get).within(key)
-}
-
-/// The resource that is asked about, in the plural.
-///
-/// Kubewarden's audit scanner puts the kind where the resource belongs. Where neither is known, the kind decides:
-/// `kwctl scaffold admission-request` writes a placeholder for the resource.
-fn plural(group: &str, named: String, request: &RawObject<'_>) -> Result<String, ReadError> {
-    if let Some(known) = Known::find(group, |known| known.resource == named || known.kind == named) {
-        return Ok(known.resource.to_owned());
+/// The resource that is asked about. Where its name is not known, its kind decides: `kwctl scaffold admission-request`
+/// writes a placeholder for the name.
+fn resource_named(group: &str, named: &str, request: &RawObject<'_>) -> Result<Option<Resource>, ReadError> {
+    if let Some(known) = Resource::named(group, named) {
+        return Ok(Some(known));
     }
-    let kind = match request.inner("kind")? {
-        None => request.inner("requestKind")?,
-        kind => kind,
-    };
-    let known = match kind {
-        Some(kind) if kind.string("group").within("kind")? == group => {
-            let kind = kind.string("kind").within("kind")?;
-            Known::find(group, |known| known.kind == kind)
-        }
-        _ => None,
-    };
-    Ok(known.map_or(named, |known| known.resource.to_owned()))
+    for kind in ["kind", "requestKind"] {
+        let Some(name) = request.get_at::<String>(&[kind, "kind"])? else { continue };
+        let own: String = request.get_at(&[kind, "group"])?.unwrap_or_default();
+        return Ok(Resource::named(group, &name).filter(|_| own == group));
+    }
+    Ok(None)
 }
 
 impl Requester {
@@ -196,45 +172,16 @@ impl Requester {
 
     /// Reads `userInfo` of a request.
     fn read(request: &RawObject<'_>) -> Result<Self, ReadError> {
-        let Some(user) = request.object("userInfo")? else { return Ok(Self::Nobody) };
-        let groups: Vec<String> = user.get("groups").within("userInfo")?.unwrap_or_default();
+        let groups: Vec<String> = request.get_at(&["userInfo", "groups"])?.unwrap_or_default();
         if groups.iter().any(|group| group == NODES_GROUP) {
             return Ok(Self::Kubelet);
         }
-        let name = user.string("username").within("userInfo")?;
+        let name: String = request.get_at(&["userInfo", "username"])?.unwrap_or_default();
         Ok(match name.as_str() {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
             _ => Self::User(name),
         })
-    }
-}
-
-/// A resource that the policy has rules for, and its kind.
-struct Known {
-    group: &'static str,
-    kind: &'static str,
-    resource: &'static str,
-}
-
-impl Known {
-    const ALL: [Self; 12] = [
-        Self { group: "", kind: "Pod", resource: "pods" },
-        Self { group: "", kind: "Binding", resource: "bindings" },
-        Self { group: "", kind: "Namespace", resource: "namespaces" },
-        Self { group: "", kind: "Node", resource: "nodes" },
-        Self { group: "", kind: "PodTemplate", resource: "podtemplates" },
-        Self { group: "", kind: "ReplicationController", resource: "replicationcontrollers" },
-        Self { group: "apps", kind: "Deployment", resource: "deployments" },
-        Self { group: "apps", kind: "ReplicaSet", resource: "replicasets" },
-        Self { group: "apps", kind: "StatefulSet", resource: "statefulsets" },
-        Self { group: "apps", kind: "DaemonSet", resource: "daemonsets" },
-        Self { group: "batch", kind: "Job", resource: "jobs" },
-        Self { group: "batch", kind: "CronJob", resource: "cronjobs" },
-    ];
-
-    fn find(group: &str, is_meant: impl Fn(&Self) -> bool) -> Option<&'static Self> {
-        Self::ALL.iter().find(|known| known.group == group && is_meant(known))
     }
 }

@@ -2,15 +2,19 @@
 //! people.
 
 use node_placement_policy::{
-    cluster::Namespace,
     decision::Rejection,
     json::StringMap,
-    placement::holding_entry::HoldingEntry,
+    object_meta::LabelsAndAnnotations,
+    placement::{
+        holding_entry::HoldingEntry,
+        sourced::TolerationList,
+        toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
+    },
     settings::{
         Enforcement, NamespaceEntry, Placement, PodNodeSelectorPluginConfig, Settings, Source,
         placement::IN_TREE_ANNOTATION, reference::NAME, source::EntryAt,
     },
-    toleration::{DEFAULTS_ANNOTATION, Toleration, WHITELIST_ANNOTATION},
+    toleration::Toleration,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -83,16 +87,16 @@ pub fn holding_entry(settings: &Settings, name: &str, namespace: &Value) -> Opti
 }
 
 /// What is known of a Namespace: its name, if nobody has looked it up.
-fn metadata(name: &str, namespace: &Value) -> Namespace<'static> {
+fn metadata(name: &str, namespace: &Value) -> LabelsAndAnnotations<'static> {
     let strings = |field: &str| -> StringMap<'static> {
         members(&namespace["metadata"][field]).map(|(key, value)| (key.as_str().into(), text(value).into())).collect()
     };
     let mut labels = strings("labels");
     labels.entry(NAME.into()).or_insert_with(|| name.into());
-    Namespace { labels, annotations: strings("annotations") }
+    LabelsAndAnnotations { labels, annotations: strings("annotations") }
 }
 
-fn outcomes(placement: &Placement, name: &str, found: &Namespace<'_>) -> Vec<EntryOutcome> {
+fn outcomes(placement: &Placement, name: &str, found: &LabelsAndAnnotations<'_>) -> Vec<EntryOutcome> {
     let mut outcomes = vec![];
     for (position, entry) in placement.namespaces.iter().enumerate() {
         let because = mismatch(entry, name, found);
@@ -106,7 +110,7 @@ fn outcomes(placement: &Placement, name: &str, found: &Namespace<'_>) -> Vec<Ent
 }
 
 /// Why an entry does not hold, if so.
-fn mismatch(entry: &NamespaceEntry, name: &str, found: &Namespace<'_>) -> Option<String> {
+fn mismatch(entry: &NamespaceEntry, name: &str, found: &LabelsAndAnnotations<'_>) -> Option<String> {
     if !entry.name_fits(name) {
         return Some(format!("{name:?} is not {:?}", entry.name.as_deref().unwrap_or_default()));
     }
@@ -123,7 +127,7 @@ fn mismatch(entry: &NamespaceEntry, name: &str, found: &Namespace<'_>) -> Option
 }
 
 /// The in-tree plugin's own configuration.
-fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &Namespace<'_>) -> Option<Demand> {
+fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &LabelsAndAnnotations<'_>) -> Option<Demand> {
     let default = "clusterDefaultNodeSelector";
     annotated(IN_TREE_ANNOTATION, "nodeSelector", name, found).or_else(|| {
         let text = config.get(default)?.clone().filter(|text| !text.is_empty())?;
@@ -131,7 +135,7 @@ fn plugin(config: &PodNodeSelectorPluginConfig, name: &str, found: &Namespace<'_
     })
 }
 
-fn annotated(key: &str, kind: &'static str, namespace: &str, found: &Namespace<'_>) -> Option<Demand> {
+fn annotated(key: &str, kind: &'static str, namespace: &str, found: &LabelsAndAnnotations<'_>) -> Option<Demand> {
     let text = found.annotations.get(key)?.to_string();
     Some(Demand::new(kind, text, Source::Annotation { key, namespace }))
 }
@@ -145,7 +149,7 @@ impl<'h> Rules<'h> {
         let selector = |text, field| self.selector("nodeSelector", text, field);
         let required = entry.and_then(|at| selector(&at.entry.required_node_selector, "requiredNodeSelector"));
         let annotated: Vec<Demand> =
-            settings.namespace_annotations.iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
+            settings.namespace_annotations.0.iter().filter_map(|key| self.annotated(key, "nodeSelector")).collect();
         if !annotated.is_empty() {
             return required.into_iter().chain(annotated).collect();
         }
@@ -178,10 +182,10 @@ impl<'h> Rules<'h> {
         }
         let of_entry = |field, list: fn(&NamespaceEntry) -> &Option<Vec<Toleration>>| {
             let at = (*entry)?;
-            self.tolerations(field, list(at.entry).as_ref()?, Source::Entry(at, field))
+            self.tolerations(field, list(at.entry), Source::Entry(at, field))
         };
         let of_cluster = || {
-            let list = settings.cluster_default_tolerations.as_ref()?;
+            let list = &settings.cluster_default_tolerations;
             self.tolerations("defaultTolerations", list, Source::Placement("clusterDefaultTolerations"))
         };
         rules.extend(
@@ -212,11 +216,12 @@ impl<'h> Rules<'h> {
         Some(Demand::filled(kind, text.to_owned(), filled, source))
     }
 
-    fn tolerations(&self, kind: &'static str, list: &'h Vec<Toleration>, source: Source<'h>) -> Option<Demand> {
+    fn tolerations(&self, kind: &'static str, list: &'h Option<Vec<Toleration>>, source: Source<'h>) -> Option<Demand> {
         let in_words = |list: &[Toleration]| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let filled = self.0.tolerations(Some(list), source);
-        let filled = filled.map(|filled| filled.map(|filled| in_words(&filled.tolerations)).unwrap_or_default());
-        Some(Demand::filled(kind, in_words(list), filled, source))
+        let filled = self.0.tolerations(list, source, Vec::new())?;
+        let TolerationList { tolerations, unresolved, .. } = filled;
+        let filled = unresolved.map_or_else(|| Ok(in_words(&tolerations)), Err);
+        Some(Demand::filled(kind, in_words(list.as_ref()?), filled, source))
     }
 }
 

@@ -77,7 +77,7 @@ pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 impl ManagedKeys {
     /// Those of all entries of `nodeMetadata.propagate`, labels first.
     pub fn of(settings: &Settings) -> Self {
-        let propagations = settings.node_metadata.as_ref().and_then(|metadata| Propagations::of(metadata).ok());
+        let propagations = Propagations::of(settings).ok().flatten();
         let targets = propagations.into_iter().flat_map(|all| all.entries).flat_map(|entry| entry.targets);
         let mut keys: Vec<_> = targets.map(|target| (target.kind, target.key)).collect();
         keys.sort_by(|one, other| (other.0, &one.1).cmp(&(one.0, &other.1)));

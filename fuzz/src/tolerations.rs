@@ -4,9 +4,11 @@
 use arbitrary::{Result, Unstructured};
 use node_placement_policy::json::StringMap;
 use node_placement_policy::json::read::read;
+use node_placement_policy::placement::toleration_plugin::{PodTolerations, admit};
+use node_placement_policy::placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
+use node_placement_policy::placement::tolerations::CONFLICT;
 use node_placement_policy::toleration::{
-    DEFAULTS_ANNOTATION, Effect, Operation, Operator, PluginConfig, PodTolerations, Refusal, Taint, Toleration,
-    WHITELIST_ANNOTATION, admit, from_annotation, is_allowed, merge, missing, untolerated,
+    Effect, Operator, PluginConfig, Taint, Toleration, from_annotation, is_allowed, merge, missing, untolerated,
 };
 
 use super::pick;
@@ -152,17 +154,19 @@ fn is_admitted_if_all_is_allowed(own: Vec<Toleration>, defaults: &[Toleration], 
     let mut annotations = StringMap::new();
     annotations.insert(DEFAULTS_ANNOTATION.into(), annotation(defaults).into());
     let config = PluginConfig { default: Vec::new(), whitelist };
-    let pod = PodTolerations { operation: Operation::Create, own, is_best_effort: true };
+    let pod = PodTolerations { is_created: true, own, is_best_effort: true };
     let expected =
         if defaults.is_empty() { pod.own.clone() } else { merged_one_by_one(&[pod.own.as_slice(), defaults].concat()) };
     let forbidden = expected.iter().find(|toleration| !is_allowed(toleration, &config.whitelist));
-    match admit(&pod, &annotations, &config) {
+    match admit(&pod, "blue", &annotations, &config) {
         Ok(merged) => {
             assert_eq!(forbidden, None, "{pod:?} is admitted");
             assert!(merged.all(&pod.own).eq(&expected), "{pod:?} with {defaults:?}");
         }
-        Err(Refusal::Conflict { toleration, .. }) => assert_eq!(Some(&toleration), forbidden, "{pod:?}"),
-        Err(error @ Refusal::Malformed { .. }) => panic!("{error}"),
+        Err(rejection) => {
+            assert!(rejection.message().starts_with(CONFLICT), "{rejection:?}");
+            assert!(forbidden.is_some(), "{pod:?}");
+        }
     }
 }
 
@@ -179,9 +183,9 @@ fn any_annotation_is_judged(input: &[u8]) {
             let mut annotations = StringMap::new();
             annotations.insert(WHITELIST_ANNOTATION.into(), text.into());
             let own = vec![Toleration::default()];
-            let pod = PodTolerations { operation: Operation::Update, own, is_best_effort: true };
-            let refused = admit(&pod, &annotations, &PluginConfig::default());
-            assert!(matches!(refused, Err(Refusal::Malformed { .. })), "{error}");
+            let pod = PodTolerations { is_created: false, own, is_best_effort: true };
+            let refused = admit(&pod, "blue", &annotations, &PluginConfig::default());
+            assert!(refused.is_err_and(|rejection| rejection.message().starts_with("annotation ")), "{error}");
         }
     }
 }

@@ -31,8 +31,6 @@ fn is_looked_into(key: &str) -> bool {
             | "requiredDuringSchedulingIgnoredDuringExecution"
             | "nodeSelectorTerms"
             | "preference"
-            | "matchExpressions"
-            | "matchFields"
     )
 }
 
@@ -70,6 +68,21 @@ impl<'a> RawObject<'a> {
     pub fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, ReadError> {
         let Some(value) = self.member(key) else { return Ok(None) };
         value.get().within(key)
+    }
+
+    /// The value at the end of `path` as a `T`, unless that or a step before is absent or null.
+    ///
+    /// # Errors
+    /// A step is no object; the value is no `T`, or a rule has set it.
+    pub fn get_at<T: Deserialize<'a>>(&self, path: &[&str]) -> Result<Option<T>, ReadError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(None) };
+        let Some(value) = self.member(first) else { return Ok(None) };
+        let found = match value {
+            value if rest.is_empty() => value.get().map(Some),
+            Raw::Text(text) => read::read::<Raw<'a>>(text.get()).and_then(|inner| inner.object()?.get_at(rest)),
+            other => other.object().and_then(|inner| inner.get_at(rest)),
+        };
+        found.within(first)
     }
 
     /// The string `key`; empty, if it is absent or null.
@@ -126,28 +139,6 @@ impl<'a> RawObject<'a> {
             Some(Raw::List(elements)) => Ok(elements),
             Some(other) => Err(other.is_no("a list")).within(key),
         }
-    }
-
-    /// The object `key`, which is none of those that are looked into: it is taken apart now. Nothing, if it is absent or
-    /// null.
-    ///
-    /// # Errors
-    /// It is no object.
-    pub fn inner(&self, key: &str) -> Result<Option<Self>, ReadError> {
-        match self.get(key)? {
-            None => Ok(None),
-            Some(Raw::Object(object)) => Ok(Some(object)),
-            Some(other) => Err(other.is_no("an object")).within(key),
-        }
-    }
-
-    /// The elements of the list `key`, which is none of those that are looked into: each is taken apart now. None, if it is
-    /// absent or null.
-    ///
-    /// # Errors
-    /// It is no list.
-    pub fn elements(&self, key: &str) -> Result<Vec<Raw<'a>>, ReadError> {
-        Ok(self.get(key)?.unwrap_or_default())
     }
 
     /// The object `key`, to be changed. It is made if it is absent or null.

@@ -1,23 +1,29 @@
 //! The budget for annotations. The API server validates a Pod again at every update, but not when a Binding brings
 //! something: a Pod that grows too large by it can't be updated, finalized, or reported by its kubelet any more.
 
-use super::managed_keys::{KeysAndValues, MOST_ANNOTATIONS};
+use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
 use crate::decision::Rejection;
+use crate::json::StringMap;
 use crate::object_meta::ObjectName;
 use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
-/// Rejects a Pod whose annotations leave too little for what a Binding brings. Keys that it is sure to overwrite are
-/// not counted.
+/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless the `old` ones were as large. Keys
+/// that it is sure to overwrite are not counted.
 ///
 /// # Errors
 /// Their size.
-pub fn check(propagations: &Propagations, submitted: &KeysAndValues<'_>, name: &ObjectName) -> Result<(), Rejection> {
+pub fn check(
+    propagations: &Propagations,
+    submitted: &StringMap<'_>,
+    old: &StringMap<'_>,
+    name: &ObjectName,
+) -> Result<(), Rejection> {
     let size = size_of_others(propagations, submitted);
-    if size <= MOST_OF_OTHERS {
+    if size <= MOST_OF_OTHERS || size <= size_of_others(propagations, old) {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
@@ -30,23 +36,7 @@ pub fn check(propagations: &Propagations, submitted: &KeysAndValues<'_>, name: &
     )))
 }
 
-/// The same, unless they were as large before.
-///
-/// # Errors
-/// Their size.
-pub fn check_growth(
-    propagations: &Propagations,
-    submitted: &KeysAndValues<'_>,
-    old: &KeysAndValues<'_>,
-    name: &ObjectName,
-) -> Result<(), Rejection> {
-    if size_of_others(propagations, submitted) <= size_of_others(propagations, old) {
-        return Ok(());
-    }
-    check(propagations, submitted, name)
-}
-
-fn size_of_others(propagations: &Propagations, submitted: &KeysAndValues<'_>) -> usize {
-    let others = submitted.annotations().iter().filter(|(key, _)| !propagations.are_sure_to_overwrite(key));
+fn size_of_others(propagations: &Propagations, annotations: &StringMap<'_>) -> usize {
+    let others = annotations.iter().filter(|(key, _)| !propagations.are_sure_to_overwrite(key));
     others.map(|(key, value)| key.len() + value.len()).sum()
 }

@@ -1,24 +1,24 @@
 //! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what
 //! others write to them is undone.
 
-use super::managed_keys::{KeysAndValues, MOST_ANNOTATIONS};
+use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
-use super::values::NodeValues;
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::{quote, shorten};
-use crate::object_meta::ObjectName;
+use crate::object_meta::{LabelsAndAnnotations, ObjectName};
+use crate::review::Review;
 use crate::settings::key::TargetKind;
 
 /// Changes of labels and annotations that are still to be made.
 #[derive(Clone, Debug)]
 pub struct Changes<'a> {
     /// As they were submitted.
-    pub submitted: KeysAndValues<'a>,
+    pub submitted: LabelsAndAnnotations<'a>,
     /// As they must be, where others wrote to managed keys that are protected.
-    protected: Option<KeysAndValues<'a>>,
+    protected: Option<LabelsAndAnnotations<'a>>,
     /// As they will be stored.
-    pub stored: KeysAndValues<'a>,
+    pub stored: LabelsAndAnnotations<'a>,
     /// The Node that all managed keys were read from anew.
     reset_to: Option<String>,
 }
@@ -29,39 +29,41 @@ impl<'a> Changes<'a> {
     /// # Errors
     /// The metadata can't be read.
     pub fn of(object: &RawObject<'a>) -> Result<Self, ReadError> {
-        let submitted = KeysAndValues::read(object).within("object")?;
+        let submitted = LabelsAndAnnotations::read(object).within("object")?;
         Ok(Self { protected: None, stored: submitted.clone(), submitted, reset_to: None })
     }
 
     /// Gives managed keys the values that they have in `old`.
-    pub fn reset_to_old(&mut self, propagations: &Propagations, old: &KeysAndValues<'a>) {
+    pub fn reset_to_old(&mut self, propagations: &Propagations, old: &LabelsAndAnnotations<'a>) {
         self.stored = self.submitted.clone();
         self.stored.reset_managed(propagations, old);
         self.protected = Some(self.stored.clone());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn reset_to_node(&mut self, propagations: &Propagations, values: &NodeValues, node: &str) {
+    pub fn reset_to_node(&mut self, propagations: &Propagations, values: &LabelsAndAnnotations<'static>, node: &str) {
         self.stored.set_managed(propagations, values);
         self.protected = Some(self.stored.clone());
         self.reset_to = Some(node.to_owned());
     }
 
-    /// Puts the changes into `object`, and tells the requester what was undone. Returns whether there were any.
+    /// Puts the changes into the object, and tells the requester what was undone.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn carry_out(mut self, object: &mut RawObject<'_>, decision: &mut Decision<'_>) -> Result<bool, ReadError> {
-        self.warn_of_what_is_undone(decision);
+    pub fn carry_out(mut self, review: &mut Review<'_>) -> Result<(), Rejection> {
+        self.warn_of_what_is_undone(&mut review.decision);
         let too_much = self.stored.make_fit(&self.submitted);
         if !too_much.is_empty() {
             let keys = too_much.iter().map(|key| shorten(key)).collect::<Vec<_>>().join(", ");
             let limit = MOST_ANNOTATIONS / 1024;
-            decision.warn(&format!(
+            review.decision.warn(&format!(
                 "the Pod's annotations would have more than {limit} KiB, so these are not written: {keys}"
             ));
         }
-        self.stored.write(object, &self.submitted).within("object")
+        self.stored.write(&mut review.object, &self.submitted).within("object")?;
+        review.is_changed |= self.stored != self.submitted;
+        Ok(())
     }
 
     /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its

@@ -1,37 +1,13 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::propagation::{Propagation, Propagations};
 use crate::json::{Raw, RawObject, ReadError, Text, Within};
 use crate::pod_spec::CONTAINERS;
+use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::size::LARGEST_OBJECT;
-
-/// `EnvVar`, with a `fieldRef` to the target of an entry. The kubelet resolves it when the container starts: by then
-/// the Binding has brought the value.
-#[derive(Serialize)]
-struct Variable<'p> {
-    name: &'p str,
-    #[serde(rename = "valueFrom")]
-    value_from: ValueFrom,
-}
-
-/// `EnvVarSource`
-#[derive(Serialize)]
-struct ValueFrom {
-    #[serde(rename = "fieldRef")]
-    field_ref: FieldRef,
-}
-
-/// `ObjectFieldSelector`
-#[derive(Serialize)]
-struct FieldRef {
-    #[serde(rename = "apiVersion")]
-    api_version: &'static str,
-    #[serde(rename = "fieldPath")]
-    field_path: String,
-}
 
 /// As much of a variable that a container defines itself as matters.
 #[derive(Deserialize)]
@@ -40,23 +16,23 @@ struct OwnVariable<'a> {
     name: Option<Text<'a>>,
 }
 
-/// Gives each container and init container of `pod` the variables that it does not define itself. They come before its
-/// own, so that `$(NAME)` works in these. Returns whether there were any.
+/// Gives each container and init container of the Pod the variables that it does not define itself. They come before its
+/// own, so that `$(NAME)` works in these.
 ///
 /// Where they alone are more than is let in, the rest of them is not added: such a Pod is refused whatever it gets, and
 /// thousands of containers would take seconds.
 ///
 /// # Errors
 /// The containers can't be read.
-pub fn add(propagations: &Propagations, pod: &mut RawObject<'_>) -> Result<bool, ReadError> {
+pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), ReadError> {
     let mut variables = Vec::new();
-    for variable in propagations.entries.iter().filter_map(variable) {
-        variables.push((variable.name, Raw::written(&variable)?));
+    for entry in &propagations.entries {
+        variables.extend(variable(entry)?);
     }
-    if variables.is_empty() || pod.object("spec")?.is_none() {
-        return Ok(false);
+    if variables.is_empty() || review.object.object("spec")?.is_none() {
+        return Ok(());
     }
-    let spec = pod.object_mut("spec")?;
+    let spec = review.object.object_mut("spec")?;
     let mut added = 0;
     for list in CONTAINERS {
         if spec.member(list).is_none() {
@@ -70,7 +46,8 @@ pub fn add(propagations: &Propagations, pod: &mut RawObject<'_>) -> Result<bool,
             added += add_to(container, &variables).at(position).within(list).within("spec")?;
         }
     }
-    Ok(added > 0)
+    review.is_changed |= added > 0;
+    Ok(())
 }
 
 /// Adds those of `variables` that `container` does not define. Returns how long they are.
@@ -91,12 +68,16 @@ fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<
     Ok(length)
 }
 
-/// The variable of an entry, which refers to its target: the annotation, if it has one.
-fn variable(entry: &Propagation) -> Option<Variable<'_>> {
-    let name = entry.env.as_deref()?;
+/// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there is
+/// one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
+fn variable<'p, 'a>(entry: &'p Propagation) -> Result<Option<(&'p str, Raw<'a>)>, ReadError> {
     let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
-    let target = annotation.or(entry.targets.first())?;
-    let KeyPattern::Key(key) = &target.key else { return None };
-    let field_path = format!("metadata.{}['{key}']", target.kind.member());
-    Some(Variable { name, value_from: ValueFrom { field_ref: FieldRef { api_version: "v1", field_path } } })
+    let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };
+    let KeyPattern::Key(key) = &target.key else { return Ok(None) };
+    let mut variable = RawObject::default();
+    variable.set("name", name)?;
+    let field = variable.object_mut_at(&["valueFrom", "fieldRef"])?;
+    field.set("apiVersion", &"v1")?;
+    field.set("fieldPath", &format!("metadata.{}['{key}']", target.kind.member()))?;
+    Ok(Some((name, Raw::written(&variable)?)))
 }

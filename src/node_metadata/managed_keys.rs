@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::propagation::Propagations;
-use super::values::NodeValues;
 use crate::json::{RawObject, ReadError, StringMap, Within};
-use crate::object_meta;
+use crate::object_meta::LabelsAndAnnotations;
 use crate::settings::key::{KeyPattern, TargetKind};
 
 /// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
@@ -13,27 +12,7 @@ pub const MOST_ANNOTATIONS: usize = 256 * 1024;
 
 const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
 
-/// An object's annotations and labels.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeysAndValues<'a> {
-    annotations: StringMap<'a>,
-    labels: StringMap<'a>,
-}
-
-impl<'a> KeysAndValues<'a> {
-    /// Reads those of `object`.
-    ///
-    /// # Errors
-    /// The metadata can't be read.
-    pub fn read(object: &RawObject<'a>) -> Result<Self, ReadError> {
-        Ok(Self { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
-    }
-
-    /// The annotations.
-    pub const fn annotations(&self) -> &StringMap<'a> {
-        &self.annotations
-    }
-
+impl<'a> LabelsAndAnnotations<'a> {
     /// Those of one kind.
     pub const fn of(&self, kind: TargetKind) -> &StringMap<'a> {
         match kind {
@@ -44,7 +23,7 @@ impl<'a> KeysAndValues<'a> {
 
     /// Writes `values` over what stands here, and takes managed keys away that are not among them: only the policy
     /// tells a Pod about its node.
-    pub fn set_managed(&mut self, propagations: &Propagations, values: &NodeValues) {
+    pub fn set_managed(&mut self, propagations: &Propagations, values: &LabelsAndAnnotations<'static>) {
         for kind in KINDS {
             let own = self.of_mut(kind);
             own.retain(|key, _| !propagations.manage(kind, key));
@@ -55,7 +34,7 @@ impl<'a> KeysAndValues<'a> {
     }
 
     /// Writes those of `values` whose keys are missing here.
-    pub fn fill_in(&mut self, values: &NodeValues) {
+    pub fn fill_in(&mut self, values: &LabelsAndAnnotations<'static>) {
         for kind in KINDS {
             let own = self.of_mut(kind);
             for (key, value) in values.of(kind) {
@@ -121,20 +100,21 @@ impl<'a> KeysAndValues<'a> {
         removed
     }
 
-    /// Puts these into `object`, from which `before` was read. Returns whether they differ.
+    /// Puts these into `object`, from which `before` was read.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn write(&self, object: &mut RawObject<'_>, before: &Self) -> Result<bool, ReadError> {
+    pub fn write(&self, object: &mut RawObject<'_>, before: &Self) -> Result<(), ReadError> {
         for kind in KINDS {
             if self.of(kind) != before.of(kind) {
                 object.object_mut("metadata")?.set(kind.member(), self.of(kind)).within("metadata")?;
             }
         }
-        Ok(self != before)
+        Ok(())
     }
 
-    const fn of_mut(&mut self, kind: TargetKind) -> &mut StringMap<'a> {
+    /// The same, to be changed.
+    pub const fn of_mut(&mut self, kind: TargetKind) -> &mut StringMap<'a> {
         match kind {
             TargetKind::Annotation => &mut self.annotations,
             TargetKind::Label => &mut self.labels,

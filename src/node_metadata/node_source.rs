@@ -26,34 +26,16 @@ pub fn values<'n>(source: &NodeSource, node: &'n Node<'_>) -> Vec<RestAndValue<'
 
 /// What messages call `source`: `label topology.kubernetes.io/zone`.
 pub fn describe(source: &NodeSource) -> String {
-    let pattern = |pattern: &KeyPattern| match pattern {
-        KeyPattern::Key(key) => key.clone(),
-        KeyPattern::Prefix(prefix) => format!("{prefix}*"),
-    };
     match source {
-        NodeSource::Label(key) => format!("label {}", pattern(key)),
-        NodeSource::Annotation(key) => format!("annotation {}", pattern(key)),
+        NodeSource::Label(key) => format!("label {}", key.with_rest("*")),
+        NodeSource::Annotation(key) => format!("annotation {}", key.with_rest("*")),
         NodeSource::Field(path) => format!("field {}", path.text()),
     }
 }
 
 fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<RestAndValue<'n>> {
-    let mut found = Vec::new();
-    match pattern {
-        KeyPattern::Key(key) => {
-            if let Some(value) = map.get(key.as_str()) {
-                found.push(("", Cow::Borrowed(&**value)));
-            }
-        }
-        KeyPattern::Prefix(prefix) => {
-            for (key, value) in map {
-                if let Some(rest) = key.strip_prefix(prefix.as_str()) {
-                    found.push((rest, Cow::Borrowed(&**value)));
-                }
-            }
-        }
-    }
-    found
+    let named = map.iter().filter_map(|(key, value)| Some((pattern.rest(key)?, Cow::Borrowed(&**value))));
+    named.collect()
 }
 
 /// The string, number or boolean at the end of `path` in the JSON `text` of a Node.

@@ -3,35 +3,33 @@
 use super::changes::Changes;
 use super::propagation::Propagations;
 use super::values;
-use crate::cluster::{LookupError, Node};
-use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, StringMap};
+use crate::cluster::NodeLookup;
+use crate::decision::Rejection;
+use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
+use crate::review::Review;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::MOST_WRITTEN;
 
-/// Writes what there is to tell about the node over what stands on the Binding `object` of `pod`. Nobody validates a
-/// Binding, and what makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
-/// Returns whether anything changed.
+/// Writes what there is to tell about the node over what stands on the Binding. Nobody validates a Binding, and what
+/// makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
 ///
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
-pub fn write(
-    propagations: &Propagations,
-    object: &mut RawObject<'_>,
-    pod: &ObjectName,
-    node: Result<&Node<'_>, &LookupError>,
-    decision: &mut Decision<'_>,
-) -> Result<bool, Rejection> {
-    let mut changes = Changes::of(object)?;
-    let values = values::required_of(propagations, node, decision)?;
+pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
+    let mut changes = Changes::of(&review.object)?;
+    let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
     changes.stored.set_managed(propagations, &values);
     for kind in [TargetKind::Annotation, TargetKind::Label] {
-        check(kind, changes.stored.of(kind), values.of(kind), pod)?;
+        check(kind, changes.stored.of(kind), values.of(kind), &review.name)?;
     }
-    Ok(changes.carry_out(object, decision)?)
+    changes.carry_out(review)?;
+    if let NodeLookup::Found(node) = node {
+        review.decision.audit("node", node.name.as_str().to_owned());
+    }
+    Ok(())
 }
 
 /// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the

@@ -4,7 +4,7 @@ use crate::field_masks::FieldMasks;
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target};
-use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, SettingsError};
+use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, Settings, SettingsError};
 
 /// What Pods learn about their node.
 #[derive(Clone, Debug)]
@@ -42,16 +42,19 @@ pub enum Fallback {
 }
 
 impl Propagations {
-    /// What `settings` say.
+    /// What `settings` say, if they say anything.
     ///
     /// # Errors
     /// An entry has no source, or a field by no path. Keys are not checked again: what is written is.
-    pub fn of(settings: &NodeMetadata) -> Result<Self, SettingsError> {
-        let mut entries = Vec::with_capacity(settings.propagate.len());
-        for (position, entry) in settings.propagate.iter().enumerate() {
+    pub fn of(settings: &Settings) -> Result<Option<Self>, SettingsError> {
+        let Some(NodeMetadata { propagate, on_lookup_failure, protect }) = &settings.node_metadata else {
+            return Ok(None);
+        };
+        let mut entries = Vec::with_capacity(propagate.len());
+        for (position, entry) in propagate.iter().enumerate() {
             entries.push(Propagation::of(entry, position)?);
         }
-        Ok(Self { entries, on_lookup_failure: settings.on_lookup_failure, protect: settings.protect })
+        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect }))
     }
 
     /// The host's field masks for what is read of a Node.

@@ -2,140 +2,112 @@
 
 use super::node_source;
 use super::propagation::{Fallback, Propagation, Propagations};
-use crate::cluster::{LookupError, Node};
+use crate::cluster::{Node, NodeLookup};
 use crate::decision::{Decision, Rejection};
-use crate::json::StringMap;
 use crate::message::{quote, shorten};
+use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{MOST_WRITTEN, Target};
 
-/// What a Node has for the managed keys.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeValues {
-    annotations: StringMap<'static>,
-    labels: StringMap<'static>,
-    /// Of keys and values, in bytes.
-    size: usize,
-    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
-    reserved: usize,
-}
-
-/// What is to be written for a Pod that is created with a node, or bound to it.
+/// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
 ///
 /// # Errors
 /// The Node could not be read, unless that is ignored; or it lacks something required.
 pub fn required_of(
     propagations: &Propagations,
-    node: Result<&Node<'_>, &LookupError>,
+    node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> Result<NodeValues, Rejection> {
-    if let Err(error) = node
-        && propagations.on_lookup_failure == OnLookupFailure::Reject
-    {
-        return Err(Rejection::internal(error.message()));
-    }
-    let (values, lacking) = NodeValues::collect(propagations, node, decision);
-    match lacking {
-        Some(lacking) => Err(lacking),
-        None => Ok(values),
+) -> Result<Option<LabelsAndAnnotations<'static>>, Rejection> {
+    match collect(propagations, node, decision) {
+        (_, Some(problem)) => Err(problem),
+        (values, None) => Ok(values),
     }
 }
 
 /// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
 pub fn available_of(
     propagations: &Propagations,
-    node: Result<&Node<'_>, &LookupError>,
+    node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> NodeValues {
-    if let Err(error) = node
-        && propagations.on_lookup_failure == OnLookupFailure::Reject
-    {
-        // Defaults would stay for good.
-        decision.warn(error.message());
-        return NodeValues::default();
+) -> Option<LabelsAndAnnotations<'static>> {
+    let (values, problem) = collect(propagations, node, decision);
+    if let Some(unreadable) = problem.filter(|problem| !problem.is_forbidden()) {
+        decision.warn_instead(&unreadable);
     }
-    NodeValues::collect(propagations, node, decision).0
+    values
 }
 
-impl NodeValues {
-    /// Keys and values of one kind.
-    pub const fn of(&self, kind: TargetKind) -> &StringMap<'static> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
+/// The values, and why the Pod must not have them: the Node could not be read, or lacks something required. Where it is
+/// ignored that it could not be read, there are only defaults.
+fn collect(
+    propagations: &Propagations,
+    node: &NodeLookup<'_>,
+    decision: &mut Decision<'_>,
+) -> (Option<LabelsAndAnnotations<'static>>, Option<Rejection>) {
+    let node = match node {
+        NodeLookup::NotNeeded => return (None, None),
+        NodeLookup::Failed(error) if propagations.on_lookup_failure == OnLookupFailure::Reject => {
+            return (None, Some(Rejection::internal(error.message())));
         }
-    }
-
-    /// The values, and what is required and lacking. Without a Node, there are only defaults.
-    fn collect(
-        propagations: &Propagations,
-        node: Result<&Node<'_>, &LookupError>,
-        decision: &mut Decision<'_>,
-    ) -> (Self, Option<Rejection>) {
-        let mut values = Self { reserved: propagations.size_of_defaults(), ..Self::default() };
-        let mut lacking = None;
-        if let Err(error) = node {
+        NodeLookup::Failed(error) => {
             decision.warn(error.message());
+            None
         }
-        for entry in &propagations.entries {
-            for target in &entry.targets {
-                values.reserved -= entry.size_of_default(target);
-                let is_written = match node {
-                    Ok(node) => values.add_from(node, propagations, entry, target, decision),
-                    Err(_) => false,
-                };
-                if is_written {
-                    continue;
+        NodeLookup::Found(node) => Some(node),
+    };
+    let mut collected = Collected::default();
+    collected.reserved = propagations.size_of_defaults();
+    let mut lacking = None;
+    for entry in &propagations.entries {
+        for target in &entry.targets {
+            collected.reserved -= entry.size_of_default(target);
+            let mut is_written = false;
+            for (rest, value) in node.map(|node| node_source::values(&entry.source, node)).unwrap_or_default() {
+                let key = target.key.with_rest(rest);
+                // What an entry names itself is not for one with `*`.
+                if !target.key.is_prefix() || !propagations.name(target.kind, &key) {
+                    is_written |= collected.add(target.kind, key, &value, decision);
                 }
-                match (&entry.fallback, node) {
-                    (Fallback::Default(default), _) => values.add_default(target, default, decision),
-                    (Fallback::Required, Ok(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
-                    (Fallback::Required | Fallback::Skip, _) => {}
+            }
+            match (&entry.fallback, node) {
+                _ if is_written => {}
+                (Fallback::Default(default), _) => {
+                    collected.add(target.kind, target.key.with_rest(""), default, decision);
                 }
+                (Fallback::Required, Some(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
+                (Fallback::Required | Fallback::Skip, _) => {}
             }
         }
-        (values, lacking)
     }
+    (Some(collected.values), lacking)
+}
 
-    /// Adds what `node` has for one target of `entry`. Returns whether that was anything.
-    fn add_from(
-        &mut self,
-        node: &Node<'_>,
-        propagations: &Propagations,
-        entry: &Propagation,
-        target: &Target,
-        decision: &mut Decision<'_>,
-    ) -> bool {
-        let mut is_written = false;
-        for (rest, value) in node_source::values(&entry.source, node) {
-            let key = target.key.with_rest(rest);
-            if target.key.is_prefix() && propagations.name(target.kind, &key) {
-                continue;
-            }
-            if let Some(problem) = unusable(target.kind, &key) {
-                let node = quote(node.name.as_str());
-                decision.warn(&format!("{} of Node {node} is not copied: {problem}", quote(&key)));
-            } else if fits(target.kind, &value) {
-                is_written |= self.add(target.kind, key, &value, decision);
-            }
-        }
-        is_written
-    }
+/// What was collected so far.
+#[derive(Debug, Default)]
+struct Collected {
+    values: LabelsAndAnnotations<'static>,
+    /// Of keys and values, in bytes.
+    size: usize,
+    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
+    reserved: usize,
+}
 
-    fn add_default(&mut self, target: &Target, default: &str, decision: &mut Decision<'_>) {
-        let key = target.key.with_rest("");
-        if let Some(problem) = unusable(target.kind, &key) {
-            decision.warn(&format!("{} is not written: {problem}", quote(&key)));
-        } else if fits(target.kind, default) {
-            self.add(target.kind, key, default, decision);
-        }
-    }
-
-    /// Adds a value, unless there would be too much. Returns whether it was added.
+impl Collected {
+    /// Adds a value, unless it can't be written, or there would be too much. Returns whether it was added.
     fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision<'_>) -> bool {
-        let replaced = self.of(kind).get(key.as_str()).map_or(0, |old| key.len() + old.len());
+        if let Some(problem) = unusable(kind, &key) {
+            decision.warn(&format!("{} is not written: {problem}", quote(&key)));
+            return false;
+        }
+        // An annotation of the Node that is no label value counts as absent where a label is to be written: no warning,
+        // or there would be one for every Pod.
+        if kind == TargetKind::Label && syntax::label_value(value).is_err() {
+            return false;
+        }
+        let values = self.values.of_mut(kind);
+        let replaced = values.get(key.as_str()).map_or(0, |old| key.len() + old.len());
         let size = self.size - replaced + key.len() + value.len();
         if size + self.reserved > MOST_WRITTEN {
             decision.warn(&format!(
@@ -146,10 +118,6 @@ impl NodeValues {
             return false;
         }
         self.size = size;
-        let values = match kind {
-            TargetKind::Annotation => &mut self.annotations,
-            TargetKind::Label => &mut self.labels,
-        };
         values.insert(key.into(), value.into());
         true
     }
@@ -161,12 +129,6 @@ fn unusable(kind: TargetKind, key: &str) -> Option<String> {
         Err(problem) => Some(problem),
         Ok(()) => kind.refuses(key).map(str::to_owned),
     }
-}
-
-/// Whether there can be such a value. An annotation of the Node that is no label value counts as absent where a label
-/// is to be written: no warning, or there would be one for every Pod.
-fn fits(kind: TargetKind, value: &str) -> bool {
-    kind == TargetKind::Annotation || syntax::label_value(value).is_ok()
 }
 
 fn lacks(entry: &Propagation, target: &Target, node: &Node<'_>) -> Rejection {

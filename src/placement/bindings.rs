@@ -2,16 +2,15 @@
 //! to the taints of the node.
 
 use super::holding_entry::HoldingEntry;
-use super::named_node::{has_resource, labelled, lasting_taints, tainted};
 use super::node_rules::NodeRules;
-use super::sourced::SourcedRequirement;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{Node, NodeLookup, NodeName};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::message::{quote, shorten};
+use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::request::Requester;
+use crate::settings::OnDefaultConflict;
 use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 
 /// What the node of a Binding is held to.
@@ -29,7 +28,9 @@ impl<'s> BindingRules<'s> {
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let rules = NodeRules::of_binding(holding)?;
+        // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
+        let with_default = holding.settings.on_default_conflict != OnDefaultConflict::Yield;
+        let rules = NodeRules::of(holding, with_default)?;
         let tolerations = match requester {
             Requester::Scheduler => None,
             requester if requester.is_among(&holding.settings.exempt_usernames) => None,
@@ -67,16 +68,10 @@ impl<'s> BindingRules<'s> {
             NodeLookup::Failed(error) => return Err(error.reject(&format!("{pod} is bound to node {target}"))),
             NodeLookup::NotNeeded => return Ok(()),
         };
-        if let Some(SourcedRequirement { requirement, source }) = self.rules.unmet_by(&node.labels) {
-            let rejection = Rejection::forbidden(format!(
-                "{pod} can't be bound to node {target}: {source} demands {}, which the node does not meet; recreate the Pod \
-                 if the demand is newer than it",
-                shorten(&requirement.to_string()),
-            ));
-            return Err(rejection.with_detail(labelled(node, requirement.key())));
-        }
+        let cannot = format!("{pod} can't be bound to node {target}:");
+        self.rules.verify(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
-        for taint in lasting_taints(node) {
+        for taint in node.lasting_taints() {
             let objection = match objection_to(taint, node, tolerations) {
                 None => continue,
                 Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
@@ -84,11 +79,11 @@ impl<'s> BindingRules<'s> {
                 Some(Objection::NotAllowed { source }) => format!("{source} does not allow it"),
             };
             let rejection = Rejection::forbidden(format!(
-                "{pod} can't be bound to node {target}: it has a taint that no Pod of namespace {} may tolerate, since \
+                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since \
                  {objection}; bind it to another node",
                 quote(self.rules.namespace)
             ));
-            return Err(rejection.with_detail(tainted(taint)));
+            return Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))));
         }
         Ok(())
     }
@@ -118,5 +113,5 @@ fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) 
         && is_extended(&taint.key)
         && toleration.tolerates(taint)
         && !rules.forbid(&toleration)
-        && has_resource(node, &taint.key)
+        && node.has_resource(&taint.key)
 }

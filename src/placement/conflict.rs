@@ -1,12 +1,13 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
 use super::judged::Judged;
-use super::node_affinity::Term;
+use super::node_affinity::{Expression, Term};
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::sourced::SourcedRequirement;
-use super::term_outcome::{Label, TermOutcome, labels_of, outcome_for};
+use super::term_outcome::{TermOutcome, labels_of, outcome_for};
 use crate::decision::Rejection;
+use crate::json::Raw;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::ObjectName;
 use crate::selector::{Requirement, text};
@@ -37,7 +38,7 @@ fn reject_pairs(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &J
         let Some(value) = selection.node_selector.get(key) else { continue };
         if !requirement.accepts(Some(value)) {
             // The API server has already merged the RuntimeClass's pairs into the Pod.
-            let class = match *class_name {
+            let class = match class_name.as_str() {
                 "" => String::new(),
                 class => format!(", or its RuntimeClass {},", quote(class)),
             };
@@ -60,12 +61,9 @@ fn reject_terms(
     rules: &NodeRules<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
+    reject_too_many(terms, rules, name)?;
     let demanded = rules.as_one_selector();
     let demanded = labels_of(&demanded);
-    if demanded.is_empty() {
-        return Ok(());
-    }
-    reject_too_many(terms, &demanded, name)?;
     let mut first_lost = None;
     for term in terms {
         let Some(asked) = term.selector() else { continue };
@@ -84,18 +82,22 @@ fn reject_terms(
     Err(Rejection::with_sentence(CONFLICT, explanation))
 }
 
-/// Every term is compared with every value that is demanded; and each would be written into it.
-fn reject_too_many(terms: &[Term], demanded: &[Label<'_>], name: &ObjectName) -> Result<(), Rejection> {
-    /// The least that a value takes in a list: `"a",`
-    const LEAST: usize = 4;
-    let lists = demanded.iter().map(|label| label.values.listed()).filter(|listed| *listed > 1);
-    let values: usize = lists.sum();
-    if values.saturating_mul(terms.len()) <= LARGEST_OBJECT / LEAST {
+/// Every term is compared with every value that is demanded, and each would be written into it. Together, they can
+/// exceed the limit of what is stored.
+fn reject_too_many(terms: &[Term], rules: &NodeRules<'_>, name: &ObjectName) -> Result<(), Rejection> {
+    let (mut length, mut count) = (0_usize, 0);
+    for SourcedRequirement { requirement, .. } in rules.requirements().chain(rules.partial()) {
+        if requirement.only_value().is_none() {
+            length += Raw::written(&Expression::of(requirement))?.longest_text();
+            count += 1;
+        }
+    }
+    if length.saturating_mul(terms.len()) <= LARGEST_OBJECT {
         return Ok(());
     }
     Err(Rejection::forbidden(format!(
-        "{name} has {} terms of node affinity, in each of which {values} values that its namespace demands would have to \
-         stand, more than can be stored; shorten one of the two",
+        "{name} has {} terms of node affinity, to each of which {count} expressions of its namespace would be added, more \
+         than can be stored; shorten one of the two",
         terms.len()
     )))
 }

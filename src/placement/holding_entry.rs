@@ -1,8 +1,9 @@
 //! Which entry of the settings applies to a namespace: the first that matches by name, by labels, or by both. For that,
 //! the Namespace is looked up where it can make a difference.
 
-use crate::cluster::{Answer, Cluster, Namespace, look_up_namespace};
+use crate::cluster::{Answer, Cluster, look_up_namespace};
 use crate::decision::Rejection;
+use crate::object_meta::LabelsAndAnnotations;
 use crate::selector;
 use crate::settings::source::EntryAt;
 use crate::settings::{Placement, SettingsError};
@@ -26,7 +27,7 @@ pub struct HoldingEntry<'s> {
     /// The entry, if one matches.
     pub entry: Option<EntryAt<'s>>,
     /// What is known of the Namespace.
-    pub found: Namespace<'s>,
+    pub found: LabelsAndAnnotations<'s>,
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
 }
@@ -51,11 +52,11 @@ impl<'s> CandidateEntries<'s> {
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
-    pub fn look_up(self, cluster: &impl Cluster, answer: &'s Answer) -> Result<HoldingEntry<'s>, Rejection> {
+    pub fn look_up(self, cluster: &dyn Cluster, answer: &'s Answer) -> Result<HoldingEntry<'s>, Rejection> {
         let found = if self.depend_on_namespace() {
             look_up_namespace(cluster, self.namespace, answer)?
         } else {
-            Namespace::default()
+            LabelsAndAnnotations::default()
         };
         Ok(self.find(found)?)
     }
@@ -64,7 +65,7 @@ impl<'s> CandidateEntries<'s> {
     ///
     /// # Errors
     /// A namespaceSelector can't be read.
-    pub fn find(self, found: Namespace<'s>) -> Result<HoldingEntry<'s>, SettingsError> {
+    pub fn find(self, found: LabelsAndAnnotations<'s>) -> Result<HoldingEntry<'s>, SettingsError> {
         let Self { settings, namespace, entries } = self;
         let mut holding = None;
         for entry in entries {
@@ -87,7 +88,7 @@ impl<'s> CandidateEntries<'s> {
     }
 }
 
-fn matches(at: EntryAt<'_>, namespace: &Namespace<'_>) -> Result<bool, SettingsError> {
+fn matches(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<bool, SettingsError> {
     let Some(text) = &at.entry.namespace_selector else { return Ok(true) };
     match selector::parse(text) {
         Ok(selector) => Ok(selector.matches(|key| namespace.labels.get(key).map(|value| &**value))),

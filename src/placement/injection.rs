@@ -2,48 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use super::node_affinity::{EXPRESSIONS, Term, expression_of};
+use super::node_affinity::Term;
 use super::node_rules::NodeRules;
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
 use super::sourced::SourcedRequirement;
 use super::term_outcome::can_match;
-use crate::decision::{Decision, Rejection};
+use crate::decision::Decision;
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::object_meta::ObjectName;
 use crate::selector::Requirement;
-use crate::size::LARGEST_OBJECT;
 
-/// What is to be added to a Pod's nodeSelector and node affinity.
-#[derive(Clone, Debug, Default)]
+/// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
+#[derive(Clone, Debug)]
 pub struct Injection<'r> {
     /// Simple requirements, for the nodeSelector.
     pairs: Vec<SourcedRequirement<'r>>,
     /// The others, for node affinity; those that a term lacks.
     expressions: Vec<SourcedRequirement<'r>>,
-    terms: Terms<'r>,
-}
-
-/// What becomes of the terms of required node affinity.
-#[derive(Clone, Debug, Default)]
-enum Terms<'r> {
-    /// They stay as they are.
-    #[default]
-    Unchanged,
-    /// There are none, and this is added.
-    New(Vec<&'r Requirement>),
-    /// For some of them, by position, what is added.
-    Narrowed(Vec<(usize, Vec<&'r Requirement>)>),
+    /// What the Pod has then.
+    pub selection: NodeSelection<'r>,
 }
 
 impl<'r> Injection<'r> {
-    /// What `rules` demand and `own` lacks. Simple requirements go into the nodeSelector, the others into required node
-    /// affinity.
-    ///
-    /// # Errors
-    /// The Pod would become too large.
-    pub fn of(own: &NodeSelection<'_>, rules: &'r NodeRules<'_>, name: &ObjectName) -> Result<Self, Rejection> {
+    /// Adds nothing to `selection`.
+    pub const fn nothing(selection: NodeSelection<'r>) -> Self {
+        Self { pairs: Vec::new(), expressions: Vec::new(), selection }
+    }
+
+    /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
+    /// required node affinity.
+    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>) -> Self {
         let mut seen = BTreeSet::new();
-        let mut injection = Self::default();
+        let mut injection = Self::nothing(own);
         let mut wanted = Vec::new();
         for demanded in rules.requirements() {
             if !seen.insert(demanded.requirement.identity()) {
@@ -51,29 +40,29 @@ impl<'r> Injection<'r> {
             }
             match demanded.requirement.only_value() {
                 None => wanted.push(demanded),
-                Some(_) if own.node_selector.contains_key(demanded.requirement.key()) => {}
+                Some(_) if injection.selection.node_selector.contains_key(demanded.requirement.key()) => {}
                 Some(_) => injection.pairs.push(demanded),
             }
         }
         let partial: Vec<SourcedRequirement<'r>> = rules.partial().collect();
         if !wanted.is_empty() || !partial.is_empty() {
-            reject_too_many(wanted.iter().chain(&partial), own, name)?;
-            injection.narrow_terms(own, wanted, partial);
+            injection.narrow_terms(wanted, partial);
         }
-        Ok(injection)
+        // Not before: a term is narrowed by what the Pod itself chooses.
+        for requirement in injection.pairs.iter().map(|demanded| demanded.requirement) {
+            let value = requirement.only_value().unwrap_or_default();
+            injection.selection.node_selector.insert(requirement.key().into(), value.into());
+        }
+        injection
     }
 
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
     /// What a term already states is skipped. What is `partial` is for terms that can match, and say nothing of the
     /// label.
-    fn narrow_terms(
-        &mut self,
-        own: &NodeSelection<'_>,
-        wanted: Vec<SourcedRequirement<'r>>,
-        partial: Vec<SourcedRequirement<'r>>,
-    ) {
-        let Some(terms) = &own.terms else {
-            self.terms = Terms::New(wanted.iter().map(|demanded| demanded.requirement).collect());
+    fn narrow_terms(&mut self, wanted: Vec<SourcedRequirement<'r>>, partial: Vec<SourcedRequirement<'r>>) {
+        let NodeSelection { node_selector, terms } = &mut self.selection;
+        let Some(terms) = terms else {
+            *terms = Some(vec![Term::of(wanted.iter().map(|demanded| demanded.requirement))]);
             self.expressions = wanted;
             return;
         };
@@ -81,16 +70,12 @@ impl<'r> Injection<'r> {
         for demanded in &wanted {
             keys.insert(demanded.requirement.key());
         }
-        let count = wanted.len();
+        let (is_any_partial, count) = (!partial.is_empty(), wanted.len());
         let all: Vec<SourcedRequirement<'r>> = wanted.into_iter().chain(partial).collect();
-        let mut narrowed = Vec::new();
         let mut is_missing_somewhere = vec![false; all.len()];
-        for (position, term) in terms.iter().enumerate() {
-            if term.is_empty() {
-                continue;
-            }
+        for term in terms.iter_mut().filter(|term| !term.is_empty()) {
             let stated = term.stated_about(&keys);
-            let may_be_narrowed = all.len() > count && can_match(term, &own.node_selector);
+            let may_be_narrowed = is_any_partial && can_match(term, node_selector);
             let mut missing = Vec::new();
             for (index, (demanded, is_missing)) in all.iter().zip(&mut is_missing_somewhere).enumerate() {
                 let lacks = if index < count {
@@ -103,15 +88,10 @@ impl<'r> Injection<'r> {
                     *is_missing = true;
                 }
             }
-            if !missing.is_empty() {
-                narrowed.push((position, missing));
-            }
+            term.add(missing);
         }
-        let missing = all.iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
-        self.expressions = missing.map(|(demanded, _)| *demanded).collect();
-        if !narrowed.is_empty() {
-            self.terms = Terms::Narrowed(narrowed);
-        }
+        let missing = all.into_iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
+        self.expressions = missing.map(|(demanded, _)| demanded).collect();
     }
 
     /// All that is added.
@@ -129,53 +109,35 @@ impl<'r> Injection<'r> {
         self.pairs.is_empty() && self.expressions.is_empty()
     }
 
-    /// What a Pod that had `selection` has then.
-    pub fn add_to<'s>(&self, mut selection: NodeSelection<'s>) -> NodeSelection<'s> {
-        for requirement in self.pairs.iter().map(|demanded| demanded.requirement) {
-            if let Some(value) = requirement.only_value() {
-                selection.node_selector.insert(requirement.key().into(), value.into());
-            }
-        }
-        match &self.terms {
-            Terms::Unchanged => {}
-            Terms::New(requirements) => selection.terms = Some(vec![Term::of(requirements)]),
-            Terms::Narrowed(narrowed) => {
-                for (position, requirements) in narrowed {
-                    if let Some(term) = selection.terms.as_mut().and_then(|terms| terms.get_mut(*position)) {
-                        term.add(requirements);
-                    }
-                }
-            }
-        }
-        selection
-    }
-
-    /// Writes it into `spec`, given the `selection` that results.
+    /// Writes it into `spec`, the one that it was made for.
     ///
     /// # Errors
     /// `spec` can't be read.
-    pub fn write(&self, spec: &mut RawObject<'_>, selection: &NodeSelection<'_>) -> Result<(), ReadError> {
+    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
         if !self.pairs.is_empty() {
-            spec.set(NODE_SELECTOR, &selection.node_selector)?;
+            spec.set(NODE_SELECTOR, &self.selection.node_selector)?;
         }
-        match &self.terms {
-            Terms::Unchanged => {}
-            Terms::New(requirements) => {
-                let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
-                let mut term = RawObject::default();
-                add_expressions(&mut term, requirements)?;
-                terms.push(Raw::Object(term));
+        if self.expressions.is_empty() {
+            return Ok(());
+        }
+        let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
+        for (position, term) in self.selection.terms.iter().flatten().enumerate() {
+            if position == terms.len() {
+                terms.push(Raw::Object(RawObject::default()));
             }
-            Terms::Narrowed(narrowed) => {
-                let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
-                for (position, requirements) in narrowed {
-                    if let Some(term) = terms.get_mut(*position) {
-                        add_expressions(term.object_mut().at(*position)?, requirements)?;
-                    }
-                }
+            if let Some(written) = terms.get_mut(position)
+                && term.is_added_to()
+            {
+                term.write_added(written.object_mut().at(position)?)?;
             }
         }
         Ok(())
+    }
+
+    /// What is added, as text.
+    pub fn in_words(&self) -> String {
+        let added: Vec<String> = self.requirements().map(|demanded| demanded.requirement.to_string()).collect();
+        added.join(",")
     }
 
     /// Tells the audit log what was added, and where it is demanded.
@@ -183,7 +145,6 @@ impl<'r> Injection<'r> {
         if self.is_empty() {
             return;
         }
-        let added: Vec<String> = self.requirements().map(|demanded| demanded.requirement.to_string()).collect();
         let mut sources: Vec<String> = Vec::new();
         for demanded in self.requirements() {
             let source = demanded.source.to_string();
@@ -191,36 +152,7 @@ impl<'r> Injection<'r> {
                 sources.push(source);
             }
         }
-        decision.audit("node-selector", added.join(","));
+        decision.audit("node-selector", self.in_words());
         decision.audit("node-selector-source", sources.join(", "));
     }
-}
-
-fn add_expressions(term: &mut RawObject<'_>, requirements: &[&Requirement]) -> Result<(), ReadError> {
-    let list = term.list_mut(EXPRESSIONS)?;
-    for requirement in requirements {
-        list.push(expression_of(requirement)?);
-    }
-    Ok(())
-}
-
-/// Terms times expressions can exceed the limit, so their size is checked before they are written.
-fn reject_too_many<'r>(
-    wanted: impl Iterator<Item = &'r SourcedRequirement<'r>>,
-    selection: &NodeSelection<'_>,
-    name: &ObjectName,
-) -> Result<(), Rejection> {
-    let terms = selection.terms.as_ref().map_or(1, Vec::len);
-    let (mut length, mut count) = (0_usize, 0);
-    for demanded in wanted {
-        length += expression_of(demanded.requirement)?.longest_text();
-        count += 1;
-    }
-    if length.saturating_mul(terms) <= LARGEST_OBJECT {
-        return Ok(());
-    }
-    Err(Rejection::forbidden(format!(
-        "{name} has {terms} terms of node affinity, to each of which {count} expressions of its namespace would be added, \
-         more than can be stored; shorten one of the two"
-    )))
 }

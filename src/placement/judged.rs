@@ -1,48 +1,70 @@
 //! What is judged: a Pod, or the template of Pods.
 
 use crate::cluster::Scheduling;
-use crate::json::{RawObject, ReadError};
+use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta::ObjectName;
-use crate::request::Request;
-use crate::toleration::AddedTo;
-
-/// What no RuntimeClass brings.
-pub static NO_CLASS: Scheduling = Scheduling { node_selector: None, tolerations: None };
+use crate::request::Requester;
+use crate::settings::{OnRuntimeClasses, Placement};
 
 /// The path of a Pod's spec in the request.
 pub const SPEC: &str = "object.spec";
 
 /// What is judged: a Pod, or the template of Pods.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Judged<'j> {
     /// What messages call it.
     pub name: &'j ObjectName,
     /// Where its PodSpec stands.
     pub path: &'j str,
-    /// What the cluster adds to the tolerations of such Pods by itself.
-    pub added_to: AddedTo,
-    /// Whether the DaemonSet controller pinned it to its node, by `matchFields`.
-    pub is_pinned: bool,
+    /// Its PodSpec.
+    pub spec: &'j RawObject<'j>,
+    /// Who asks for it.
+    pub requester: &'j Requester,
+    /// Whether it is made by the DaemonSet controller, or is the template that this makes Pods from.
+    pub is_of_daemon_set: bool,
+    /// The node that it names; empty, if it names none.
+    pub node_name: String,
+    /// The name of its RuntimeClass, where those are resolved; empty otherwise.
+    pub class_name: String,
     /// What its RuntimeClass brings, as far as it was looked up.
-    pub class: &'j Scheduling,
-    /// The name of its RuntimeClass, where those are resolved.
-    pub class_name: &'j str,
+    pub class: Scheduling,
 }
 
 impl<'j> Judged<'j> {
-    /// A Pod that `request` is about.
+    /// What `requester` asks for, with this `spec`, which stands at `path`.
     ///
     /// # Errors
-    /// Who made it can't be read.
-    pub fn pod(pod: &RawObject<'_>, name: &'j ObjectName, request: &Request<'_>) -> Result<Self, ReadError> {
-        // Only that controller pins Pods to a node.
-        let is_pinned = request.is_about_pod_of_daemon_set(pod)?;
-        let added_to = if is_pinned { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        Ok(Self { name, path: SPEC, added_to, is_pinned, class: &NO_CLASS, class_name: "" })
+    /// The spec can't be read.
+    pub fn new(
+        name: &'j ObjectName,
+        (path, spec): (&'j str, &'j RawObject<'j>),
+        requester: &'j Requester,
+        settings: &Placement,
+    ) -> Result<Self, ReadError> {
+        let node_name = spec.string("nodeName").within(path)?;
+        let class_name = class_name(spec, settings).within(path)?;
+        let class = Scheduling::default();
+        Ok(Self { name, path, spec, requester, is_of_daemon_set: false, node_name, class_name, class })
     }
 
     /// Whether it is a template.
     pub const fn is_template(&self) -> bool {
         matches!(self.name, ObjectName::TemplateOf(..))
+    }
+
+    /// Whether the DaemonSet controller pinned it to its node, by `matchFields`. Only that controller does so.
+    pub const fn is_pinned(&self) -> bool {
+        self.is_of_daemon_set && !self.is_template()
+    }
+}
+
+/// The RuntimeClass that `spec` names, where it is to be looked up; empty otherwise.
+///
+/// # Errors
+/// The spec can't be read.
+pub fn class_name(spec: &RawObject<'_>, settings: &Placement) -> Result<String, ReadError> {
+    match settings.on_runtime_classes {
+        OnRuntimeClasses::Resolve => spec.string("runtimeClassName"),
+        OnRuntimeClasses::Ignore => Ok(String::new()),
     }
 }

@@ -22,6 +22,8 @@
 //! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,
 //! with their own configurations.
 
+mod additions;
+mod annotation;
 pub mod bindings;
 pub mod conflict;
 mod enforcement;

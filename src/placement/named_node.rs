@@ -1,54 +1,59 @@
 //! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
 
+use super::additions::Additions;
+use super::judged::Judged;
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
-use super::pods::Additions;
-use super::sourced::{SourcedRequirement, SourcedWhitelist};
-use super::toleration_rules::TolerationRules;
-use crate::cluster::{Node, NodeLookup, Scheduling};
+use super::rules::Rules;
+use super::sourced::SourcedWhitelist;
+use super::tolerations;
+use crate::cluster::{Node, NodeLookup};
 use crate::decision::Rejection;
 use crate::field_masks::FieldMasks;
-use crate::message::{quote, quote_pair, shorten};
-use crate::object_meta::ObjectName;
+use crate::json::{ReadError, Within};
+use crate::message::{quote, shorten};
 use crate::request::Requester;
 use crate::selector::Whitelist;
 use crate::settings::OnNodeName;
-use crate::toleration::{Taint, Toleration, is_extended, untolerated};
+use crate::toleration::{Toleration, is_extended, untolerated};
 
 /// A Pod that names its node, which must be one that the Pod may run on.
 #[derive(Debug)]
 pub struct NamedNode<'r> {
+    judged: &'r Judged<'r>,
     selection: &'r NodeSelection<'r>,
     /// Those that it may have wherever it runs.
     tolerations: Vec<Toleration>,
     /// Those that it may have only for the extended resources that it requests. They count where the node has the
     /// resource: no scheduler has looked.
     for_resources: Vec<Toleration>,
-    /// What the Pod's RuntimeClass brings, as far as it had to be known.
-    class: &'r Scheduling,
     rules: &'r NodeRules<'r>,
-    name: &'r ObjectName,
 }
 
 impl<'r> NamedNode<'r> {
-    /// A Pod with these `additions`, whose `own` tolerations were let in.
+    /// A Pod that was let in with these `additions`; nothing, if it is not held to the node that it names.
+    ///
+    /// # Errors
+    /// The Pod's tolerations can't be read.
     pub fn of(
-        own: Vec<Toleration>,
+        judged: &'r Judged<'r>,
         additions: &'r Additions<'r>,
-        rules: &'r NodeRules<'r>,
-        toleration_rules: &TolerationRules<'_>,
-        name: &'r ObjectName,
-    ) -> Self {
+        rules: &'r Rules<'r>,
+    ) -> Result<Option<Self>, ReadError> {
+        if !additions.must_match_node {
+            return Ok(None);
+        }
+        let own = tolerations::read(judged.spec).within(judged.path)?;
         let all = own.into_iter().chain(additions.tolerations.iter().cloned());
-        let class = &additions.class;
         // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass, or added by
         // the cluster or for a resource.
         let (for_resources, tolerations) = all.partition(|toleration| {
             is_extended(&toleration.key)
-                && !class.tolerates_same(toleration)
-                && toleration_rules.objection_to(toleration).is_some()
+                && !judged.class.tolerates_same(toleration)
+                && rules.tolerations.objection_to(toleration).is_some()
         });
-        Self { selection: &additions.selection, tolerations, for_resources, class, rules, name }
+        let selection = &additions.injection.selection;
+        Ok(Some(Self { judged, selection, tolerations, for_resources, rules: &rules.nodes }))
     }
 
     /// The fields that are needed of the node.
@@ -65,25 +70,17 @@ impl<'r> NamedNode<'r> {
     ///
     /// # Errors
     /// What the node lacks; or that it could not be read.
-    pub fn verify(&self, node: &NodeLookup<'_>, node_name: &str) -> Result<(), Rejection> {
-        let Self { rules, name, .. } = self;
-        let node_name = quote(node_name);
+    pub fn verify(&self, node: &NodeLookup<'_>) -> Result<(), Rejection> {
+        let names_node = self.names_node();
         let node = match node {
             NodeLookup::Found(node) => node,
-            NodeLookup::Failed(error) => return Err(error.reject(&format!("{name} names node {node_name}"))),
+            NodeLookup::Failed(error) => return Err(error.reject(&names_node)),
             NodeLookup::NotNeeded => return Ok(()),
         };
-        if let Some(SourcedRequirement { requirement, source }) = rules.unmet_by(&node.labels) {
-            let rejection = Rejection::forbidden(format!(
-                "{name} names node {node_name}, but {source} demands {}, which the node does not meet; name another node, or \
-                 remove nodeName",
-                shorten(&requirement.to_string()),
-            ));
-            return Err(rejection.with_detail(labelled(node, requirement.key())));
-        }
+        self.rules.verify(node, &format!("{names_node}, but"), "name another node, or remove nodeName")?;
         if !self.selection.matches(node.name.as_str(), &node.labels) {
             return Err(Rejection::forbidden(format!(
-                "{name} names node {node_name}, which its own nodeSelector or node affinity does not match; change one of \
+                "{names_node}, which its own nodeSelector or node affinity does not match; change one of \
                  them, or remove nodeName"
             )));
         }
@@ -91,18 +88,22 @@ impl<'r> NamedNode<'r> {
         self.verify_tolerated(node)
     }
 
+    /// How messages begin.
+    fn names_node(&self) -> String {
+        format!("{} names node {}", self.judged.name, quote(&self.judged.node_name))
+    }
+
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
     fn verify_tolerated(&self, node: &Node<'_>) -> Result<(), Rejection> {
-        let has_resource = |toleration: &&Toleration| has_resource(node, &toleration.key);
+        let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
-        let Some(taint) = untolerated(&tolerations, lasting_taints(node)) else { return Ok(()) };
+        let Some(taint) = untolerated(&tolerations, node.lasting_taints()) else { return Ok(()) };
         let rejection = Rejection::forbidden(format!(
-            "{} names node {}, which has a taint that it does not tolerate; name another node, or remove nodeName",
-            self.name,
-            quote(node.name.as_str())
+            "{}, which has a taint that it does not tolerate; name another node, or remove nodeName",
+            self.names_node()
         ));
-        Err(rejection.with_detail(tainted(taint)))
+        Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
@@ -113,12 +114,11 @@ impl<'r> NamedNode<'r> {
             let Some(value) = node.labels.get(requirement.key()) else { continue };
             if !requirement.accepts(Some(value)) && !self.may_always_have(requirement.key(), value, whitelist) {
                 let rejection = Rejection::forbidden(format!(
-                    "{} names node {}, and {source} allows only nodes with {}; name another node, or remove nodeName",
-                    self.name,
-                    quote(node.name.as_str()),
+                    "{}, and {source} allows only nodes with {}; name another node, or remove nodeName",
+                    self.names_node(),
                     shorten(&requirement.to_string()),
                 ));
-                return Err(rejection.with_detail(labelled(node, requirement.key())));
+                return Err(rejection.with_detail(node.label_in_words(requirement.key())));
             }
         }
         Ok(())
@@ -128,7 +128,7 @@ impl<'r> NamedNode<'r> {
     /// by a pair of its RuntimeClass.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
         let pair = self.selection.node_selector.get(key);
-        let is_of_class = self.class.node_selector().get(key).is_some_and(|own| own == value);
+        let is_of_class = self.judged.class.node_selector.get(key).is_some_and(|own| own == value);
         if pair.is_some_and(|own| **own == *value) && (is_of_class || whitelist.demands_value(key, value)) {
             return true;
         }
@@ -140,59 +140,32 @@ impl<'r> NamedNode<'r> {
     }
 }
 
-/// Whether a Pod that names the node `node_name` must be held to it.
+/// Whether a Pod must be held to the node that it names.
 ///
 /// # Errors
 /// No Pod may name its node. No Node is looked up here: templates are treated alike, and their node may not exist yet.
-pub fn must_match(
-    node_name: &str,
-    rules: &NodeRules<'_>,
-    requester: &Requester,
-    name: &ObjectName,
-) -> Result<bool, Rejection> {
+pub fn must_match(judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<bool, Rejection> {
     let is_anything_required = rules.is_limited || !rules.select_every_node();
-    if node_name.is_empty() || !is_anything_required || rules.settings.on_node_name == OnNodeName::Ignore {
+    if judged.node_name.is_empty() || !is_anything_required || rules.settings.on_node_name == OnNodeName::Ignore {
         return Ok(false);
     }
     // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
-    if *requester == Requester::Nobody {
+    if *judged.requester == Requester::Nobody {
         return Ok(true);
     }
     // With an empty whitelist, a Pod may not name its node.
-    let allowed = rules.whitelist.as_ref().filter(|allowed| allowed.whitelist.is_empty());
-    if rules.settings.on_node_name == OnNodeName::Verify && allowed.is_none() {
+    let refusing = rules.whitelist.as_ref().filter(|allowed| allowed.whitelist.is_empty());
+    if rules.settings.on_node_name == OnNodeName::Verify && refusing.is_none() {
         return Ok(true);
     }
     if let Some(unresolved) = rules.whitelist.as_ref().and_then(|allowed| allowed.unresolved.as_ref()) {
         return Err(unresolved.clone());
     }
     Err(Rejection::forbidden(format!(
-        "{name} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
+        "{} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
          allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
-        quote(node_name),
+        judged.name,
+        quote(&judged.node_name),
         quote(rules.namespace)
     )))
-}
-
-/// The taints that keep Pods away from `node`, without those that tell a passing condition.
-pub(super) fn lasting_taints<'n>(node: &'n Node<'_>) -> impl Iterator<Item = &'n Taint> {
-    node.taints.iter().filter(|taint| taint.keeps_pods_away() && !taint.tells_a_condition())
-}
-
-/// Whether `node` has more than zero of the resource `name` for Pods.
-pub(super) fn has_resource(node: &Node<'_>, name: &str) -> bool {
-    node.allocatable.0.contains(name)
-}
-
-/// A taint of a node, for the log.
-pub(super) fn tainted(taint: &Taint) -> String {
-    format!("the node has the taint {}", quote(&taint.key))
-}
-
-/// What a node has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
-pub(super) fn labelled(node: &Node<'_>, key: &str) -> String {
-    match node.labels.get(key) {
-        Some(value) => format!("the node has {}", quote_pair(key, value)),
-        None => format!("the node has no label {}", quote(key)),
-    }
 }

@@ -1,35 +1,35 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
 use super::holding_entry::{CandidateEntries, HoldingEntry};
-use super::judged::{Judged, NO_CLASS, SPEC};
-use super::node_rules::NodeRules;
+use super::judged::{Judged, SPEC};
 use super::node_selection::NodeSelection;
 use super::pods;
-use super::toleration_rules::TolerationRules;
-use crate::cluster::Namespace;
-use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, ReadError, Within};
-use crate::object_meta::{self, ObjectName};
-use crate::request::Request;
-use crate::settings::{OnNamespaces, Placement};
-use crate::toleration::{AddedTo, DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
+use super::rules::Rules;
+use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
+use crate::decision::Rejection;
+use crate::json::{RawObject, Within};
+use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
+use crate::request::Requester;
+use crate::review::Review;
+use crate::settings::{OnNamespaces, Settings};
 
 /// Judges a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
 /// # Errors
 /// What is wrong with the annotations.
-pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decision<'_>) -> Result<(), Rejection> {
-    let object = request.object()?;
-    let on_namespaces = settings.on_namespaces;
+pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    let Review { request, object, decision, .. } = review;
+    let Some(settings) = &settings.placement else { return Ok(()) };
     // An object that is being deleted is let through: to remove a finalizer is an update.
-    if on_namespaces == OnNamespaces::Ignore || request.is_about_terminating()? {
+    if settings.on_namespaces == OnNamespaces::Ignore || request.is_about_terminating()? {
         return Ok(());
     }
     let name = object_meta::name(object).within("object")?;
-    let mut holding = CandidateEntries::of(settings, &name).find(read(object).within("object")?)?;
+    let found = LabelsAndAnnotations::read(object).within("object")?;
+    let mut holding = CandidateEntries::of(settings, &name).find(found)?;
     let mut old = None;
     if request.is_update() {
-        old = Some(read(request.old_object()?).within("oldObject")?);
+        old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
     }
     let is_elsewhere = comes_under_another(&holding, old.as_ref())?;
     // Missing labels only get a warning: controllers often add them after the creation.
@@ -43,7 +43,7 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
     }
     holding.ignores_unresolved = true;
     match judge_every_pod(&holding) {
-        Err(rejection) if on_namespaces == OnNamespaces::Warn => {
+        Err(rejection) if settings.on_namespaces == OnNamespaces::Warn => {
             decision.warn_instead(&rejection);
             Ok(())
         }
@@ -53,23 +53,15 @@ pub fn judge(request: &Request<'_>, settings: &Placement, decision: &mut Decisio
 
 /// A Pod that asks for nothing gets what the annotations say.
 fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
-    let rules = NodeRules::of(holding)?;
-    let judged = Judged {
-        name: &ObjectName::EveryPod,
-        path: SPEC,
-        added_to: AddedTo::AnyPod,
-        is_pinned: false,
-        class: &NO_CLASS,
-        class_name: "",
-    };
-    let (own, spec) = (NodeSelection::default(), RawObject::default());
-    pods::admit(own, &spec, &judged, &rules, &TolerationRules::of(holding)?).map(drop)
+    let (nobody, spec) = (Requester::Nobody, RawObject::default());
+    let judged = Judged::new(&ObjectName::EveryPod, (SPEC, &spec), &nobody, holding.settings)?;
+    pods::admit(NodeSelection::default(), &judged, &Rules::of(holding, &nobody)?).map(drop)
 }
 
 /// Whether an annotation that counts is there, and was not before, or another entry holds now, or says something else.
-fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>, is_elsewhere: bool) -> bool {
+fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
     let HoldingEntry { settings, found, .. } = holding;
-    let mut keys: Vec<&str> = settings.namespace_annotations.iter().map(String::as_str).collect();
+    let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
@@ -80,7 +72,7 @@ fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>, is_el
 
 /// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label
 /// that its entry refers to.
-fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>) -> Result<bool, Rejection> {
+fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>) -> Result<bool, Rejection> {
     let HoldingEntry { settings, namespace, entry, found, .. } = holding;
     let Some(old) = old else { return Ok(true) };
     if found.labels == old.labels {
@@ -93,8 +85,4 @@ fn comes_under_another(holding: &HoldingEntry<'_>, old: Option<&Namespace<'_>>) 
     }
     let before = CandidateEntries::of(settings, namespace).find(old.clone())?;
     Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
-}
-
-fn read<'a>(object: &RawObject<'a>) -> Result<Namespace<'a>, ReadError> {
-    Ok(Namespace { annotations: object_meta::annotations(object)?, labels: object_meta::labels(object)? })
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
+use crate::json::strict::null_is_default;
+use crate::json::{Raw, RawObject, ReadError, StringMap};
 use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
@@ -20,24 +21,30 @@ const NODE_NAME_FIELD: &str = "metadata.name";
 pub struct Term {
     /// On labels; all must hold.
     pub expressions: Vec<Expression>,
+    /// How many of them it was read with.
+    read: usize,
     /// On fields; all must hold.
     fields: Vec<Expression>,
 }
 
 /// One of the ANDed expressions of a term (`NodeSelectorRequirement`).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Expression {
     /// The label or field.
+    #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
     /// As it was written; perhaps none that exists.
+    #[serde(default, deserialize_with = "null_is_default")]
     operator: String,
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     values: Vec<String>,
     /// What it demands of a label; nothing, if it is invalid, and matches no node.
+    #[serde(skip)]
     pub requirement: Option<Requirement>,
 }
 
 impl Term {
-    /// Reads `term`; `null` is an empty one.
+    /// Reads `term`; `null` is one that matches no node.
     ///
     /// # Errors
     /// It is no term.
@@ -46,19 +53,41 @@ impl Term {
             return Ok(Self::default());
         }
         let term = term.object()?;
-        Ok(Self { expressions: Expression::read_all(term, EXPRESSIONS)?, fields: Expression::read_all(term, FIELDS)? })
+        let mut expressions: Vec<Expression> = term.get(EXPRESSIONS)?.unwrap_or_default();
+        for Expression { key, operator, values, requirement } in &mut expressions {
+            let operator = operator_named(operator);
+            *requirement = operator.and_then(|operator| Requirement::new(key.clone(), operator, values.clone()).ok());
+        }
+        Ok(Self { read: expressions.len(), expressions, fields: term.get(FIELDS)?.unwrap_or_default() })
     }
 
     /// One that has nothing but these requirements.
-    pub fn of(requirements: &[&Requirement]) -> Self {
+    pub fn of<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut term = Self::default();
         term.add(requirements);
         term
     }
 
     /// Adds `requirements` to its expressions.
-    pub fn add(&mut self, requirements: &[&Requirement]) {
-        self.expressions.extend(requirements.iter().map(|requirement| Expression::of(requirement)));
+    pub fn add<'r>(&mut self, requirements: impl IntoIterator<Item = &'r Requirement>) {
+        self.expressions.extend(requirements.into_iter().map(Expression::of));
+    }
+
+    /// Writes what was added to it into `term`, which it was read from.
+    ///
+    /// # Errors
+    /// `term` is none.
+    pub fn write_added(&self, term: &mut RawObject<'_>) -> Result<(), ReadError> {
+        let list = term.list_mut(EXPRESSIONS)?;
+        for expression in self.expressions.iter().skip(self.read) {
+            list.push(Raw::written(expression)?);
+        }
+        Ok(())
+    }
+
+    /// Whether anything was added to it.
+    pub const fn is_added_to(&self) -> bool {
+        self.expressions.len() > self.read
     }
 
     /// Whether the term has neither expressions nor fields, and so matches no node.
@@ -114,27 +143,8 @@ impl Term {
 }
 
 impl Expression {
-    fn read_all(term: &RawObject<'_>, member: &str) -> Result<Vec<Self>, ReadError> {
-        let list = term.list(member)?;
-        let mut expressions = Vec::with_capacity(list.len());
-        for (position, expression) in list.iter().enumerate() {
-            expressions.push(expression.object().and_then(Self::read).at(position).within(member)?);
-        }
-        Ok(expressions)
-    }
-
-    fn read(expression: &RawObject<'_>) -> Result<Self, ReadError> {
-        let key = expression.string("key")?;
-        let operator = expression.string("operator")?;
-        let values: Vec<String> = expression.get("values")?.unwrap_or_default();
-        let requirement = match operator_named(&operator) {
-            Some(operator) => Requirement::new(key.clone(), operator, values.clone()).ok(),
-            None => None,
-        };
-        Ok(Self { key, operator, values, requirement })
-    }
-
-    fn of(requirement: &Requirement) -> Self {
+    /// What `requirement` demands, as node affinity has it.
+    pub fn of(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
             operator: name_of(requirement.operator()).to_owned(),
@@ -172,48 +182,21 @@ impl fmt::Display for Expression {
     }
 }
 
-/// A node-affinity expression, to be written (`NodeSelectorRequirement`).
-#[derive(Serialize)]
-struct WrittenExpression<'r> {
-    key: &'r str,
-    operator: &'static str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    values: &'r [String],
+/// The operators of node affinity (`NodeSelectorOperator`). A selector has more, which are other words for these.
+const OPERATORS: [(Operator, &str); 6] = [
+    (Operator::In, "In"),
+    (Operator::NotIn, "NotIn"),
+    (Operator::Exists, "Exists"),
+    (Operator::DoesNotExist, "DoesNotExist"),
+    (Operator::GreaterThan, "Gt"),
+    (Operator::LessThan, "Lt"),
+];
+
+fn name_of(operator: Operator) -> &'static str {
+    let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
+    known.map(|(_, name)| *name).unwrap_or_default()
 }
 
-/// `requirement` as a node-affinity expression.
-///
-/// # Errors
-/// It can't be written as JSON.
-pub fn expression_of<'a>(requirement: &Requirement) -> Result<Raw<'a>, ReadError> {
-    Raw::written(&WrittenExpression {
-        key: requirement.key(),
-        operator: name_of(requirement.operator()),
-        values: requirement.values(),
-    })
-}
-
-/// `NodeSelectorOperator` has fewer operators than a selector, and other names.
-const fn name_of(operator: Operator) -> &'static str {
-    match operator.as_set() {
-        Operator::In | Operator::Equals | Operator::DoubleEquals => "In",
-        Operator::NotIn | Operator::NotEquals => "NotIn",
-        Operator::Exists => "Exists",
-        Operator::DoesNotExist => "DoesNotExist",
-        Operator::GreaterThan => "Gt",
-        Operator::LessThan => "Lt",
-    }
-}
-
-/// The operator that node affinity calls so.
 fn operator_named(name: &str) -> Option<Operator> {
-    match name {
-        "In" => Some(Operator::In),
-        "NotIn" => Some(Operator::NotIn),
-        "Exists" => Some(Operator::Exists),
-        "DoesNotExist" => Some(Operator::DoesNotExist),
-        "Gt" => Some(Operator::GreaterThan),
-        "Lt" => Some(Operator::LessThan),
-        _ => None,
-    }
+    OPERATORS.iter().find(|(_, own)| *own == name).map(|(operator, _)| *operator)
 }

@@ -1,19 +1,16 @@
 //! What a namespace demands of the nodes that its Pods run on.
 
+use super::annotation;
 use super::holding_entry::HoldingEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
 use super::term_outcome::can_match;
+use crate::cluster::Node;
 use crate::decision::Rejection;
-use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::selector::{self, PossibleValues, Requirement, Selector, Whitelist, text};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
-
-/// The longest annotation that is read, in bytes. What it demands is added to every Pod of the namespace, and to every
-/// term of its node affinity.
-pub(super) const LONGEST_ANNOTATION: usize = 16 * 1024;
 
 /// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
 #[derive(Debug)]
@@ -35,29 +32,21 @@ pub struct NodeRules<'s> {
 
 impl<'s> NodeRules<'s> {
     /// What holds in a namespace: what the settings require; and with it the Namespace's annotations or, if there are
-    /// none, what the settings have as default.
+    /// none, what the settings have as default, `with_default`.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        Self::with_default_if(true, holding)
-    }
-
-    /// The same without the default, if it yields: a Binding does not show what its Pod chose.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn of_binding(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        Self::with_default_if(holding.settings.on_default_conflict != OnDefaultConflict::Yield, holding)
-    }
-
-    fn with_default_if(holds: bool, holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
+    pub fn of(holding: &'s HoldingEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
         let HoldingEntry { settings, namespace, entry, found, .. } = holding;
-        let annotated = in_annotations(&settings.namespace_annotations, namespace, &found.annotations)?;
-        let default_holds = holds && annotated.is_empty();
+        let mut annotated = Vec::new();
+        for key in &settings.namespace_annotations.0 {
+            let read = annotation::read(("a node selector", key), namespace, &found.annotations, selector::parse)?;
+            annotated.extend(read.map(|(selector, source)| SourcedSelector { selector, source }));
+        }
+        let default_holds = with_default && annotated.is_empty();
         let (mut required, mut default, mut whitelist) = (None, None, None);
         if let Some(at) = *entry {
             let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
@@ -69,18 +58,15 @@ impl<'s> NodeRules<'s> {
             };
             // What this entry itself demands is always allowed.
             let own = required.iter().chain(&default).flat_map(|own| own.selector.requirements()).cloned().collect();
-            whitelist = match parse(&at.entry.allowed_node_selector, "allowedNodeSelector") {
-                Err(rejection) if rejection.is_unresolved() => Some(SourcedWhitelist {
-                    whitelist: Whitelist::new(Selector::default(), own),
-                    source: Source::Entry(at, "allowedNodeSelector"),
-                    unresolved: Some(rejection),
-                }),
-                allowed => allowed?.map(|SourcedSelector { selector, source }| SourcedWhitelist {
-                    whitelist: Whitelist::new(selector, own),
-                    source,
-                    unresolved: None,
-                }),
+            let (selector, unresolved) = match parse(&at.entry.allowed_node_selector, "allowedNodeSelector") {
+                Err(rejection) if rejection.is_unresolved() => (Some(Selector::default()), Some(rejection)),
+                allowed => (allowed?.map(|allowed| allowed.selector), None),
             };
+            let source = Source::Entry(at, "allowedNodeSelector");
+            whitelist = selector.map(|selector| {
+                let whitelist = Whitelist::new(selector, own);
+                SourcedWhitelist { whitelist, source, unresolved }
+            });
         }
         if !default_holds {
             default = None;
@@ -148,11 +134,22 @@ impl<'s> NodeRules<'s> {
         Selector::new(self.requirements().map(|own| own.requirement.clone()).collect())
     }
 
-    /// The first requirement that a node with these labels does not meet.
-    pub fn unmet_by(&self, labels: &StringMap<'_>) -> Option<SourcedRequirement<'_>> {
-        self.requirements().find(|SourcedRequirement { requirement, .. }| {
-            !requirement.accepts(labels.get(requirement.key()).map(|value| &**value))
-        })
+    /// Rejects a Pod for a `node` that it may not use; `what` is how the message begins, and `remedy` how it ends.
+    ///
+    /// # Errors
+    /// The first requirement that the node does not meet.
+    pub fn verify(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
+        let is_unmet = |SourcedRequirement { requirement, .. }: &SourcedRequirement<'_>| {
+            !requirement.accepts(node.labels.get(requirement.key()).map(|value| &**value))
+        };
+        let Some(SourcedRequirement { requirement, source }) = self.requirements().find(is_unmet) else {
+            return Ok(());
+        };
+        let rejection = Rejection::forbidden(format!(
+            "{what} {source} demands {}, which the node does not meet; {remedy}",
+            shorten(&requirement.to_string()),
+        ));
+        Err(rejection.with_detail(node.label_in_words(requirement.key())))
     }
 
     /// What is demanded of the label `key` and where, in words.
@@ -194,34 +191,4 @@ impl<'s> NodeRules<'s> {
             quote(self.namespace)
         ))
     }
-}
-
-/// What the annotations of the Namespace demand.
-fn in_annotations<'s>(
-    keys: &'s [String],
-    namespace: &'s str,
-    annotations: &StringMap<'_>,
-) -> Result<Vec<SourcedSelector<'s>>, Rejection> {
-    let mut selectors = Vec::new();
-    for key in keys {
-        let Some(text) = annotations.get(key.as_str()) else { continue };
-        let source = Source::Annotation { key, namespace };
-        if text.len() > LONGEST_ANNOTATION {
-            return Err(Rejection::forbidden(format!(
-                "{source} is not a node selector: it has {} bytes, expected at most {LONGEST_ANNOTATION}; shorten the \
-                 annotation",
-                text.len()
-            )));
-        }
-        match selector::parse(text) {
-            Ok(selector) => selectors.push(SourcedSelector { selector, source }),
-            Err(error) => {
-                return Err(Rejection::forbidden(format!(
-                    "{source} is not a node selector: {error}; correct the annotation {}",
-                    quote(text)
-                )));
-            }
-        }
-    }
-    Ok(selectors)
 }

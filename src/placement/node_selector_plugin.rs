@@ -4,9 +4,10 @@
 use super::conflict::CONFLICT;
 use super::node_selection::NODE_SELECTOR;
 use super::whitelist::NOT_ALLOWED;
-use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, StringMap, Within};
+use crate::decision::Rejection;
+use crate::json::{StringMap, Within};
 use crate::message::quote;
+use crate::review::Review;
 use crate::selector::{ParseError, Selector, parse_pairs};
 use crate::settings::placement::IN_TREE_ANNOTATION;
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
@@ -14,20 +15,18 @@ use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 /// The key of the configuration that holds what is added to Pods of namespaces without an annotation.
 const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
 
-/// Gives `pod` the pairs that the plugin would, in the namespace `namespace` with these `annotations`. Returns whether
-/// there were any.
+/// Gives the Pod the pairs that the plugin would, in a namespace with these `annotations`.
 ///
 /// # Errors
 /// The plugin's own sentence, alone; or that an annotation is malformed.
 ///
 /// Upstream: `Admit` and `Validate` of the plugin.
 pub fn write(
-    pod: &mut RawObject<'_>,
-    namespace: &str,
+    review: &mut Review<'_>,
     annotations: &StringMap<'_>,
     config: &PodNodeSelectorPluginConfig,
-    decision: &mut Decision<'_>,
-) -> Result<bool, Rejection> {
+) -> Result<(), Rejection> {
+    let namespace = review.request.namespace.as_str();
     let of_config = |key| config.get(key).and_then(Option::as_deref);
     let mut source = Source::PluginConfig(CLUSTER_DEFAULT);
     let demanded = if let Some(text) = annotations.get(IN_TREE_ANNOTATION) {
@@ -36,10 +35,8 @@ pub fn write(
     } else {
         parse(source, of_config(CLUSTER_DEFAULT))?
     };
-    let mut pairs: StringMap<'_> = match pod.object("spec").within("object")? {
-        Some(spec) => spec.get(NODE_SELECTOR).within("object.spec")?.unwrap_or_default(),
-        None => StringMap::new(),
-    };
+    let pairs: Option<StringMap<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
+    let mut pairs = pairs.unwrap_or_default();
     let mut added: Vec<String> = Vec::new();
     for requirement in demanded.requirements() {
         let Some(value) = requirement.only_value() else { continue };
@@ -57,11 +54,12 @@ pub fn write(
         return Err(Rejection::with_sentence(NOT_ALLOWED, ""));
     }
     if !added.is_empty() {
-        pod.object_mut("spec").within("object")?.set(NODE_SELECTOR, &pairs).within("object.spec")?;
-        decision.audit("node-selector", added.join(","));
-        decision.audit("node-selector-source", source.to_string());
+        review.object.object_mut("spec").within("object")?.set(NODE_SELECTOR, &pairs).within("object.spec")?;
+        review.is_changed = true;
+        review.decision.audit("node-selector", added.join(","));
+        review.decision.audit("node-selector-source", source.to_string());
     }
-    Ok(!added.is_empty())
+    Ok(())
 }
 
 fn is_allowed(whitelist: &Selector, key: &str, value: &str) -> bool {

@@ -6,17 +6,20 @@ use crate::decision::Rejection;
 use crate::json::{StringMap, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta;
-use crate::request::{Request, Requester};
+use crate::request::Requester;
+use crate::review::Review;
 use crate::selector::{self, Requirement};
 use crate::settings::key::KeyPattern;
 use crate::settings::source::EntryAt;
-use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
+use crate::settings::{OnNodes, Placement, Settings, SettingsError, Source, reference};
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets labels that a node selector of the settings names.
 ///
 /// # Errors
 /// The Node and the labels.
-pub fn judge(request: &Request<'_>, settings: &Placement) -> Result<(), Rejection> {
+pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    let Review { request, object: node, .. } = review;
+    let Some(settings) = &settings.placement else { return Ok(()) };
     let is_judged = match settings.on_nodes {
         OnNodes::Ignore => false,
         OnNodes::RejectChanges => request.is_update(),
@@ -25,7 +28,6 @@ pub fn judge(request: &Request<'_>, settings: &Placement) -> Result<(), Rejectio
     if !is_judged || request.requester != Requester::Kubelet {
         return Ok(());
     }
-    let node = request.object()?;
     let labels = object_meta::labels(node).within("object")?;
     let mut old = StringMap::new();
     if request.is_update() {

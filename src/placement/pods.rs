@@ -1,78 +1,25 @@
 //! Pods: judged and completed when they are created, judged again while they may still change.
 
+use super::additions::Additions;
 use super::holding_entry::CandidateEntries;
 use super::injection::Injection;
-use super::judged::{Judged, SPEC};
+use super::judged::{self, Judged, SPEC};
+use super::named_node::{self, NamedNode};
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
-use super::preferences::{self, Preference};
+use super::preferences;
+use super::rules::Rules;
 use super::runtime_classes;
 use super::toleration_rules::TolerationRules;
-use super::tolerations::{self, AddedTolerations};
-use super::{conflict, whitelist};
-use crate::cluster::{Answer, Cluster, Scheduling};
-use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, ReadError, Within};
-use crate::request::Request;
+use super::{conflict, tolerations, whitelist};
+use crate::cluster::{Answer, NodeLookup};
+use crate::decision::Rejection;
+use crate::field_masks::FieldMasks;
+use crate::json::{RawObject, Within};
+use crate::review::Review;
 use crate::settings::Placement;
 
-/// What is to be added to a Pod that is let in.
-#[derive(Debug)]
-pub struct Additions<'r> {
-    /// On which nodes it may run then.
-    pub selection: NodeSelection<'r>,
-    /// What is added to its nodeSelector and node affinity.
-    pub injection: Injection<'r>,
-    /// What is added to its tolerations.
-    pub tolerations: AddedTolerations,
-    /// What is added to its preferences.
-    pub preferences: Vec<Preference>,
-    /// What its RuntimeClass brings, as far as it had to be known.
-    pub class: Scheduling,
-}
-
-impl Additions<'_> {
-    /// Whether nothing is added.
-    pub const fn are_empty(&self) -> bool {
-        self.injection.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
-    }
-
-    /// Writes all of it into `spec`, a PodSpec.
-    ///
-    /// # Errors
-    /// `spec` can't be read.
-    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        self.injection.write(spec, &self.selection)?;
-        preferences::write(&self.preferences, spec)?;
-        self.tolerations.write(spec)
-    }
-
-    /// All of it in words, as the audit log has them.
-    pub fn in_words(&self) -> String {
-        let mut words: Vec<String> = Vec::new();
-        let requirements: Vec<String> = self.injection.requirements().map(|own| own.requirement.to_string()).collect();
-        if !requirements.is_empty() {
-            words.push(format!("node-selector {}", requirements.join(",")));
-        }
-        let preferences: Vec<String> = self.preferences.iter().map(|own| own.selector.to_string()).collect();
-        if !preferences.is_empty() {
-            words.push(format!("preferred {}", preferences.join("; ")));
-        }
-        let tolerations: Vec<String> = self.tolerations.iter().map(ToString::to_string).collect();
-        if !tolerations.is_empty() {
-            words.push(format!("tolerations {}", tolerations.join(",")));
-        }
-        words.join("; ")
-    }
-
-    /// Tells the audit log what was added, and where it is demanded.
-    pub fn record(&self, decision: &mut Decision<'_>) {
-        self.injection.record(decision);
-        self.tolerations.record(decision);
-    }
-}
-
-/// Judges what is being created, and tells what its namespace adds to `spec`, which asks for `own` nodes.
+/// Judges what is being created, which asks for `own` nodes, and tells what its namespace adds to it.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -80,23 +27,69 @@ impl Additions<'_> {
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
 pub fn admit<'r>(
     own: NodeSelection<'r>,
-    spec: &RawObject<'_>,
     judged: &Judged<'_>,
-    rules: &'r NodeRules<'_>,
-    toleration_rules: &TolerationRules<'_>,
+    rules: &'r Rules<'_>,
 ) -> Result<Additions<'r>, Rejection> {
     if judged.is_template() {
         // Its Pods have what their class brings.
-        conflict::reject(&own.clone().with_pairs(judged.class.node_selector()), rules, judged)?;
-        tolerations::judge_class(judged, toleration_rules)?;
+        conflict::reject(&own.clone().with_pairs(&judged.class.node_selector), &rules.nodes, judged)?;
+        tolerations::judge_class(judged, &rules.tolerations)?;
     } else {
-        conflict::reject(&own, rules, judged)?;
+        conflict::reject(&own, &rules.nodes, judged)?;
     }
-    let injection = Injection::of(&own, rules, judged.name)?;
-    let selection = injection.add_to(own);
-    whitelist::check(&selection, &injection, judged, rules)?;
-    let tolerations = tolerations::admit(spec, judged, toleration_rules)?;
-    Ok(Additions { selection, injection, tolerations, preferences: Vec::new(), class: judged.class.clone() })
+    let injection = Injection::of(own, &rules.nodes);
+    whitelist::check(&injection, judged, &rules.nodes)?;
+    let tolerations = tolerations::admit(judged, &rules.tolerations)?;
+    let must_match_node = named_node::must_match(judged, &rules.nodes)?;
+    Ok(Additions { injection, tolerations, preferences: Vec::new(), must_match_node })
+}
+
+/// Judges a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
+/// names, which `look_up` reads, if anybody needs it.
+///
+/// # Errors
+/// The first rule that the Pod breaks.
+pub fn place<'t>(
+    review: &mut Review<'_>,
+    settings: &Placement,
+    look_up: impl Fn(FieldMasks) -> NodeLookup<'t>,
+) -> Result<NodeLookup<'t>, Rejection> {
+    let Review { request, object, decision, name, cluster, .. } = review;
+    let (answer, empty) = (Answer::new(), RawObject::default());
+    let holding = CandidateEntries::of(settings, &request.namespace).look_up(*cluster, &answer)?;
+    let spec = object.object("spec").within("object")?.unwrap_or(&empty);
+    let own = NodeSelection::read(spec).within(SPEC)?;
+    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, settings)?;
+    judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
+
+    let rules = Rules::of(&holding, &request.requester).map(|rules| rules.for_pod(&own));
+    let Some(rules) = holding.enforce(rules, decision)? else { return Ok(look_up(FieldMasks::default())) };
+    let additions =
+        runtime_classes::judge_with_class(&mut judged, *cluster, |judged| admit(own.clone(), judged, &rules));
+    let Some(mut additions) = holding.enforce(additions, decision)? else {
+        return Ok(look_up(FieldMasks::default()));
+    };
+    let named_node = NamedNode::of(&judged, &additions, &rules).within(SPEC)?;
+    let node = look_up(named_node.as_ref().map(NamedNode::field_masks).unwrap_or_default());
+    if let Some(named_node) = named_node
+        && holding.enforce(named_node.verify(&node), decision)?.is_none()
+    {
+        return Ok(node);
+    }
+    if judged.node_name.is_empty() {
+        additions.preferences = preferences::missing(&judged, &holding, decision)?;
+    }
+    if additions.are_empty() {
+        return Ok(node);
+    }
+    if !holding.is_enforced() {
+        decision.would_add(&additions.in_words());
+        return Ok(node);
+    }
+    additions.record(decision);
+    additions.write(object.object_mut("spec").within("object")?).within(SPEC)?;
+    review.is_changed = true;
+    Ok(node)
 }
 
 /// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can
@@ -104,16 +97,12 @@ pub fn admit<'r>(
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
-pub fn judge_update(
-    spec: &RawObject<'_>,
-    old_spec: &RawObject<'_>,
-    judged: &Judged<'_>,
-    request: &Request<'_>,
-    settings: &Placement,
-    cluster: &impl Cluster,
-    decision: &mut Decision<'_>,
-) -> Result<(), Rejection> {
+pub fn judge_update(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     const OLD: &str = "oldObject.spec";
+    let Review { request, object, decision, name, cluster, .. } = review;
+    let empty = RawObject::default();
+    let spec = object.object("spec").within("object")?.unwrap_or(&empty);
+    let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or(&empty);
     // The new object's nodeName is not validated yet. Only the old one counts.
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selection = NodeSelection::read(spec).within(SPEC)?;
@@ -127,24 +116,24 @@ pub fn judge_update(
     if !is_selection_judged && new_tolerations.is_empty() {
         return Ok(());
     }
+
     let answer = Answer::new();
-    let holding = candidates.look_up(cluster, &answer)?;
-    let class_name = runtime_classes::name_to_resolve(old_spec, settings).within(OLD)?;
+    let holding = candidates.look_up(*cluster, &answer)?;
     let is_exempt = request.requester.is_among(&settings.exempt_usernames);
-    let judge = || {
-        let mut rules = NodeRules::of(&holding)?.yielding_to(&selection);
+    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, settings)?;
+    judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
+    judged.class_name = judged::class_name(old_spec, settings).within(OLD)?;
+    let answer = runtime_classes::judge_with_class(&mut judged, *cluster, |judged| {
+        let mut rules = NodeRules::of(&holding, true)?.yielding_to(&selection);
         rules.whitelist = rules.whitelist.filter(|_| !is_exempt);
-        runtime_classes::judge_with_class(&class_name, cluster, |class| {
-            let judged = Judged { class, class_name: &class_name, ..*judged };
-            if is_selection_judged {
-                conflict::reject(&selection, &rules, &judged)?;
-                whitelist::check(&selection, &Injection::default(), &judged, &rules)?;
-            }
-            if !new_tolerations.is_empty() && !is_exempt {
-                tolerations::judge_update(spec, &new_tolerations, &judged, &TolerationRules::of(&holding)?)?;
-            }
-            Ok(())
-        })
-    };
-    holding.enforce(judge(), decision).map(drop)
+        if is_selection_judged {
+            conflict::reject(&selection, &rules, judged)?;
+            whitelist::check(&Injection::nothing(selection.clone()), judged, &rules)?;
+        }
+        if !new_tolerations.is_empty() && !is_exempt {
+            tolerations::judge_new(&new_tolerations, judged, &TolerationRules::of(&holding)?)?;
+        }
+        Ok(())
+    });
+    holding.enforce(answer, decision).map(drop)
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use super::holding_entry::HoldingEntry;
-use super::node_affinity::{Term, expression_of};
+use super::judged::Judged;
+use super::node_affinity::Term;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::selector::{Requirement, Selector};
@@ -23,21 +22,20 @@ pub struct Preference {
     pub selector: Selector,
 }
 
-/// What the entry prefers and the Pod with this `spec`, which stands at `path`, does not. What can't be resolved is
+/// What the entry prefers and the Pod does not. What can't be resolved is
 /// left out, with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or the settings have a mistake.
 pub fn missing(
-    spec: &RawObject<'_>,
-    path: &str,
+    judged: &Judged<'_>,
     holding: &HoldingEntry<'_>,
     decision: &mut Decision<'_>,
 ) -> Result<Vec<Preference>, Rejection> {
     let Some(at) = holding.entry.filter(|at| !at.entry.preferred_node_selector.is_empty()) else {
         return Ok(Vec::new());
     };
-    let own = read(spec).within(path)?;
+    let own = read(judged.spec).within(judged.path)?;
     let mut missing: Vec<Preference> = Vec::new();
     for preferred in &at.entry.preferred_node_selector {
         let source = Source::Entry(at, "preferredNodeSelector");
@@ -68,47 +66,34 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
     }
     let list = spec.object_mut_at(&AFFINITY)?.list_mut(PREFERRED)?;
     for Preference { weight, selector } in preferences {
-        let expressions: Result<Vec<Raw<'_>>, ReadError> = selector.requirements().iter().map(expression_of).collect();
-        let preference = WrittenPreference { match_expressions: expressions? };
-        list.push(Raw::written(&WrittenTerm { weight: *weight, preference })?);
+        let mut preferred = RawObject::default();
+        preferred.set("weight", weight)?;
+        Term::of(selector.requirements()).write_added(preferred.object_mut("preference")?)?;
+        list.push(Raw::Object(preferred));
     }
     Ok(())
-}
-
-/// `PreferredSchedulingTerm`, to be written.
-#[derive(Serialize)]
-struct WrittenTerm<'a> {
-    weight: i64,
-    preference: WrittenPreference<'a>,
-}
-
-/// `NodeSelectorTerm`, to be written.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenPreference<'a> {
-    match_expressions: Vec<Raw<'a>>,
 }
 
 /// The weights of the Pod's own preferences, and what their expressions say. Those by fields, and invalid ones, are none
 /// that an entry could have.
 fn read(spec: &RawObject<'_>) -> Result<Vec<(i64, BTreeSet<String>)>, ReadError> {
     let Some(affinity) = spec.object_at(&AFFINITY)? else { return Ok(Vec::new()) };
+    let preferred: Vec<Raw<'_>> = affinity.get(PREFERRED).within(&AFFINITY.join("."))?.unwrap_or_default();
     let mut own = Vec::new();
-    for (position, preferred) in affinity.elements(PREFERRED).within(&AFFINITY.join("."))?.iter().enumerate() {
-        let preferred = read_term(preferred).at(position).within(PREFERRED).within(&AFFINITY.join("."))?;
-        own.extend(preferred.map(|(weight, selector)| (weight, identities(&selector))));
+    for (position, preferred) in preferred.iter().enumerate() {
+        own.extend(read_term(preferred).at(position).within(PREFERRED).within(&AFFINITY.join("."))?);
     }
     Ok(own)
 }
 
 /// Reads `preferred` (`PreferredSchedulingTerm`).
-fn read_term(preferred: &Raw<'_>) -> Result<Option<(i64, Selector)>, ReadError> {
+fn read_term(preferred: &Raw<'_>) -> Result<Option<(i64, BTreeSet<String>)>, ReadError> {
     let preferred = preferred.object()?;
     let weight: Option<i64> = preferred.get("weight")?;
     let Some(term) = preferred.member("preference") else { return Ok(None) };
     let term = Term::read(term).within("preference")?;
     Ok(match (weight, term.selector(), term.first_field()) {
-        (Some(weight), Some(selector), None) => Some((weight, selector)),
+        (Some(weight), Some(selector), None) => Some((weight, identities(&selector))),
         _ => None,
     })
 }

@@ -61,36 +61,33 @@ impl<'s> HoldingEntry<'s> {
             ("forbiddenTolerations", &at.entry.forbidden_tolerations),
         ];
         for (field, list) in lists {
-            unresolved.extend(self.fill_in_list(list.as_ref(), Source::Entry(at, field)).err());
+            let list = list.as_deref().unwrap_or_default();
+            unresolved.extend(self.fill_in_list(list, Source::Entry(at, field)).err());
         }
         Ok(unresolved)
     }
 
-    /// The tolerations `list` of the entry, which stands at `source`, if it is there; with their references filled in.
-    ///
-    /// # Errors
-    /// The Namespace lacks a label, or its value does not fit there.
+    /// `list` of the settings with its references filled in. If one can't be, `instead` stands for what nobody knows.
     pub fn tolerations(
         &self,
-        list: Option<&'s Vec<Toleration>>,
+        list: &'s Option<Vec<Toleration>>,
         source: Source<'s>,
-    ) -> Result<Option<TolerationList<'s>>, Rejection> {
-        match self.fill_in_list(list, source) {
-            Err(rejection) if self.ignores_unresolved && rejection.is_unresolved() => Ok(None),
-            filled => filled,
+        instead: Vec<Toleration>,
+    ) -> Option<TolerationList<'s>> {
+        match self.fill_in_list(list.as_ref()?, source) {
+            Ok(tolerations) => Some(TolerationList { tolerations, source, unresolved: None }),
+            Err(_) if self.ignores_unresolved => None,
+            Err(unresolved) => {
+                Some(TolerationList { tolerations: Cow::Owned(instead), source, unresolved: Some(unresolved) })
+            }
         }
     }
 
-    fn fill_in_list(
-        &self,
-        list: Option<&'s Vec<Toleration>>,
-        source: Source<'s>,
-    ) -> Result<Option<TolerationList<'s>>, Rejection> {
-        let Some(list) = list else { return Ok(None) };
+    fn fill_in_list(&self, list: &'s [Toleration], source: Source<'s>) -> Result<Cow<'s, [Toleration]>, Rejection> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
-            return Ok(Some(TolerationList { tolerations: Cow::Borrowed(list), source, unresolved: None }));
+            return Ok(Cow::Borrowed(list));
         }
-        let mut filled = list.clone();
+        let mut filled = list.to_vec();
         for toleration in &mut filled {
             let value = self.fill_in(&toleration.value, source)?;
             if let Err(expected) = syntax::label_value(&value) {
@@ -98,7 +95,7 @@ impl<'s> HoldingEntry<'s> {
             }
             toleration.value = value.into_owned();
         }
-        Ok(Some(TolerationList { tolerations: Cow::Owned(filled), source, unresolved: None }))
+        Ok(Cow::Owned(filled))
     }
 
     fn fill_in<'t>(&self, text: &'t str, source: Source<'s>) -> Result<Cow<'t, str>, Rejection> {

@@ -24,7 +24,7 @@ impl<'s> Rules<'s> {
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
     pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let mut nodes = NodeRules::of(holding)?;
+        let mut nodes = NodeRules::of(holding, true)?;
         let mut tolerations = TolerationRules::of(holding)?;
         nodes.is_limited |= tolerations.judge_anything();
         if requester.is_among(&holding.settings.exempt_usernames) {

@@ -1,64 +1,114 @@
 //! The in-tree admission plugin `PodTolerationRestriction`, where its own configuration is given.
 
-use serde::Deserialize;
-
-use super::tolerations::{self, TOLERATIONS};
-use crate::decision::{Decision, Rejection};
+use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
+use super::tolerations::{CONFLICT, TOLERATIONS, in_words};
+use crate::decision::Rejection;
 use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::pod_spec;
+use crate::review::Review;
 use crate::settings::Source;
-use crate::toleration::{Merged, Operation, PluginConfig, PodTolerations, Refusal, Resources, admit};
+use crate::toleration::{
+    Merged, PluginConfig, Resources, Toleration, from_annotation, is_allowed, merge, of_memory_pressure,
+};
 
-/// What the plugin looks at in `pod`.
-///
-/// # Errors
-/// The Pod can't be read.
-pub fn tolerations_of(pod: &RawObject<'_>, operation: Operation) -> Result<PodTolerations, ReadError> {
-    let own = match pod.object("spec")? {
-        Some(spec) => tolerations::read(spec).within("spec")?,
-        None => Vec::new(),
-    };
-    Ok(PodTolerations { operation, own, is_best_effort: is_best_effort(pod)? })
+/// What the plugin looks at in a Pod.
+#[derive(Clone, Debug)]
+pub struct PodTolerations {
+    /// Whether the Pod is created, and not updated.
+    pub is_created: bool,
+    /// Its tolerations.
+    pub own: Vec<Toleration>,
+    /// Whether its quality of service is `BestEffort`.
+    pub is_best_effort: bool,
 }
 
-/// Whether the annotations of the namespace can make a difference to such a Pod.
-pub const fn needs_annotations(tolerations: &PodTolerations) -> bool {
-    matches!(tolerations.operation, Operation::Create) || !tolerations.own.is_empty() || !tolerations.is_best_effort
+impl PodTolerations {
+    /// Those of `pod`.
+    ///
+    /// # Errors
+    /// The Pod can't be read.
+    pub fn of(pod: &RawObject<'_>, is_created: bool) -> Result<Self, ReadError> {
+        let own = pod.get_at(&["spec", TOLERATIONS])?.unwrap_or_default();
+        Ok(Self { is_created, own, is_best_effort: is_best_effort(pod)? })
+    }
+
+    /// Whether the annotations of the namespace can make a difference.
+    pub const fn depend_on_namespace(&self) -> bool {
+        self.is_created || !self.own.is_empty() || !self.is_best_effort
+    }
 }
 
-/// Gives `pod` the tolerations that the plugin would, in the namespace `namespace` with these `annotations`. Returns
-/// whether anything changed.
+/// Gives the Pod the tolerations that the plugin would, in a namespace with these `annotations`.
 ///
 /// # Errors
 /// The plugin's own sentence, alone; or that an annotation is malformed.
 pub fn write(
-    pod: &mut RawObject<'_>,
-    tolerations: &PodTolerations,
+    review: &mut Review<'_>,
+    pod: &PodTolerations,
+    annotations: &StringMap<'_>,
+    config: &PluginConfig,
+) -> Result<(), Rejection> {
+    let merged = admit(pod, &review.request.namespace, annotations, config)?;
+    if merged.changes_nothing(&pod.own) {
+        return Ok(());
+    }
+    replace(&mut review.object, &merged).within("object")?;
+    review.is_changed = true;
+    if !merged.added.is_empty() {
+        review.decision.audit("tolerations", in_words(&merged.added));
+    }
+    Ok(())
+}
+
+/// What becomes of the Pod's tolerations, given the `annotations` of its `namespace`.
+///
+/// The defaults are only read, and only added, at CREATE. The whitelist is only read if the Pod then tolerates
+/// anything; it judges everything, whoever wrote it.
+///
+/// # Errors
+/// An annotation that is needed can't be read, or the whitelist does not allow what results.
+///
+/// Upstream: `Plugin.Admit` and `Plugin.Validate`.
+pub fn admit(
+    pod: &PodTolerations,
     namespace: &str,
     annotations: &StringMap<'_>,
     config: &PluginConfig,
-    decision: &mut Decision<'_>,
-) -> Result<bool, Rejection> {
-    let merged = match admit(tolerations, annotations, config) {
-        Ok(merged) => merged,
-        Err(Refusal::Malformed { annotation, error }) => {
-            let source = Source::Annotation { key: annotation, namespace };
-            return Err(Rejection::forbidden(format!("{source} is not a list of tolerations: {error}")));
-        }
-        Err(conflict @ Refusal::Conflict { .. }) => return Err(Rejection::forbidden(conflict.to_string())),
-    };
-    if merged.changes_nothing(&tolerations.own) {
-        return Ok(false);
+) -> Result<Merged, Rejection> {
+    let mut to_add = Vec::new();
+    if pod.is_created {
+        to_add = read(DEFAULTS_ANNOTATION, namespace, annotations)?.unwrap_or_else(|| config.default.clone());
     }
-    replace(pod, &merged).within("object")?;
-    let added: Vec<String> = merged.added.iter().map(ToString::to_string).collect();
-    if !added.is_empty() {
-        decision.audit("tolerations", added.join(","));
+    if !pod.is_best_effort {
+        to_add.push(of_memory_pressure());
     }
-    Ok(true)
+    // With nothing to add upstream merges nothing, and so drops nothing.
+    let merged = if to_add.is_empty() { Merged::nothing(&pod.own) } else { merge(&pod.own, to_add) };
+    if merged.all(&pod.own).next().is_none() {
+        return Ok(merged);
+    }
+    let annotated = read(WHITELIST_ANNOTATION, namespace, annotations)?;
+    let scope = if annotated.is_some() { "namespace" } else { "cluster" };
+    let whitelist = annotated.as_ref().unwrap_or(&config.whitelist);
+    if merged.all(&pod.own).all(|toleration| is_allowed(toleration, whitelist)) {
+        return Ok(merged);
+    }
+    Err(Rejection::forbidden(format!("{CONFLICT} {scope} whitelist")))
 }
 
-/// Keeps those of the Pod's own tolerations that stay, as they came, and appends what was added.
+/// What the annotation `key` holds, if it is there.
+fn read(key: &'static str, namespace: &str, annotations: &StringMap<'_>) -> Result<Option<Vec<Toleration>>, Rejection> {
+    let Some(text) = annotations.get(key) else { return Ok(None) };
+    match from_annotation(text) {
+        Ok(tolerations) => Ok(Some(tolerations)),
+        Err(error) => {
+            let source = Source::Annotation { key, namespace };
+            Err(Rejection::forbidden(format!("{source} is not a list of tolerations: {error}")))
+        }
+    }
+}
+
+/// Removes what was not kept, and appends what was added: what is kept stays as it came, with fields that nobody knows.
 fn replace(pod: &mut RawObject<'_>, merged: &Merged) -> Result<(), ReadError> {
     let list = pod.object_mut("spec")?.list_mut(TOLERATIONS).within("spec")?;
     let mut position = 0;
@@ -74,18 +124,10 @@ fn replace(pod: &mut RawObject<'_>, merged: &Merged) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// `PodStatus`
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    qos_class: Option<String>,
-}
-
 /// Whether the Pod's quality of service is `BestEffort` (`GetPodQOS`): what its status says counts; resources of the
 /// Pod as a whole hide those of its containers.
 fn is_best_effort(pod: &RawObject<'_>) -> Result<bool, ReadError> {
-    let status: Option<Status> = pod.get("status")?;
-    let class = status.and_then(|status| status.qos_class).unwrap_or_default();
+    let class: String = pod.get_at(&["status", "qosClass"])?.unwrap_or_default();
     if !class.is_empty() {
         return Ok(class == "BestEffort");
     }

@@ -2,14 +2,19 @@
 
 use std::borrow::Cow;
 
+use super::annotation;
 use super::holding_entry::HoldingEntry;
-use super::node_rules::LONGEST_ANNOTATION;
 use super::sourced::TolerationList;
 use crate::decision::Rejection;
-use crate::json::StringMap;
 use crate::message::quote;
-use crate::settings::{OnExtendedResources, Source};
-use crate::toleration::{DEFAULTS_ANNOTATION, Operator, Toleration, WHITELIST_ANNOTATION, from_annotation};
+use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
+use crate::toleration::{Operator, Toleration, from_annotation};
+
+/// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
+pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
+
+/// The annotation of a namespace that holds what its Pods may tolerate (`NSWLTolerations`).
+pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
 
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
 #[derive(Clone, Debug, Default)]
@@ -18,8 +23,6 @@ pub struct TolerationRules<'s> {
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never judged, even where an annotation replaces them.
     pub defaults_of_settings: Vec<Toleration>,
-    /// Why nobody knows what is added to Pods, if so.
-    pub unresolved_defaults: Option<Rejection>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
     /// What Pods must not tolerate.
@@ -53,51 +56,32 @@ impl<'s> TolerationRules<'s> {
     /// # Errors
     /// An annotation is malformed.
     pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, found, .. } = holding;
+        let HoldingEntry { settings, entry, .. } = holding;
         let mut rules = Self {
             tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
             ..Self::default()
         };
-        let mut defaults = Ok(None);
+        let mut defaults = None;
         if let Some(at) = *entry {
-            let entry = at.entry;
-            defaults = holding.tolerations(entry.default_tolerations.as_ref(), Source::Entry(at, "defaultTolerations"));
-            let source = Source::Entry(at, "allowedTolerations");
-            let nothing = Vec::new();
-            rules.allowed.extend(known(
-                holding.tolerations(entry.allowed_tolerations.as_ref(), source),
-                source,
-                nothing,
-            )?);
-            let source = Source::Entry(at, "forbiddenTolerations");
+            let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
             let everything = vec![Toleration { operator: Operator::Exists, ..Toleration::default() }];
-            rules.forbidden =
-                known(holding.tolerations(entry.forbidden_tolerations.as_ref(), source), source, everything)?;
+            let source = |field| Source::Entry(at, field);
+            defaults = holding.tolerations(default_tolerations, source("defaultTolerations"), Vec::new());
+            rules.allowed.extend(holding.tolerations(allowed_tolerations, source("allowedTolerations"), Vec::new()));
+            rules.forbidden = holding.tolerations(forbidden_tolerations, source("forbiddenTolerations"), everything);
         }
-        if matches!(defaults, Ok(None)) {
+        if defaults.is_none() {
             let source = Source::Placement("clusterDefaultTolerations");
-            defaults = holding.tolerations(settings.cluster_default_tolerations.as_ref(), source);
+            defaults = holding.tolerations(&settings.cluster_default_tolerations, source, Vec::new());
         }
-        let mut annotated = None;
+        rules.reject_forbidden_defaults(defaults.as_ref())?;
+        rules.defaults_of_settings = defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
+        rules.defaults = defaults;
         if settings.honors_toleration_annotations() {
-            annotated = in_annotation(DEFAULTS_ANNOTATION, namespace, &found.annotations)?;
-            let whitelist = in_annotation(WHITELIST_ANNOTATION, namespace, &found.annotations)?;
+            rules.defaults = in_annotation(DEFAULTS_ANNOTATION, holding)?.or(rules.defaults);
+            let whitelist = in_annotation(WHITELIST_ANNOTATION, holding)?;
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
-        }
-        match defaults {
-            Ok(defaults) => {
-                rules.reject_forbidden_defaults(defaults.as_ref())?;
-                rules.defaults_of_settings =
-                    defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
-                rules.defaults = annotated.or(defaults);
-            }
-            // They would be added, unless an annotation replaces them.
-            Err(rejection) if rejection.is_unresolved() => {
-                rules.unresolved_defaults = Some(rejection).filter(|_| annotated.is_none());
-                rules.defaults = annotated;
-            }
-            Err(rejection) => return Err(rejection),
         }
         Ok(rules)
     }
@@ -157,57 +141,26 @@ impl<'s> TolerationRules<'s> {
 
     /// Whether anything is added, or judged.
     pub fn are_empty(&self) -> bool {
-        self.defaults.is_none()
-            && self.unresolved_defaults.is_none()
-            && !self.judge_anything()
-            && !self.tolerate_extended_resources
+        self.defaults.is_none() && !self.judge_anything() && !self.tolerate_extended_resources
     }
 }
 
-/// A list that may be unresolved: then it is `instead`, and says why.
-fn known<'s>(
-    list: Result<Option<TolerationList<'s>>, Rejection>,
-    source: Source<'s>,
-    instead: Vec<Toleration>,
-) -> Result<Option<TolerationList<'s>>, Rejection> {
-    match list {
-        Err(rejection) if rejection.is_unresolved() => {
-            Ok(Some(TolerationList { tolerations: Cow::Owned(instead), source, unresolved: Some(rejection) }))
-        }
-        list => list,
-    }
+/// What the annotation `key` holds, if it is there.
+fn in_annotation<'s>(key: &'s str, holding: &'s HoldingEntry<'_>) -> Result<Option<TolerationList<'s>>, Rejection> {
+    let read = annotation::read(("a list of tolerations", key), holding.namespace, &holding.found.annotations, parse)?;
+    Ok(read.map(|(tolerations, source)| TolerationList {
+        tolerations: Cow::Owned(tolerations),
+        source,
+        unresolved: None,
+    }))
 }
 
-/// What the annotation `key` of the Namespace lists, if it is there.
-///
-/// # Errors
-/// It is no list of tolerations that the API server would accept.
-fn in_annotation<'s>(
-    key: &'static str,
-    namespace: &'s str,
-    annotations: &StringMap<'_>,
-) -> Result<Option<TolerationList<'s>>, Rejection> {
-    let Some(text) = annotations.get(key) else { return Ok(None) };
-    let source = Source::Annotation { key, namespace };
-    if text.len() > LONGEST_ANNOTATION {
-        let problem = format!("it has {} bytes, expected at most {LONGEST_ANNOTATION}", text.len());
-        return Err(malformed(source, &problem, text));
-    }
-    let tolerations = match from_annotation(text) {
-        Ok(tolerations) => tolerations,
-        Err(error) => return Err(malformed(source, &error.to_string(), text)),
-    };
+fn parse(text: &str) -> Result<Vec<Toleration>, String> {
+    let tolerations = from_annotation(text).map_err(|error| error.to_string())?;
     for (position, toleration) in tolerations.iter().enumerate() {
         if let Some(invalid) = toleration.check().first() {
-            return Err(malformed(source, &format!("[{position}].{invalid}"), text));
+            return Err(format!("[{position}].{invalid}"));
         }
     }
-    Ok(Some(TolerationList { tolerations: Cow::Owned(tolerations), source, unresolved: None }))
-}
-
-fn malformed(source: Source<'_>, problem: &str, text: &str) -> Rejection {
-    Rejection::forbidden(format!(
-        "{source} is not a list of tolerations: {problem}; correct the annotation {}",
-        quote(text)
-    ))
+    Ok(tolerations)
 }

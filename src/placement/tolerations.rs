@@ -5,58 +5,37 @@ use std::collections::BTreeSet;
 
 use super::judged::Judged;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::decision::{Decision, Rejection};
+use crate::decision::Rejection;
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::pod_spec;
 use crate::settings::Source;
-use crate::toleration::{self, CONFLICT, Effect, Operator, Resources, Toleration, tolerations_of_extended};
+use crate::toleration::{self, Effect, Operator, Resources, Toleration, tolerations_of_extended};
+
+/// How the plugin says that a Pod is rejected; then it says whose whitelist forbids the tolerations.
+pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace default tolerations) conflict with its";
 
 /// The member of a PodSpec that holds them.
 pub const TOLERATIONS: &str = "tolerations";
 
-/// What is to be added to the tolerations of a Pod.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AddedTolerations {
-    /// The defaults.
-    defaults: Vec<Toleration>,
-    /// Those for extended resources.
-    of_extended: Vec<Toleration>,
+/// Writes `added` into `spec`, a PodSpec.
+///
+/// # Errors
+/// `spec` can't be read.
+pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+    if added.is_empty() {
+        return Ok(());
+    }
+    let list = spec.list_mut(TOLERATIONS)?;
+    for toleration in added {
+        list.push(Raw::written(toleration)?);
+    }
+    Ok(())
 }
 
-impl AddedTolerations {
-    /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Toleration> {
-        self.defaults.iter().chain(&self.of_extended)
-    }
-
-    /// Whether nothing is added.
-    pub const fn is_empty(&self) -> bool {
-        self.defaults.is_empty() && self.of_extended.is_empty()
-    }
-
-    /// Writes them into `spec`.
-    ///
-    /// # Errors
-    /// `spec` can't be read.
-    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let list = spec.list_mut(TOLERATIONS)?;
-        for toleration in self.iter() {
-            list.push(Raw::written(toleration)?);
-        }
-        Ok(())
-    }
-
-    /// Tells the audit log what was added.
-    pub fn record(&self, decision: &mut Decision<'_>) {
-        let added: Vec<String> = self.iter().map(ToString::to_string).collect();
-        if !added.is_empty() {
-            decision.audit("tolerations", added.join(","));
-        }
-    }
+/// `tolerations`, as the audit log has them.
+pub fn in_words(tolerations: &[Toleration]) -> String {
+    tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The tolerations of `spec`, a PodSpec.
@@ -71,25 +50,21 @@ pub fn read(spec: &RawObject<'_>) -> Result<Vec<Toleration>, ReadError> {
 ///
 /// # Errors
 /// The first toleration that is forbidden or not allowed.
-pub fn admit(
-    spec: &RawObject<'_>,
-    judged: &Judged<'_>,
-    rules: &TolerationRules<'_>,
-) -> Result<AddedTolerations, Rejection> {
+pub fn admit(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Toleration>, Rejection> {
     if rules.are_empty() {
-        return Ok(AddedTolerations::default());
+        return Ok(Vec::new());
     }
-    if let Some(unresolved) = &rules.unresolved_defaults {
+    if let Some(unresolved) = rules.defaults.as_ref().and_then(|list| list.unresolved.as_ref()) {
         return Err(unresolved.clone());
     }
-    let own = read(spec).within(judged.path)?;
-    let of_extended = for_extended_resources(spec, judged, rules)?;
+    let own = read(judged.spec).within(judged.path)?;
+    let of_extended = for_extended_resources(judged, rules)?;
     let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
-    let defaults = toleration::missing(&own, wanted);
-    let lacking = lacking_of_extended(&own, &defaults, &of_extended);
+    let mut added = toleration::missing(&own, wanted);
     reject(&own, None, &of_extended, rules, judged)?;
-    reject(&defaults, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, judged)?;
-    Ok(AddedTolerations { defaults, of_extended: lacking })
+    reject(&added, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, judged)?;
+    added.extend(lacking_of_extended(&own, &added, of_extended));
+    Ok(added)
 }
 
 /// Judges what the Pods of a template get from their RuntimeClass.
@@ -97,20 +72,15 @@ pub fn admit(
 /// # Errors
 /// The first toleration that is forbidden.
 pub fn judge_class(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
-    reject(judged.class.tolerations.as_deref().unwrap_or_default(), None, &[], rules, judged)
+    reject(&judged.class.tolerations, None, &[], rules, judged)
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
 ///
 /// # Errors
 /// The first that is forbidden or not allowed.
-pub fn judge_update(
-    spec: &RawObject<'_>,
-    new: &[Toleration],
-    judged: &Judged<'_>,
-    rules: &TolerationRules<'_>,
-) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(spec, judged, rules)?;
+pub fn judge_new(new: &[Toleration], judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
+    let of_extended = for_extended_resources(judged, rules)?;
     reject(new, None, &of_extended, rules, judged)
 }
 
@@ -123,15 +93,11 @@ pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Tolera
 
 /// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without
 /// those that something forbidden overlaps.
-fn for_extended_resources(
-    spec: &RawObject<'_>,
-    judged: &Judged<'_>,
-    rules: &TolerationRules<'_>,
-) -> Result<Vec<Toleration>, Rejection> {
+fn for_extended_resources(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Toleration>, Rejection> {
     if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let resources = pod_spec::resources_of_containers(spec).within(judged.path)?;
+    let resources = pod_spec::resources_of_containers(judged.spec).within(judged.path)?;
     let mut tolerations = if judged.is_template() {
         tolerations_of_extended(resources.iter().flat_map(Resources::requested_by_template))
     } else {
@@ -147,15 +113,13 @@ fn for_extended_resources(
 
 /// Those of `of_extended` that nothing of `own` and `defaults` covers. There may be as many as somebody writes, so they
 /// are found by key.
-fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: &[Toleration]) -> Vec<Toleration> {
+fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
     let covering = own.iter().chain(defaults).filter(|toleration| {
         toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
     });
     let keys = keys_of(covering);
-    if keys.contains("") {
-        return Vec::new();
-    }
-    of_extended.iter().filter(|toleration| !keys.contains(toleration.key.as_str())).cloned().collect()
+    let lacks = |toleration: &Toleration| !keys.contains("") && !keys.contains(toleration.key.as_str());
+    of_extended.into_iter().filter(lacks).collect()
 }
 
 fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSet<&'t str> {
@@ -181,7 +145,7 @@ fn reject(
     for toleration in tolerations {
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        if is_of_extended || judged.added_to.has(toleration) {
+        if is_of_extended || toleration.is_added_by_cluster(judged.is_of_daemon_set) {
             continue;
         }
         let (what, remedy, is_by_whitelist) = match rules.objection_to(toleration) {

@@ -4,7 +4,6 @@ use super::injection::Injection;
 use super::judged::Judged;
 use super::node_affinity::{Expression, Term};
 use super::node_rules::NodeRules;
-use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedWhitelist};
 use crate::decision::Rejection;
 use crate::message::{quote, quote_pair};
@@ -15,25 +14,17 @@ use crate::settings::OnNodeAffinity;
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
-/// Rejects a Pod that, after injection, asks for more than the whitelist of its namespace allows; `injection` is what
-/// it did not ask for itself. Pairs of the Pod's RuntimeClass are the administrator's; one that is pinned matches the
+/// Rejects a Pod that, after `injection`, asks for more than the whitelist of its namespace allows. Pairs of the Pod's RuntimeClass are the administrator's; one that is pinned matches the
 /// name of its node because the DaemonSet controller wrote that.
 ///
 /// # Errors
 /// What is not allowed.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
-pub fn check(
-    selection: &NodeSelection<'_>,
-    injection: &Injection<'_>,
-    judged: &Judged<'_>,
-    rules: &NodeRules<'_>,
-) -> Result<(), Rejection> {
-    let Judged { name, is_pinned, class, .. } = judged;
-    let class_pairs = class.node_selector();
+pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
-    let whitelist = &allowed.whitelist;
-    let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, name));
+    let (selection, whitelist, class_pairs) = (&injection.selection, &allowed.whitelist, &judged.class.node_selector);
+    let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, judged.name));
     for (key, value) in &selection.node_selector {
         if !whitelist.allows_value(key, value) && class_pairs.get(&**key).is_none_or(|own| **own != **value) {
             let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
@@ -53,7 +44,7 @@ pub fn check(
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
     if whitelist.is_empty()
-        && !*is_pinned
+        && !judged.is_pinned()
         && let Some(field) = fields.next()
     {
         return reject(&format!("node affinity by matchFields {}", quote(&field.parts())), None);

@@ -1,211 +1,122 @@
 //! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
 //! What another object controls is left to its owner, but for DaemonSets.
 
+use super::additions::Additions;
 use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::Judged;
 use super::node_selection::NodeSelection;
-use super::pods::{self, Additions};
 use super::rules::Rules;
-use super::{named_node, runtime_classes};
-use crate::cluster::{Answer, Cluster};
-use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, ReadError, Within};
+use super::{pods, runtime_classes};
+use crate::cluster::Answer;
+use crate::decision::Rejection;
+use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
-use crate::request::{Request, Requester};
+use crate::resource::Resource;
+use crate::review::Review;
 use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
-use crate::toleration::AddedTo;
-use crate::workload::Workload;
 
-/// What is done about a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Treatment {
-    /// What its namespace demands is added; what breaks a rule is rejected. For DaemonSets: their controller plans one
-    /// Pod per node from the template, and a selector that only the Pods have leaves Pods that can never run.
-    Inject,
-    /// What breaks a rule is rejected; what lacks the namespace's selector is fine, for its Pods will get it.
-    Reject,
-    /// Rejected too if it lacks the namespace's selector.
-    RejectIncomplete,
-    /// What breaks a rule gets a warning.
-    Warn,
-    /// A warning too if it lacks the namespace's selector.
-    WarnIncomplete,
-    /// What breaks a rule is rejected; what lacks the namespace's selector gets a warning, since the owner of the
-    /// workload would undo every change for ever.
-    WarnOwner,
-    /// It is not looked at.
-    Ignore,
-}
-
-impl Treatment {
-    fn of(workload: Workload, is_owned: bool, settings: &Placement) -> Self {
-        if workload != Workload::DaemonSet {
-            return match settings.on_workloads {
-                // The Pods of what another object controls are judged, and so is its owner.
-                _ if is_owned => Self::Ignore,
-                OnWorkloads::Reject => Self::Reject,
-                OnWorkloads::Warn => Self::Warn,
-                OnWorkloads::Ignore => Self::Ignore,
-            };
-        }
-        match settings.on_daemon_sets {
-            OnDaemonSets::Ignore => Self::Ignore,
-            OnDaemonSets::Warn => Self::WarnIncomplete,
-            // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity: its controller
-            // replaces it. So the template is judged.
-            OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => Self::WarnOwner,
-            OnDaemonSets::Inject => Self::Inject,
-            OnDaemonSets::Reject => Self::RejectIncomplete,
-        }
-    }
-}
-
-impl Treatment {
-    const fn only_warns(self) -> bool {
-        matches!(self, Self::Warn | Self::WarnIncomplete)
-    }
-}
-
-/// Judges a workload, and completes the template of a DaemonSet in `object`. Returns whether anything was added.
+/// Judges a workload, and completes the template of a DaemonSet.
 ///
 /// # Errors
 /// The first rule that its Pods would break.
-pub fn admit(
-    workload: Workload,
-    request: &Request<'_>,
-    object: &mut RawObject<'_>,
-    settings: &Placement,
-    cluster: &impl Cluster,
-    decision: &mut Decision<'_>,
-) -> Result<bool, Rejection> {
+pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
+    let Review { request, object, resource, .. } = &*review;
     let is_owned = object_meta::kind_of_controller(object).within("object")?.is_some();
-    let treatment = Treatment::of(workload, is_owned, settings);
-    // An object that is being deleted is let through: to remove a finalizer is an update.
-    if treatment == Treatment::Ignore || request.is_about_terminating()? || is_unchanged(workload, request, object)? {
-        return Ok(false);
-    }
-    let Some(template) = object.object_at(workload.template()).within("object")? else { return Ok(false) };
-    let path = format!("object.{}", workload.template().join("."));
-    let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
-    let name = ObjectName::template_of(workload.kind(), object);
-    let template = Template { workload, requester: &request.requester, name, path: format!("{path}.spec"), spec };
-
-    let candidates = CandidateEntries::of(settings, &request.namespace);
-    let answer = Answer::new();
-    let holding = match candidates.look_up(cluster, &answer) {
-        Ok(holding) => holding,
-        Err(rejection) => return warn_or_reject(treatment, rejection, decision),
+    let is_of_daemon_set = *resource == Resource::DaemonSet;
+    let (is_ignored, only_warns) = if is_of_daemon_set {
+        (settings.on_daemon_sets == OnDaemonSets::Ignore, settings.on_daemon_sets == OnDaemonSets::Warn)
+    } else {
+        // The Pods of what another object controls are judged, and so is its owner.
+        (is_owned || settings.on_workloads == OnWorkloads::Ignore, settings.on_workloads == OnWorkloads::Warn)
     };
-    let admitted = template.admit_and_treat(treatment, &holding, object, cluster, decision);
-    match admitted {
-        Err(rejection) if treatment.only_warns() => warn_or_reject(treatment, rejection, decision),
-        admitted => Ok(holding.enforce(admitted, decision)?.unwrap_or_default()),
+    // An object that is being deleted is let through: to remove a finalizer is an update.
+    if is_ignored || request.is_about_terminating()? || is_unchanged(review)? {
+        return Ok(());
+    }
+    let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
+    let path = format!("object.{}.spec", resource.template().join("."));
+    let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
+    let name = ObjectName::TemplateOf(*resource, object_meta::name(object).unwrap_or_default());
+    let (namespace, requester) = (request.namespace.clone(), request.requester.clone());
+    let mut template = Judged::new(&name, (&path, &spec), &requester, settings)?;
+    template.is_of_daemon_set = is_of_daemon_set;
+
+    let answer = Answer::new();
+    let completed = match CandidateEntries::of(settings, &namespace).look_up(review.cluster, &answer) {
+        Ok(holding) => {
+            let completed = complete(&mut template, is_owned, &holding, review);
+            if only_warns { completed } else { holding.enforce(completed, &mut review.decision).map(drop) }
+        }
+        Err(rejection) => Err(rejection),
+    };
+    match completed {
+        Err(rejection) if only_warns && !rejection.is_bad_request() => {
+            review.decision.warn_instead(&rejection);
+            Ok(())
+        }
+        completed => completed,
     }
 }
 
-fn warn_or_reject(treatment: Treatment, rejection: Rejection, decision: &mut Decision<'_>) -> Result<bool, Rejection> {
-    if !treatment.only_warns() || rejection.is_bad_request() {
-        return Err(rejection);
+/// Judges `template` as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject it:
+/// its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that can
+/// never run.
+fn complete(
+    template: &mut Judged<'_>,
+    is_owned: bool,
+    holding: &HoldingEntry<'_>,
+    review: &mut Review<'_>,
+) -> Result<(), Rejection> {
+    let own = NodeSelection::read(template.spec).within(template.path)?;
+    let rules = Rules::of(holding, template.requester)?;
+    runtime_classes::resolve_for(template, &rules, review.cluster)?;
+    // Labels of its class count as chosen.
+    let rules = rules.for_pod(&own.clone().with_pairs(&template.class.node_selector));
+    let additions = pods::admit(own, template, &rules)?;
+    // What other templates lack, their Pods get.
+    if additions.are_empty() || !template.is_of_daemon_set {
+        return Ok(());
     }
-    decision.warn_instead(&rejection);
-    Ok(false)
+    match holding.settings.on_daemon_sets {
+        // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity, which its controller
+        // replaces. So the template is judged; but the owner would undo every change for ever.
+        OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
+            review.decision.warn_instead(&incomplete(template.name, &additions));
+        }
+        OnDaemonSets::Inject if holding.is_enforced() => {
+            additions.record(&mut review.decision);
+            let written = review.object.object_mut_at(review.resource.template()).within("object")?;
+            additions.write(written.object_mut("spec")?).within(template.path)?;
+            review.is_changed = true;
+        }
+        OnDaemonSets::Inject => review.decision.would_add(&additions.in_words()),
+        _ => return Err(incomplete(template.name, &additions)),
+    }
+    Ok(())
 }
 
-/// A Pod template that is judged.
-struct Template<'t> {
-    workload: Workload,
-    requester: &'t Requester,
-    name: ObjectName,
-    /// Where its PodSpec stands.
-    path: String,
-    spec: RawObject<'t>,
-}
-
-impl Template<'_> {
-    /// Judges the template as a Pod made from it would be, and does what the settings say. Returns whether anything was
-    /// written into `object`.
-    fn admit_and_treat(
-        &self,
-        treatment: Treatment,
-        holding: &HoldingEntry<'_>,
-        object: &mut RawObject<'_>,
-        cluster: &impl Cluster,
-        decision: &mut Decision<'_>,
-    ) -> Result<bool, Rejection> {
-        let Self { requester, name, path, spec, .. } = self;
-        let own = NodeSelection::read(spec).within(path)?;
-        let class_name = runtime_classes::name_to_resolve(spec, holding.settings).within(path)?;
-        let rules = Rules::of(holding, requester)?;
-        let class = runtime_classes::of_template(&class_name, &rules.nodes, &rules.tolerations, cluster)?;
-        // Labels of its class count as chosen.
-        let rules = rules.for_pod(&own.clone().with_pairs(class.node_selector()));
-        let Rules { nodes, tolerations } = &rules;
-        let added_to = if self.workload == Workload::DaemonSet { AddedTo::DaemonSetPod } else { AddedTo::AnyPod };
-        let judged = Judged { name, path, added_to, is_pinned: false, class: &class, class_name: &class_name };
-        let additions = pods::admit(own, spec, &judged, nodes, tolerations)?;
-        let node_name = spec.string("nodeName").within(path)?;
-        named_node::must_match(&node_name, nodes, requester, name)?;
-        if holding.is_enforced() || additions.are_empty() {
-            return self.treat(treatment, &additions, object, decision);
-        }
-        match treatment {
-            Treatment::Inject => decision.would_add(&additions.in_words()),
-            _ => return self.treat(treatment, &additions, object, decision),
-        }
-        Ok(false)
+/// What the template lacks of `additions`, which are not empty.
+fn incomplete(name: &ObjectName, additions: &Additions<'_>) -> Rejection {
+    let mut missing = Vec::new();
+    for toleration in &additions.tolerations {
+        missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-
-    /// Does about `additions` what the settings say. Returns whether anything was written into `object`.
-    fn treat(
-        &self,
-        treatment: Treatment,
-        additions: &Additions<'_>,
-        object: &mut RawObject<'_>,
-        decision: &mut Decision<'_>,
-    ) -> Result<bool, Rejection> {
-        if additions.are_empty() {
-            return Ok(false);
-        }
-        match treatment {
-            Treatment::Ignore | Treatment::Reject | Treatment::Warn => Ok(false),
-            Treatment::RejectIncomplete | Treatment::WarnIncomplete => Err(self.incomplete(additions)),
-            Treatment::WarnOwner => {
-                decision.warn_instead(&self.incomplete(additions));
-                Ok(false)
-            }
-            Treatment::Inject => {
-                additions.record(decision);
-                let template = object.object_mut_at(self.workload.template()).within("object")?;
-                additions.write(template.object_mut("spec")?).within(&self.path)?;
-                Ok(true)
-            }
-        }
+    for demanded in additions.injection.requirements() {
+        missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
-
-    /// What the template lacks of `additions`, which are not empty.
-    fn incomplete(&self, additions: &Additions<'_>) -> Rejection {
-        let name = &self.name;
-        let mut missing = Vec::new();
-        for toleration in additions.tolerations.iter() {
-            missing
-                .push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
-        }
-        for demanded in additions.injection.requirements() {
-            missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
-        }
-        Rejection::forbidden(format!(
-            "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
-            missing.join(", and ")
-        ))
-    }
+    Rejection::forbidden(format!(
+        "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
+        missing.join(", and ")
+    ))
 }
 
 /// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
-fn is_unchanged(workload: Workload, request: &Request<'_>, object: &RawObject<'_>) -> Result<bool, ReadError> {
+fn is_unchanged(review: &Review<'_>) -> Result<bool, ReadError> {
+    let Review { request, object, resource, .. } = review;
     if !request.is_update() {
         return Ok(false);
     }
-    let old = request.old_object()?.object_at(workload.template()).within("oldObject")?;
-    Ok(object.object_at(workload.template()).within("object")? == old)
+    let old = request.old_object()?.object_at(resource.template()).within("oldObject")?;
+    Ok(object.object_at(resource.template()).within("object")? == old)
 }

@@ -1,7 +1,7 @@
 //! A Pod is bound to a node, by its subresource or on the older endpoint.
 
-use crate::cluster::{Answer, Cluster, NodeLookup, NodeName, look_up_node, no_such_node};
-use crate::decision::{Decision, Rejection};
+use crate::cluster::{Answer, NodeName, look_up_node, no_such_node};
+use crate::decision::Rejection;
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::node_metadata::on_binding;
@@ -9,71 +9,52 @@ use crate::node_metadata::propagation::Propagations;
 use crate::object_meta::{self, ObjectName};
 use crate::placement::bindings::BindingRules;
 use crate::placement::holding_entry::CandidateEntries;
-use crate::request::Request;
+use crate::resource::Resource;
+use crate::review::Review;
 use crate::settings::{OnBindings, Settings};
 
-/// Judges the Binding, and writes onto it what the Pod learns about its node.
+/// Judges the Binding, and writes what the Pod learns about its node.
 ///
 /// # Errors
 /// The rejection.
-pub fn decide<'a>(
-    mut request: Request<'a>,
-    settings: &Settings,
-    cluster: &impl Cluster,
-) -> Result<Decision<'a>, Rejection> {
-    let mut decision = Decision::accept();
-    let mut binding = request.take_object()?;
-    let Some(target) = target_node(&binding).within("object")? else { return Ok(decision) };
-    let pod = ObjectName::Pod(object_meta::name(&binding).within("object")?);
+pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    let Some(target) = target_node(&review.object).within("object")? else { return Ok(()) };
+    // A Binding is called as its Pod.
+    review.name = ObjectName::Object(Resource::Pod, object_meta::name(&review.object).within("object")?);
     let Some(target) = NodeName::new(&target) else {
-        return Err(no_such_node(&format!("{pod} is bound to node {}", quote(&target))));
+        return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
     };
 
     let (namespace, node) = (Answer::new(), Answer::new());
     let holding = match &settings.placement {
         Some(placement) if placement.on_bindings == OnBindings::Verify => {
-            Some(CandidateEntries::of(placement, &request.namespace).look_up(cluster, &namespace)?)
+            Some(CandidateEntries::of(placement, &review.request.namespace).look_up(review.cluster, &namespace)?)
         }
         _ => None,
     };
     let rules = match &holding {
-        Some(holding) => holding.enforce(BindingRules::of(holding, &request.requester), &mut decision)?,
+        Some(holding) => holding.enforce(BindingRules::of(holding, &review.request.requester), &mut review.decision)?,
         None => None,
     };
-    let propagations = match &settings.node_metadata {
-        Some(node_metadata) => Some(Propagations::of(node_metadata)?),
-        None => None,
-    };
-
+    let propagations = Propagations::of(settings)?;
     let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     if let Some(rules) = &rules {
         masks.extend(&rules.field_masks());
     }
-    let node = look_up_node(cluster, Some(&target), masks, &node);
+    let node = look_up_node(review.cluster, Some(&target), masks, &node);
     if let (Some(rules), Some(holding)) = (&rules, &holding) {
-        holding.enforce(rules.verify(&node, &target, &pod), &mut decision)?;
+        holding.enforce(rules.verify(&node, &target, &review.name), &mut review.decision)?;
     }
-    if let Some(propagations) = &propagations {
-        let node = match &node {
-            NodeLookup::NotNeeded => return Ok(decision),
-            NodeLookup::Found(node) => Ok(node),
-            NodeLookup::Failed(error) => Err(error),
-        };
-        let is_changed = on_binding::write(propagations, &mut binding, &pod, node, &mut decision)?;
-        if let Ok(node) = node
-            && is_changed
-        {
-            decision.audit("node", node.name.as_str().to_owned());
-        }
-        decision.mutate(binding, is_changed);
+    match &propagations {
+        Some(propagations) => on_binding::write(propagations, review, &node),
+        None => Ok(()),
     }
-    Ok(decision)
 }
 
 /// The node that a Binding is to; nothing, if its target is no Node or has no name.
 fn target_node(binding: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let Some(target) = binding.inner("target")? else { return Ok(None) };
-    let (kind, name) = (target.string("kind").within("target")?, target.string("name").within("target")?);
+    let kind: String = binding.get_at(&["target", "kind"])?.unwrap_or_default();
+    let name: Option<String> = binding.get_at(&["target", "name"])?;
     let is_node = matches!(kind.as_str(), "" | "Node");
-    Ok(Some(name).filter(|name| is_node && !name.is_empty()))
+    Ok(name.filter(|name| is_node && !name.is_empty()))
 }

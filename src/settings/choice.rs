@@ -1,17 +1,8 @@
 //! The settings that choose one of a few behaviours.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
-
-/// A setting that is one of a few words.
-trait Choice: Copy + Default + 'static {
-    /// The words, as users write them.
-    const WORDS: &'static [&'static str];
-    /// What they stand for, in the same order.
-    const VALUES: &'static [Self];
-}
 
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident),+ $(,)? })+) => { $(
@@ -20,40 +11,38 @@ macro_rules! choices {
         #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
         pub enum $name { $($(#[$value_doc])* $value),+ }
 
-        impl Choice for $name {
-            const WORDS: &'static [&'static str] = &[$(stringify!($value)),+];
-            const VALUES: &'static [Self] = &[$(Self::$value),+];
-        }
-
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any(Word(PhantomData))
+                let word = deserializer.deserialize_any(OneOf(&[$(stringify!($value)),+]))?;
+                Ok(match word {
+                    $(Some(stringify!($value)) => Self::$value,)+
+                    _ => Self::default(),
+                })
             }
         }
     )+ };
 }
 
-/// One of the words of a choice. The derived reader would also accept an object, so this is written by hand. `null` is
-/// the default.
-struct Word<C>(PhantomData<C>);
+/// Reads one of these words; nothing from `null`, for the default. The derived reader would also accept an object, so
+/// this is written by hand.
+struct OneOf(&'static [&'static str]);
 
-impl<C: Choice> Visitor<'_> for Word<C> {
-    type Value = C;
+impl Visitor<'_> for OneOf {
+    type Value = Option<&'static str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "one of {}", C::WORDS.join(", "))
+        write!(f, "one of {}", self.0.join(", "))
     }
 
-    fn visit_str<E: Error>(self, word: &str) -> Result<C, E> {
-        let mut choices = C::WORDS.iter().zip(C::VALUES);
-        match choices.find(|(known, _)| **known == word) {
-            Some((_, value)) => Ok(*value),
-            None => Err(E::unknown_variant(word, C::WORDS)),
+    fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
+        match self.0.iter().find(|known| **known == word) {
+            Some(known) => Ok(Some(known)),
+            None => Err(E::unknown_variant(word, self.0)),
         }
     }
 
-    fn visit_unit<E: Error>(self) -> Result<C, E> {
-        Ok(C::default())
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
     }
 }
 

@@ -30,21 +30,10 @@ const GRAMMAR: &str =
 impl FieldPath {
     /// Reads `text` as a path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut steps = Vec::new();
-        let (first, mut rest) = name(text);
-        let mut step = plain(first);
-        while let Some(found) = step {
-            steps.push(found);
-            (step, rest) = match rest.strip_prefix('.') {
-                None if rest.is_empty() => return Ok(Self { text: text.to_owned(), steps }),
-                None => bracketed(rest),
-                Some(after) => {
-                    let (next, rest) = name(after);
-                    (plain(next), rest)
-                }
-            };
+        match steps(text) {
+            Some(steps) => Ok(Self { text: text.to_owned(), steps }),
+            None => Err(format!("{} is not a field path, expected {GRAMMAR}", quote(text))),
         }
-        Err(format!("{} is not a field path, expected {GRAMMAR}", quote(text)))
     }
 
     /// The steps, outermost first.
@@ -67,61 +56,66 @@ impl FieldPath {
                 Step::Member(name) if name.contains('.') => break,
                 Step::Member(name) if mask.is_empty() => mask.push_str(name),
                 Step::Member(name) => mask = format!("{mask}.{name}"),
-                Step::Element { key, .. } => {
-                    masks.add(&format!("{mask}.{key}"));
-                }
+                Step::Element { key, .. } => masks.add(&format!("{mask}.{key}")),
             }
         }
         masks.add(&mask);
     }
 }
 
-/// A name at the beginning of `text`, and what follows.
-fn name(text: &str) -> (&str, &str) {
-    let end = text.find(['.', '[', ']']).unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((text, ""))
-}
-
-fn plain(name: &str) -> Option<Step> {
-    (!name.is_empty() && !name.contains(['\'', '"', '='])).then(|| Step::Member(name.to_owned()))
-}
-
-/// A step in brackets at the beginning of `text`, and what follows.
-fn bracketed(text: &str) -> (Option<Step>, &str) {
-    let inner = text.strip_prefix('[').unwrap_or_default();
-    if let Some(quoted) = inner.strip_prefix('\'') {
-        let step = quoted.split_once('\'').and_then(|(name, rest)| Some((name, rest.strip_prefix(']')?)));
-        return match step.filter(|(name, _)| !name.is_empty()) {
-            Some((name, rest)) => (Some(Step::Member(name.to_owned())), rest),
-            None => (None, ""),
+/// The steps of the path `text`; nothing, if it is none.
+fn steps(text: &str) -> Option<Vec<Step>> {
+    let (first, mut rest) = member(text)?;
+    let mut steps = vec![first];
+    while !rest.is_empty() {
+        let (step, after) = match rest.strip_prefix('.') {
+            Some(next) => member(next)?,
+            None => bracketed(rest.strip_prefix('[')?)?,
         };
+        steps.push(step);
+        rest = after;
     }
-    let Some((selector, rest)) = inner.split_once(']') else {
-        return (None, "");
-    };
-    let element = selector.split_once('=').filter(|(key, _)| plain(key).is_some() && !key.contains('.'));
-    (element.map(|(key, value)| Step::Element { key: key.to_owned(), value: value.to_owned() }), rest)
+    Some(steps)
+}
+
+/// The plain name at the beginning of `text`, and what follows.
+fn member(text: &str) -> Option<(Step, &str)> {
+    let (name, rest) = text.split_at_checked(text.find(['.', '[', ']']).unwrap_or(text.len()))?;
+    if is_plain(name) { Some((Step::Member(name.to_owned()), rest)) } else { None }
+}
+
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['\'', '"', '='])
+}
+
+/// The step that `text` begins with, after its opening bracket, and what follows the closing one.
+fn bracketed(text: &str) -> Option<(Step, &str)> {
+    if let Some(quoted) = text.strip_prefix('\'') {
+        let (name, rest) = quoted.split_once('\'')?;
+        let rest = rest.strip_prefix(']')?;
+        return if name.is_empty() { None } else { Some((Step::Member(name.to_owned()), rest)) };
+    }
+    let (selector, rest) = text.split_once(']')?;
+    let (key, value) = selector.split_once('=')?;
+    if !is_plain(key) || key.contains('.') {
+        return None;
+    }
+    Some((Step::Element { key: key.to_owned(), value: value.to_owned() }, rest))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn masks(text: &str) -> Vec<String> {
+    #[rstest::rstest]
+    #[case::names("spec.providerID", &["spec.providerID"])]
+    #[case::an_element("status.addresses[type=InternalIP].address", &["status.addresses.address", "status.addresses.type"])]
+    #[case::a_name_with_a_dot("status.capacity['nvidia.com/gpu']", &["status.capacity"])]
+    #[case::a_name_in_quotes("status.nodeInfo['osImage']", &["status.nodeInfo.osImage"])]
+    fn paths_become_masks(#[case] text: &str, #[case] expected: &[&str]) {
         let mut masks = FieldMasks::default();
         FieldPath::parse(text).unwrap().add_masks(&mut masks);
-        masks.into_paths().into_iter().collect()
-    }
-
-    #[test]
-    fn paths_become_masks() {
-        assert_eq!(masks("spec.providerID"), ["spec.providerID"]);
-        assert_eq!(
-            masks("status.addresses[type=InternalIP].address"),
-            ["status.addresses.address", "status.addresses.type"]
-        );
-        assert_eq!(masks("status.capacity['nvidia.com/gpu']"), ["status.capacity"]);
-        assert_eq!(masks("status.nodeInfo['osImage']"), ["status.nodeInfo.osImage"]);
+        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -3,24 +3,20 @@
 //! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
 //! - [`choice`]: the settings with a few words to choose from.
-//! - [`key`], [`field_path`], [`name_pattern`], [`reference`], [`source`]: what stands in some of them, and where it
+//! - [`key`], [`field_path`], `name_pattern`, [`reference`], [`source`]: what stands in some of them, and where it
 //!   stands.
-//! - [`validate`] (with `mistakes`, `error`): every mistake that the types don't find.
+//! - `validate` (with `error`): every mistake that the types don't find.
 
 pub mod choice;
-mod earlier_entries;
 mod error;
 pub mod field_path;
 pub mod key;
-mod mistakes;
-pub mod name_pattern;
+mod name_pattern;
 pub mod node_metadata;
 pub mod placement;
 pub mod reference;
 pub mod source;
 mod validate;
-mod validate_node_metadata;
-mod validate_placement;
 
 use std::collections::BTreeMap;
 
@@ -30,14 +26,11 @@ use crate::json::read::read;
 use crate::json::strict::from_object;
 use crate::toleration::PluginConfig;
 
-pub use choice::{
-    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnLookupFailure, OnNamespaces,
-    OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
-};
+pub use choice::*;
 pub use error::SettingsError;
 pub use node_metadata::{NODE_METADATA, NodeMetadata, Propagate};
 pub use placement::{NamespaceEntry, PLACEMENT, Placement, PreferredNodeSelector};
-pub use source::Source;
+pub use source::{EntryAt, Source};
 pub use validate::mistakes;
 
 /// What stands under `spec.settings` of a policy.
@@ -72,7 +65,7 @@ impl Settings {
     /// It is not JSON, or not of these types.
     pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
         let Some(text) = text else { return Ok(Self::default()) };
-        let settings: Option<Self> = read(text)?;
+        let settings: Option<Self> = read(text).map_err(SettingsError)?;
         Ok(settings.unwrap_or_default())
     }
 }

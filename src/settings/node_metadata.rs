@@ -15,12 +15,6 @@ pub const NODE_METADATA: &str = "nodeMetadata";
 /// Binding does not show what it holds already.
 pub const MOST_WRITTEN: usize = 16 * 1024;
 
-pub(super) const NODE_LABEL: &str = "nodeLabel";
-pub(super) const NODE_ANNOTATION: &str = "nodeAnnotation";
-pub(super) const NODE_FIELD: &str = "nodeField";
-pub(super) const POD_ANNOTATION: &str = "podAnnotation";
-pub(super) const POD_LABEL: &str = "podLabel";
-
 /// What Pods learn about the node they landed on.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NodeMetadata"))]
@@ -93,19 +87,13 @@ impl Propagate {
             (None, Some(key), None) => Ok(NodeSource::Annotation(KeyPattern::new(key))),
             (None, None, Some(path)) => match FieldPath::parse(path) {
                 Ok(path) => Ok(NodeSource::Field(path)),
-                Err(problem) => Err(SettingsError::new(&format_args!("{}.{NODE_FIELD}", place(position)), problem)),
+                Err(problem) => Err(SettingsError::new(&format_args!("{}.nodeField", place(position)), problem)),
             },
             (label, annotation, field) => {
-                let present = [
-                    (NODE_LABEL, label.is_some()),
-                    (NODE_ANNOTATION, annotation.is_some()),
-                    (NODE_FIELD, field.is_some()),
-                ];
-                let present: Vec<&str> =
-                    present.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect();
+                let all = [("nodeLabel", label), ("nodeAnnotation", annotation), ("nodeField", field)];
+                let present: Vec<&str> = all.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| *name).collect();
                 let found = if present.is_empty() { "none".to_owned() } else { present.join(" and ") };
-                let problem =
-                    format!("expected exactly one of {NODE_LABEL}, {NODE_ANNOTATION} and {NODE_FIELD}, found {found}");
+                let problem = format!("expected exactly one of nodeLabel, nodeAnnotation and nodeField, found {found}");
                 Err(SettingsError::new(&place(position), problem))
             }
         }
@@ -128,7 +116,7 @@ impl Propagate {
                 Ok(vec![Target { kind: TargetKind::Annotation, key: key.clone() }])
             }
             NodeSource::Field(_) => {
-                let problem = format!("a {NODE_FIELD} needs a {POD_ANNOTATION} or a {POD_LABEL} to be written to");
+                let problem = "a nodeField needs a podAnnotation or a podLabel to be written to";
                 Err(SettingsError::new(&place(position), problem))
             }
         }
@@ -146,5 +134,5 @@ impl NodeSource {
 
 /// The path of an entry of `propagate`.
 pub(super) fn place(position: usize) -> String {
-    format!("{NODE_METADATA}.propagate[{position}]")
+    format!("nodeMetadata.propagate[{position}]")
 }

@@ -2,11 +2,7 @@
 
 use serde::Deserialize;
 
-use super::choice::{
-    Enforcement, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNamespaces, OnNodeAffinity,
-    OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads,
-};
-use super::{name_pattern, reference};
+use super::{choice, name_pattern, reference};
 use crate::json::strict::{from_object, never_null, null_is_default};
 use crate::toleration::{Toleration, from_settings};
 
@@ -17,7 +13,7 @@ pub const PLACEMENT: &str = "placement";
 pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 
 /// What the settings say about placement.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
@@ -25,11 +21,10 @@ pub struct Placement {
     pub cluster_default_node_selector: Option<String>,
     /// What is added to the tolerations of Pods in namespaces that have nothing else.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.
-    #[serde(deserialize_with = "annotations")]
-    pub namespace_annotations: Vec<String>,
+    #[serde(deserialize_with = "null_is_default")]
+    pub namespace_annotations: NamespaceAnnotations,
     /// What holds for which namespaces. The first entry that matches wins.
     #[serde(deserialize_with = "null_is_default")]
     pub namespaces: Vec<NamespaceEntry>,
@@ -41,27 +36,38 @@ pub struct Placement {
     #[serde(deserialize_with = "null_is_default")]
     pub exempt_usernames: Vec<String>,
     /// What happens where a Pod chooses otherwise than a default says.
-    pub on_default_conflict: OnDefaultConflict,
+    pub on_default_conflict: choice::OnDefaultConflict,
     /// What is done about what the API server merges into Pods from their RuntimeClass.
-    pub on_runtime_classes: OnRuntimeClasses,
+    pub on_runtime_classes: choice::OnRuntimeClasses,
     /// What happens with node affinity that asks for more than the whitelist allows.
-    pub on_node_affinity: OnNodeAffinity,
+    pub on_node_affinity: choice::OnNodeAffinity,
     /// What happens with a Pod that names its node.
-    pub on_node_name: OnNodeName,
+    pub on_node_name: choice::OnNodeName,
     /// What the annotations of namespaces about tolerations count for.
-    pub on_toleration_annotations: OnTolerationAnnotations,
+    pub on_toleration_annotations: choice::OnTolerationAnnotations,
     /// What is done for Pods that request extended resources.
-    pub on_extended_resources: OnExtendedResources,
+    pub on_extended_resources: choice::OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
-    pub on_workloads: OnWorkloads,
+    pub on_workloads: choice::OnWorkloads,
     /// What happens with the template of a DaemonSet.
-    pub on_daemon_sets: OnDaemonSets,
+    pub on_daemon_sets: choice::OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
-    pub on_namespaces: OnNamespaces,
+    pub on_namespaces: choice::OnNamespaces,
     /// What happens with a Binding to a node that the namespace may not use.
-    pub on_bindings: OnBindings,
+    pub on_bindings: choice::OnBindings,
     /// What happens where a kubelet gives its Node a label that decides which Pods it gets.
-    pub on_nodes: OnNodes,
+    pub on_nodes: choice::OnNodes,
+}
+
+/// The keys of annotations; that of the in-tree plugin, if nothing is said.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct NamespaceAnnotations(pub Vec<String>);
+
+impl Default for NamespaceAnnotations {
+    fn default() -> Self {
+        Self(vec![IN_TREE_ANNOTATION.to_owned()])
+    }
 }
 
 /// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
@@ -88,18 +94,15 @@ pub struct NamespaceEntry {
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub default_tolerations: Option<Vec<Toleration>>,
     /// What Pods may tolerate.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub allowed_tolerations: Option<Vec<Toleration>>,
     /// What Pods must not tolerate.
     #[serde(deserialize_with = "from_settings")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<k8s_openapi::api::core::v1::Toleration>>"))]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
-    pub enforcement: Enforcement,
+    pub enforcement: choice::Enforcement,
 }
 
 /// What Pods prefer of nodes, and how much.
@@ -115,45 +118,15 @@ pub struct PreferredNodeSelector {
 
 from_object!(Placement, NamespaceEntry, PreferredNodeSelector);
 
-impl Default for Placement {
-    fn default() -> Self {
-        Self {
-            cluster_default_node_selector: None,
-            cluster_default_tolerations: None,
-            namespace_annotations: vec![IN_TREE_ANNOTATION.to_owned()],
-            namespaces: Vec::new(),
-            guarded_node_labels: Vec::new(),
-            exempt_usernames: Vec::new(),
-            on_default_conflict: OnDefaultConflict::default(),
-            on_runtime_classes: OnRuntimeClasses::default(),
-            on_node_affinity: OnNodeAffinity::default(),
-            on_node_name: OnNodeName::default(),
-            on_toleration_annotations: OnTolerationAnnotations::default(),
-            on_extended_resources: OnExtendedResources::default(),
-            on_workloads: OnWorkloads::default(),
-            on_daemon_sets: OnDaemonSets::default(),
-            on_namespaces: OnNamespaces::default(),
-            on_bindings: OnBindings::default(),
-            on_nodes: OnNodes::default(),
-        }
-    }
-}
-
-/// `null` is the annotation of the in-tree plugin, as if nothing was said.
-fn annotations<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let keys = Option::<Vec<String>>::deserialize(deserializer)?;
-    Ok(keys.unwrap_or_else(|| vec![IN_TREE_ANNOTATION.to_owned()]))
-}
-
 impl Placement {
     /// Whether any annotation of namespaces counts.
     pub fn reads_annotations(&self) -> bool {
-        !self.namespace_annotations.is_empty() || self.honors_toleration_annotations()
+        !self.namespace_annotations.0.is_empty() || self.honors_toleration_annotations()
     }
 
     /// Whether the annotations of namespaces say what Pods tolerate.
     pub fn honors_toleration_annotations(&self) -> bool {
-        self.on_toleration_annotations == OnTolerationAnnotations::Honor
+        self.on_toleration_annotations == choice::OnTolerationAnnotations::Honor
     }
 }
 
@@ -168,17 +141,12 @@ impl NamespaceEntry {
 
     /// Whether this depends on labels of the Namespace.
     pub fn reads_labels(&self) -> bool {
-        self.namespace_selector.is_some() || self.has_references()
+        self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
     }
 
     /// Whether this says what Pods may or must not tolerate.
     pub fn judges_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
-    }
-
-    /// Whether this refers to labels of the Namespace.
-    pub fn has_references(&self) -> bool {
-        self.texts_with_references().next().is_some()
     }
 
     /// Whether this refers to the label `key` of the Namespace.

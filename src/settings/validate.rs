@@ -1,12 +1,21 @@
 //! Finds every mistake that the types of the settings don't find, at once.
+//!
+//! - `placement`, with `reached`, `node_selectors` and `tolerations` for its entries
+//! - `node_metadata`
+//! - `selector`: what both an entry and the block say as a selector
+//! - `mistakes`: where what they find is collected
 
-use super::mistakes::Mistakes;
-use super::{
-    NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError, TOLERATION_PLUGIN, validate_node_metadata,
-    validate_placement,
-};
-use crate::selector;
-use crate::toleration::PluginConfig;
+mod mistakes;
+mod node_metadata;
+mod node_selectors;
+mod placement;
+mod reached;
+mod selector;
+mod tolerations;
+
+use self::mistakes::Mistakes;
+use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError, TOLERATION_PLUGIN};
+use crate::selector::parse_pairs;
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
@@ -18,41 +27,30 @@ pub fn mistakes(text: &str) -> Vec<SettingsError> {
 
 fn check(settings: &Settings) -> Mistakes {
     let mut mistakes = Mistakes::default();
-    let Settings {
-        placement,
-        pod_node_selector_plugin_config: node_selector_plugin,
-        pod_toleration_restriction_plugin_config: toleration_plugin,
-        node_metadata,
-    } = settings;
-    let plugins =
-        [(NODE_SELECTOR_PLUGIN, node_selector_plugin.is_some()), (TOLERATION_PLUGIN, toleration_plugin.is_some())];
-    let plugin = plugins.iter().find(|(_, is_there)| *is_there);
-    match (placement, plugin) {
-        (Some(_), Some((plugin, _))) => {
-            mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
-        }
-        (None, None) if node_metadata.is_none() => {
-            let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
-            mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
-        }
-        _ => {}
+    let node_selector_plugin = &settings.pod_node_selector_plugin_config;
+    let toleration_plugin = &settings.pod_toleration_restriction_plugin_config;
+    let has_plugin = node_selector_plugin.is_some() || toleration_plugin.is_some();
+    if settings.placement.is_some() && has_plugin {
+        let plugin = if node_selector_plugin.is_some() { NODE_SELECTOR_PLUGIN } else { TOLERATION_PLUGIN };
+        mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
     }
-    if let Some(placement) = placement {
-        validate_placement::check(placement, &mut mistakes);
+    if settings.placement.is_none() && !has_plugin && settings.node_metadata.is_none() {
+        let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
+        mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
+    }
+    if let Some(placement) = &settings.placement {
+        placement::check(placement, &mut mistakes);
     }
     for (namespace, text) in node_selector_plugin.iter().flatten() {
-        if let Some(text) = text
-            && let Err(error) = selector::parse_pairs(text)
-        {
-            mistakes.add(&format_args!("{NODE_SELECTOR_PLUGIN}.{namespace}"), error.to_string());
-        }
+        let pairs = parse_pairs(text.as_deref().unwrap_or_default());
+        mistakes.check(&format_args!("{NODE_SELECTOR_PLUGIN}.{namespace}"), pairs);
     }
-    if let Some(PluginConfig { default, whitelist }) = toleration_plugin {
-        validate_placement::check_tolerations(&format!("{TOLERATION_PLUGIN}.default"), default, &mut mistakes);
-        validate_placement::check_tolerations(&format!("{TOLERATION_PLUGIN}.whitelist"), whitelist, &mut mistakes);
+    if let Some(plugin) = toleration_plugin {
+        tolerations::check(&format!("{TOLERATION_PLUGIN}.default"), &plugin.default, &mut mistakes);
+        tolerations::check(&format!("{TOLERATION_PLUGIN}.whitelist"), &plugin.whitelist, &mut mistakes);
     }
-    if let Some(node_metadata) = node_metadata {
-        validate_node_metadata::check(node_metadata, &mut mistakes);
+    if let Some(node_metadata) = &settings.node_metadata {
+        node_metadata::check(node_metadata, &mut mistakes);
     }
     mistakes
 }

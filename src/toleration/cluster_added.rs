@@ -2,15 +2,6 @@
 
 use super::{Effect, Operator, Toleration};
 
-/// Whose Pods are meant: what the cluster adds depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddedTo {
-    /// Any Pod.
-    AnyPod,
-    /// A Pod that the DaemonSet controller makes, or the template that it makes it from.
-    DaemonSetPod,
-}
-
 /// What the `DefaultTolerationSeconds` plugin adds.
 const UNTIL_EVICTED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
@@ -25,23 +16,23 @@ const ON_DAEMON_SETS: [&str; 4] = [
     "node.kubernetes.io/network-unavailable",
 ];
 
-impl AddedTo {
-    /// Whether `toleration` is one that the cluster adds by itself to such Pods. Any number of seconds will do: they
-    /// are configured on the API server.
-    pub fn has(self, toleration: &Toleration) -> bool {
-        if toleration.operator != Operator::Exists {
+impl Toleration {
+    /// Whether the cluster adds this by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
+    /// controller makes. Any number of seconds will do: they are configured on the API server.
+    pub fn is_added_by_cluster(&self, of_daemon_set: bool) -> bool {
+        if self.operator != Operator::Exists {
             return false;
         }
-        let key = toleration.key.as_str();
-        match toleration.effect {
+        let key = self.key.as_str();
+        match self.effect {
             Effect::NoExecute => UNTIL_EVICTED.contains(&key),
-            Effect::NoSchedule => key == MEMORY_PRESSURE || self == Self::DaemonSetPod && ON_DAEMON_SETS.contains(&key),
+            Effect::NoSchedule => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
             _ => false,
         }
     }
 }
 
 /// The toleration of nodes that are short of memory, which the in-tree plugin adds to Pods that have a claim to some.
-pub(super) fn of_memory_pressure() -> Toleration {
+pub fn of_memory_pressure() -> Toleration {
     Toleration::exists(MEMORY_PRESSURE, Effect::NoSchedule)
 }

@@ -16,29 +16,29 @@ mod merge;
 mod missing;
 mod operator;
 mod overlaps;
-mod plugin;
+mod plugin_config;
 mod print;
 mod read;
 mod resources;
 mod taint;
 
 pub use check::Invalid;
-pub use cluster_added::AddedTo;
+pub use cluster_added::of_memory_pressure;
 pub use effect::Effect;
 pub use extended_resources::{is_extended, tolerations_of_extended};
 pub use merge::{Merged, merge};
 pub use missing::missing;
 pub use operator::Operator;
-pub use plugin::{
-    CONFLICT, DEFAULTS_ANNOTATION, Operation, PluginConfig, PodTolerations, Refusal, Scope, WHITELIST_ANNOTATION,
-    admit, is_allowed,
-};
+pub use plugin_config::{PluginConfig, is_allowed};
 pub use read::{from_annotation, from_settings};
 pub use resources::{AboveZero, Resources};
 pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+// The schema is that of Kubernetes, with its description.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "k8s_openapi::api::core::v1::Toleration", description = ""))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
     pub key: String,

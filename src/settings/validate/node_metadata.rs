@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::key::TargetKind;
 use super::mistakes::Mistakes;
-use super::node_metadata::{
-    MOST_WRITTEN, NODE_ANNOTATION, NODE_LABEL, NodeSource, POD_ANNOTATION, POD_LABEL, Target, place,
-};
-use super::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
 use crate::message::quote;
 use crate::selector::syntax;
+use crate::settings::key::TargetKind;
+use crate::settings::node_metadata::{MOST_WRITTEN, NodeSource, Target, place};
+use crate::settings::{NodeMetadata, OnLookupFailure, Propagate};
 
 /// Finds every mistake in the block.
-pub(super) fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
-    let path = format!("{NODE_METADATA}.propagate");
+pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
+    let path = "nodeMetadata.propagate";
     if settings.propagate.is_empty() {
         mistakes.add(&path, "expected at least one entry");
     }
@@ -49,11 +47,8 @@ fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s s
     let Some(name) = &entry.env else { return };
     let path = format!("{place}.env");
     if !is_variable(name) {
-        let problem = format!(
-            "{} is not the name of an environment variable, expected letters, digits and '_', not beginning with a digit",
-            quote(name)
-        );
-        mistakes.add(&path, problem);
+        let expected = "expected letters, digits and '_', not beginning with a digit";
+        mistakes.add(&path, format!("{} is not the name of an environment variable, {expected}", quote(name)));
     }
     let keys = [&entry.node_label, &entry.node_annotation, &entry.pod_annotation, &entry.pod_label];
     if keys.into_iter().flatten().any(|key| key.ends_with('*')) {
@@ -74,68 +69,52 @@ fn is_variable(name: &str) -> bool {
 fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> Vec<Target> {
     let place = place(position);
     let source = mistakes.ok_or_record(entry.source(position));
-    let checked = match &source {
-        Some(NodeSource::Label(key)) => Some((NODE_LABEL, key.check(TargetKind::Label))),
-        Some(NodeSource::Annotation(key)) => Some((NODE_ANNOTATION, key.check(TargetKind::Annotation))),
-        Some(NodeSource::Field(_)) | None => None,
-    };
-    if let Some((name, Err(problem))) = checked {
-        mistakes.add(&format_args!("{place}.{name}"), problem);
+    if let Some(NodeSource::Label(key)) = &source {
+        mistakes.check(&format_args!("{place}.nodeLabel"), key.check(TargetKind::Label));
     }
-    let mut targets = match &source {
-        Some(source) => mistakes.ok_or_record(entry.targets(source, position)).unwrap_or_default(),
-        None => Vec::new(),
-    };
-    targets.retain(|target| check_target(target, entry, source.as_ref(), &place, mistakes));
-    check_default(entry, source.as_ref(), &targets, &place, mistakes);
+    if let Some(NodeSource::Annotation(key)) = &source {
+        mistakes.check(&format_args!("{place}.nodeAnnotation"), key.check(TargetKind::Annotation));
+    }
+    let targets = source.as_ref().and_then(|source| mistakes.ok_or_record(entry.targets(source, position)));
+    let mut targets = targets.unwrap_or_default();
+    let is_prefix = source.as_ref().is_some_and(NodeSource::is_prefix);
+    targets.retain(|target| check_target(target, entry, is_prefix, &place, mistakes));
+    check_default(entry, is_prefix, &targets, &place, mistakes);
     targets
 }
 
-/// Returns whether there can be such a target.
-fn check_target(
-    target: &Target,
-    entry: &Propagate,
-    source: Option<&NodeSource>,
-    place: &str,
-    mistakes: &mut Mistakes,
-) -> bool {
+/// Checks a target of an entry, whose source is a prefix or not. Returns whether there can be such a target.
+fn check_target(target: &Target, entry: &Propagate, is_prefix: bool, place: &str, mistakes: &mut Mistakes) -> bool {
     let is_named = entry.pod_annotation.is_some() || entry.pod_label.is_some();
     let path = match target.kind {
         _ if !is_named => place.to_owned(),
-        TargetKind::Annotation => format!("{place}.{POD_ANNOTATION}"),
-        TargetKind::Label => format!("{place}.{POD_LABEL}"),
+        TargetKind::Annotation => format!("{place}.podAnnotation"),
+        TargetKind::Label => format!("{place}.podLabel"),
     };
-    if is_named && let Err(problem) = target.key.check(target.kind) {
-        mistakes.add(&path, problem);
+    if is_named && mistakes.check(&path, target.key.check(target.kind)).is_none() {
         return false;
     }
     if let Some(reason) = target.kind.refuses(target.key.text()) {
         mistakes.add(&path, format!("{} can't be a target: {reason}", quote(target.key.text())));
-    } else if source.is_some_and(|source| source.is_prefix() != target.key.is_prefix()) {
+    } else if is_prefix != target.key.is_prefix() {
         mistakes.add(&path, "source and target must both end with '*', or neither");
     }
     true
 }
 
-fn check_default(
-    entry: &Propagate,
-    source: Option<&NodeSource>,
-    targets: &[Target],
-    place: &str,
-    mistakes: &mut Mistakes,
-) {
+fn check_default(entry: &Propagate, is_prefix: bool, targets: &[Target], place: &str, mistakes: &mut Mistakes) {
     let Some(default) = &entry.default else { return };
     let path = format!("{place}.default");
     if entry.required {
         mistakes.add(&path, "a default is never used where required is true; remove one of them");
     }
-    if source.is_some_and(NodeSource::is_prefix) {
+    if is_prefix {
         mistakes.add(&path, "a default needs a single key to be written to, and the source ends with '*'");
     }
     if targets.iter().any(|target| target.kind == TargetKind::Label)
         && let Err(expected) = syntax::label_value(default)
     {
-        let problem = format!("{} can't be the value of a {POD_LABEL}, expected {expected}", quote(default));
-        mistakes.add(&path, problem);
+        let default = quote(default);
+        mistakes.add(&path, format!("{default} can't be the value of a podLabel, expected {expected}"));
     }
 }

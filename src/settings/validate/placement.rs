@@ -1,0 +1,103 @@
+//! Finds every mistake in the block `placement`.
+
+use std::collections::BTreeSet;
+
+use super::mistakes::Mistakes;
+use super::reached::EarlierEntries;
+use super::selector::consistent;
+use super::{node_selectors, tolerations};
+use crate::message::quote;
+use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::{EntryAt, OnDaemonSets, OnNodeAffinity, OnNodes, Placement};
+
+/// Finds every mistake in the block.
+pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
+    let path = "placement.clusterDefaultNodeSelector";
+    let text = placement.cluster_default_node_selector.as_deref();
+    let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
+    let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
+    tolerations::check("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
+    for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
+        let path = format!("placement.namespaceAnnotations[{position}]");
+        mistakes.check(&path, TargetKind::Annotation.check(key));
+    }
+    check_daemon_sets(placement, mistakes);
+    check_guarded_labels(placement, mistakes);
+    check_usernames(&placement.exempt_usernames, mistakes);
+    let mut earlier = EarlierEntries::default();
+    let mut guarded =
+        !placement.guarded_node_labels.is_empty() || cluster_default.iter().any(|selector| !selector.is_empty());
+    for (position, entry) in placement.namespaces.iter().enumerate() {
+        let at = EntryAt { position, entry };
+        earlier.check(at, mistakes);
+        guarded |= node_selectors::check(at, placement, cluster_default.as_ref(), mistakes);
+        node_selectors::check_preferred(at, mistakes);
+        tolerations::check_entry(at, cluster_tolerations, mistakes);
+    }
+    if placement.on_nodes != OnNodes::Ignore && !guarded {
+        let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
+        mistakes.add(&"placement.onNodes", problem);
+    }
+}
+
+/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
+/// for.
+fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
+    let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
+    if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
+        return;
+    }
+    let mut entries = placement.namespaces.iter().enumerate();
+    let Some((position, entry)) = entries.find(|(_, entry)| entry.allowed_node_selector.is_some()) else { return };
+    let problem = format!(
+        "with {:?}, DaemonSets get past {}.allowedNodeSelector, since their controller replaces the node affinity of their \
+         Pods; use Inject or Reject, or onNodeAffinity: Ignore",
+        placement.on_daemon_sets,
+        EntryAt { position, entry }
+    );
+    mistakes.add(&"placement.onDaemonSets", problem);
+}
+
+fn check_guarded_labels(placement: &Placement, mistakes: &mut Mistakes) {
+    let path = "placement.guardedNodeLabels";
+    if placement.on_nodes == OnNodes::Ignore && !placement.guarded_node_labels.is_empty() {
+        mistakes.add(&path, "with onNodes: Ignore, they are not guarded; use RejectChanges or Reject");
+    }
+    for (position, label) in placement.guarded_node_labels.iter().enumerate() {
+        mistakes.check(&format_args!("{path}[{position}]"), KeyPattern::new(label).check(TargetKind::Label));
+    }
+}
+
+/// The controllers that make Pods from everybody's templates.
+const CONTROLLERS: [&str; 7] = [
+    "replicaset-controller",
+    "deployment-controller",
+    "statefulset-controller",
+    "daemon-set-controller",
+    "job-controller",
+    "cronjob-controller",
+    "replication-controller",
+];
+
+/// Whoever has not told who they are.
+const ANONYMOUS: &str = "system:anonymous";
+
+fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
+    let mut earlier = BTreeSet::new();
+    for (position, username) in usernames.iter().enumerate() {
+        let path = format!("placement.exemptUsernames[{position}]");
+        let controller = username.strip_prefix("system:serviceaccount:kube-system:");
+        let is_controller =
+            username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));
+        if username.is_empty() {
+            mistakes.add(&path, "expected the full name of a user, found nothing");
+        } else if username.contains('*') || username == ANONYMOUS {
+            mistakes.add(&path, format!("expected the full name of one user, found {}", quote(username)));
+        } else if !earlier.insert(username.clone()) {
+            mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(username)));
+        } else if is_controller {
+            let problem = "creates the Pods of all users, so that all users would be exempt; remove it";
+            mistakes.add(&path, format!("{} {problem}", quote(username)));
+        }
+    }
+}
