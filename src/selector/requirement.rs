@@ -1,7 +1,5 @@
 //! One requirement on one label.
 
-use std::collections::BTreeSet;
-
 use super::syntax;
 
 /// How a [`Requirement`] relates the label to its values (`selection.Operator`).
@@ -52,7 +50,7 @@ impl Requirement {
     ///
     /// # Errors
     /// The first part that is invalid.
-    pub fn new(key: String, operator: Operator, values: Vec<String>) -> Result<Self, Invalid> {
+    pub fn new(key: String, operator: Operator, mut values: Vec<String>) -> Result<Self, Invalid> {
         use Operator::{DoesNotExist, DoubleEquals, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
         syntax::label_key(&key).map_err(Invalid::Key)?;
         match (operator, values.len()) {
@@ -69,9 +67,9 @@ impl Requirement {
             }
             syntax::label_value(value).map_err(|expected| Invalid::Value(value.clone(), expected))?;
         }
-        let mut sorted = BTreeSet::new();
-        sorted.extend(values);
-        Ok(Self { key, operator, values: sorted.into_iter().collect() })
+        values.sort_unstable();
+        values.dedup();
+        Ok(Self { key, operator, values })
     }
 
     /// `key=value`, both already checked.
