@@ -1,5 +1,7 @@
 //! One requirement on one label.
 
+use std::collections::BTreeSet;
+
 use super::syntax;
 
 /// How a [`Requirement`] relates the label to its values (`selection.Operator`).
@@ -67,8 +69,12 @@ impl Requirement {
             }
             syntax::label_value(value).map_err(|expected| Invalid::Value(value.clone(), expected))?;
         }
-        values.sort_unstable();
-        values.dedup();
+        if values.len() > 1 {
+            // A set of texts, which is in the module anyway: code that sorts a list of them would come in addition.
+            let mut sorted = BTreeSet::new();
+            sorted.extend(values);
+            values = sorted.into_iter().collect();
+        }
         Ok(Self { key, operator, values })
     }
 

@@ -22,8 +22,12 @@ pub fn is_extended(name: &str) -> bool {
 
 /// The tolerations that a Pod needs which requests the resources `names`: one for each that is extended, once, in byte
 /// order of the names (the admission plugin `ExtendedResourceToleration`).
-pub fn tolerations_of_extended<N: AsRef<str> + Ord>(names: impl IntoIterator<Item = N>) -> Vec<Toleration> {
+pub fn tolerations_of_extended<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Vec<Toleration> {
     let mut extended = BTreeSet::new();
-    extended.extend(names.into_iter().filter(|name| is_extended(name.as_ref())));
-    extended.iter().map(|name| Toleration::exists(name.as_ref(), Effect::NoSchedule)).collect()
+    for name in names {
+        if is_extended(name.as_ref()) {
+            extended.insert(name.as_ref().to_owned());
+        }
+    }
+    extended.iter().map(|name| Toleration::exists(name, Effect::NoSchedule)).collect()
 }
