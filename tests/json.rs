@@ -347,6 +347,14 @@ fn what_can_not_be_read_is_told_with_its_path(#[case] text: &str, #[case] expect
     }
 }
 
+/// What nobody looks into may be nested as deep as it likes, and then break.
+#[test]
+fn a_path_has_no_more_steps_than_are_read() {
+    let text = format!(r#"{{"other":{}"#, "[".repeat(300_000));
+    let error = read::<Needed>(&text).unwrap_err();
+    assert_eq!(error.path(), format!("other{}", "[0]".repeat(127)));
+}
+
 /// The key of a member, the step that its path gets, and what writes its value.
 type Member = (&'static str, &'static str, fn(&mut Breaker));
 

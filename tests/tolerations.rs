@@ -51,7 +51,7 @@ fn tolerations_are_merged_and_allowed_as_upstream() {
     for (line, vector) in lines::<Merging>("tolerations.jsonl", 1500) {
         let place = format!("line {line}: {vector:?}");
         let (first, second) = (vector.first.unwrap_or_default(), vector.second.unwrap_or_default());
-        let merged = merge(&first, second.clone());
+        let merged = merge(&first, &second);
         assert_eq!(result(&first, &merged), vector.merged.unwrap_or_default(), "{place}");
         let is_whitelisted = first.iter().all(|toleration| is_allowed(toleration, &second));
         assert_eq!(is_whitelisted, vector.whitelisted, "{place}");
@@ -62,7 +62,7 @@ fn tolerations_are_merged_and_allowed_as_upstream() {
 #[test]
 fn dropping_one_for_an_equal_one_changes_nothing() {
     let own = [one(r#"{"operator":"Exists","value":"x"}"#)];
-    let merged = merge(&own, vec![one(r#"{"operator":"Exists"}"#), own[0].clone()]);
+    let merged = merge(&own, &[one(r#"{"operator":"Exists"}"#), own[0].clone()]);
     assert_eq!(merged, Merged { kept: vec![], added: own.to_vec() });
     assert!(merged.changes_nothing(&own));
 }

@@ -117,7 +117,7 @@ fn merged_one_by_one(all: &[Toleration]) -> Vec<Toleration> {
 }
 
 fn is_merged_as_upstream(own: &[Toleration], wanted: &[Toleration]) {
-    let merged = merge(own, wanted.to_vec());
+    let merged = merge(own, wanted);
     let result: Vec<Toleration> = merged.all(own).cloned().collect();
     assert_eq!(result, merged_one_by_one(&[own, wanted].concat()), "{own:?} and {wanted:?}");
     assert_eq!(merged.changes_nothing(own), result == own, "{own:?} and {wanted:?}");

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -336,12 +336,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
 
 struct TakenApart;
 
-impl TakenApart {
-    fn scalar<'a, E: serde::de::Error>(value: &impl Serialize) -> Result<Raw<'a>, E> {
-        Raw::written(value).map_err(E::custom)
-    }
-}
-
 impl<'de> Visitor<'de> for TakenApart {
     type Value = Raw<'de>;
 
@@ -362,27 +356,27 @@ impl<'de> Visitor<'de> for TakenApart {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Raw::List)
     }
 
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Raw<'de>, E> {
-        Self::scalar(&())
+    fn visit_unit<E: Error>(self) -> Result<Raw<'de>, E> {
+        Raw::written(&()).map_err(E::custom)
     }
 
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Raw<'de>, E> {
-        Self::scalar(&value)
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Raw<'de>, E> {
+        Raw::written(&value).map_err(E::custom)
     }
 
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Raw<'de>, E> {
-        Self::scalar(&value)
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Raw<'de>, E> {
+        Raw::written(&value).map_err(E::custom)
     }
 
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Raw<'de>, E> {
-        Self::scalar(&value)
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Raw<'de>, E> {
+        Raw::written(&value).map_err(E::custom)
     }
 
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Raw<'de>, E> {
-        Self::scalar(&value)
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Raw<'de>, E> {
+        Raw::written(&value).map_err(E::custom)
     }
 
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Raw<'de>, E> {
-        Self::scalar(&value)
+    fn visit_str<E: Error>(self, value: &str) -> Result<Raw<'de>, E> {
+        Raw::written(&value).map_err(E::custom)
     }
 }

@@ -2,19 +2,19 @@
 
 /// Reads the structs from objects only. Their derived readers have `#[serde(remote = "Self")]`.
 macro_rules! from_object {
-    ($($name:ident $(<$lifetime:lifetime>)?),+ $(,)?) => { $(
-        impl<'de $(: $lifetime, $lifetime)?> serde::Deserialize<'de> for $name $(<$lifetime>)? {
+    ($($name:ident),+) => { $(
+        impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct FromObject;
 
                 impl<'de> serde::de::Visitor<'de> for FromObject {
-                    type Value = from_object!(@value $name $(<$lifetime>)?);
+                    type Value = $name;
 
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
 
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, members: A) -> Result<$name, A::Error> {
                         $name::deserialize(serde::de::value::MapAccessDeserializer::new(members))
                     }
                 }
@@ -22,8 +22,6 @@ macro_rules! from_object {
             }
         }
     )+ };
-    (@value $name:ident) => { $name };
-    (@value $name:ident <$lifetime:lifetime>) => { $name<'de> };
 }
 
 pub(crate) use from_object;

@@ -83,7 +83,7 @@ pub fn admit(
         to_add.push(of_memory_pressure());
     }
     // With nothing to add upstream merges nothing, and so drops nothing.
-    let merged = if to_add.is_empty() { Merged::nothing(&pod.own) } else { merge(&pod.own, to_add) };
+    let merged = if to_add.is_empty() { Merged::nothing(&pod.own) } else { merge(&pod.own, &to_add) };
     if merged.all(&pod.own).next().is_none() {
         return Ok(merged);
     }

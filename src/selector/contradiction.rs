@@ -46,9 +46,7 @@ impl<'r> PossibleValues<'r> {
             Operator::Exists => {}
             Operator::DoesNotExist => self.only = Some(Vec::new()),
             Operator::NotIn | Operator::NotEquals => {
-                for value in requirement.values() {
-                    self.except.insert(value);
-                }
+                self.except.extend(requirement.values().iter().map(String::as_str));
             }
             Operator::In | Operator::Equals | Operator::DoubleEquals => match &mut self.only {
                 Some(only) => only.retain(|value| requirement.accepts(Some(value))),

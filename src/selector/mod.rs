@@ -32,17 +32,9 @@ pub struct Selector {
 
 impl Selector {
     /// All of `requirements`.
-    pub fn new(requirements: Vec<Requirement>) -> Self {
-        if requirements.is_sorted_by(|before, after| before.key() <= after.key()) {
-            return Self { requirements };
-        }
-        // Sorts texts with positions rather than requirements: sort code is generated for each type, and the module
-        // must stay small.
-        let keys = requirements.iter().enumerate();
-        let mut order: Vec<(&str, usize)> = keys.map(|(position, requirement)| (requirement.key(), position)).collect();
-        order.sort_unstable();
-        let sorted = order.into_iter().filter_map(|(_, position)| requirements.get(position).cloned());
-        Self { requirements: sorted.collect() }
+    pub fn new(mut requirements: Vec<Requirement>) -> Self {
+        requirements.sort_by(|before, after| before.key().cmp(after.key()));
+        Self { requirements }
     }
 
     /// Whether everything is selected.

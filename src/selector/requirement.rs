@@ -52,7 +52,7 @@ impl Requirement {
     ///
     /// # Errors
     /// The first part that is invalid.
-    pub fn new(key: String, operator: Operator, values: Vec<String>) -> Result<Self, Invalid> {
+    pub fn new(key: String, operator: Operator, mut values: Vec<String>) -> Result<Self, Invalid> {
         use Operator::{DoesNotExist, DoubleEquals, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
         syntax::label_key(&key).map_err(Invalid::Key)?;
         match (operator, values.len()) {
@@ -69,9 +69,13 @@ impl Requirement {
             }
             syntax::label_value(value).map_err(|expected| Invalid::Value(value.clone(), expected))?;
         }
-        let mut sorted = BTreeSet::new();
-        sorted.extend(values);
-        Ok(Self { key, operator, values: sorted.into_iter().collect() })
+        if values.len() > 1 {
+            // A set of texts, which is in the module anyway: code that sorts a list of them would come in addition.
+            let mut sorted = BTreeSet::new();
+            sorted.extend(values);
+            values = sorted.into_iter().collect();
+        }
+        Ok(Self { key, operator, values })
     }
 
     /// `key=value`, both already checked.

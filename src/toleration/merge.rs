@@ -29,15 +29,28 @@ struct Alike<'t> {
 ///
 /// Upstream compares each with each. Since what covers is itself kept or covered by what is kept, it is enough to look
 /// at the strongest of those few kinds that can cover one: the answers are the same, in time `n log n`.
-pub fn merge(own: &[Toleration], to_add: Vec<Toleration>) -> Merged {
-    let all: Vec<&Toleration> = own.iter().chain(&to_add).collect();
-    let stay = which_stay(&all);
-    let (own_stay, added_stay) = stay.split_at(own.len());
-    let kept = own_stay.iter().enumerate().filter(|(_, stays)| **stays);
-    let kept = kept.map(|(position, _)| position).collect();
-    let added = to_add.into_iter().zip(added_stay).filter(|(_, stays)| **stays);
-    let added = added.map(|(toleration, _)| toleration).collect();
-    Merged { kept, added }
+pub fn merge(own: &[Toleration], to_add: &[Toleration]) -> Merged {
+    let all: Vec<&Toleration> = own.iter().chain(to_add).collect();
+    let strongest = strongest(&all);
+    let mut seen = BTreeSet::new();
+    let mut merged = Merged::default();
+    for (position, toleration) in all.iter().enumerate() {
+        let is_chosen = match toleration.operator {
+            Operator::Equal | Operator::Exists => strongest.get(&Alike::to(toleration)) == Some(&position),
+            // Of those alike, these cover only what is equal.
+            Operator::Omitted | Operator::Other(_) => seen.insert(*toleration),
+        };
+        let mut others = Alike::that_cover(toleration).filter_map(|kind| all.get(*strongest.get(&kind)?));
+        if !is_chosen || others.any(|other| other != toleration && other.is_superset_of(toleration)) {
+            continue;
+        }
+        if position < own.len() {
+            merged.kept.push(position);
+        } else {
+            merged.added.push((*toleration).clone());
+        }
+    }
+    merged
 }
 
 impl Merged {
@@ -55,24 +68,6 @@ impl Merged {
     pub fn all<'t>(&'t self, own: &'t [Toleration]) -> impl Iterator<Item = &'t Toleration> {
         self.kept.iter().filter_map(|position| own.get(*position)).chain(&self.added)
     }
-}
-
-/// For each of `all` whether it stays.
-fn which_stay(all: &[&Toleration]) -> Vec<bool> {
-    let strongest = strongest(all);
-    let mut seen = BTreeSet::new();
-    let mut stay = Vec::with_capacity(all.len());
-    for (position, toleration) in all.iter().enumerate() {
-        let is_chosen = match toleration.operator {
-            Operator::Equal | Operator::Exists => strongest.get(&Alike::to(toleration)) == Some(&position),
-            // Of those alike, these cover only what is equal.
-            Operator::Omitted | Operator::Other(_) => seen.insert(*toleration),
-        };
-        let mut others = Alike::that_cover(toleration).filter_map(|kind| all.get(*strongest.get(&kind)?));
-        let is_covered = others.any(|other| other != toleration && other.is_superset_of(toleration));
-        stay.push(is_chosen && !is_covered);
-    }
-    stay
 }
 
 /// For each kind the position of the one that lasts longest. Of several that last as long, a later one wins only if it

@@ -9,13 +9,11 @@
 
 mod check;
 mod cluster_added;
-mod covers;
+mod compare;
 mod effect;
 mod extended_resources;
 mod merge;
-mod missing;
 mod operator;
-mod overlaps;
 mod plugin_config;
 mod print;
 mod read;
@@ -24,10 +22,10 @@ mod taint;
 
 pub use check::Invalid;
 pub use cluster_added::of_memory_pressure;
+pub use compare::missing;
 pub use effect::Effect;
 pub use extended_resources::{is_extended, tolerations_of_extended};
 pub use merge::{Merged, merge};
-pub use missing::missing;
 pub use operator::Operator;
 pub use plugin_config::{PluginConfig, is_allowed};
 pub use read::{from_annotation, from_settings};
@@ -56,14 +54,5 @@ impl Toleration {
     /// The toleration of every taint that has this key and effect, whatever its value.
     pub fn exists(key: &str, effect: Effect) -> Self {
         Self { key: key.to_owned(), operator: Operator::Exists, effect, ..Self::default() }
-    }
-
-    /// Whether both are written the same, where an omitted operator is `Equal`.
-    pub fn same_as(&self, other: &Self) -> bool {
-        self.key == other.key
-            && self.value == other.value
-            && self.effect == other.effect
-            && self.seconds == other.seconds
-            && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
     }
 }

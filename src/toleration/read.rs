@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Unexpected, Visitor};
 
 use super::{Effect, Operator, Toleration};
 use crate::json::read::{ReadError, read};
@@ -40,7 +40,8 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(read::<InAnnotation>(text)?.0)
+    let list: Option<Vec<InAnnotation>> = read(text)?;
+    Ok(list.into_iter().flatten().map(|entry| entry.0).collect())
 }
 
 /// Reads a list of tolerations in the settings, if it is there.
@@ -48,50 +49,34 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
 /// # Errors
 /// It is no list of tolerations, or one has an unknown field.
 pub fn from_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Toleration>>, D::Error> {
-    Ok(Option::<InSettings>::deserialize(deserializer)?.map(|list| list.0))
+    let list = Option::<Vec<InSettings>>::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|entry| entry.0).collect()))
 }
 
-struct InAnnotation(Vec<Toleration>);
+struct InAnnotation(Toleration);
 
-struct InSettings(Vec<Toleration>);
+struct InSettings(Toleration);
 
 impl<'de> Deserialize<'de> for InAnnotation {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ListOf(Dialect::Annotation)).map(Self)
+        deserializer.deserialize_any(Dialect::Annotation).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for InSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ListOf(Dialect::Settings)).map(Self)
+        deserializer.deserialize_map(Dialect::Settings).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for Toleration {
     /// Reads an entry of a Pod's `spec.tolerations`; `null` is one without anything.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        One(Dialect::Pod).deserialize(deserializer)
+        deserializer.deserialize_any(Dialect::Pod)
     }
 }
 
-/// One toleration.
-struct One(Dialect);
-
-/// A list of them; `null` is empty.
-struct ListOf(Dialect);
-
-impl<'de> DeserializeSeed<'de> for One {
-    type Value = Toleration;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Toleration, D::Error> {
-        match self.0 {
-            Dialect::Settings => deserializer.deserialize_map(self),
-            Dialect::Pod | Dialect::Annotation => deserializer.deserialize_any(self),
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for One {
+impl<'de> Visitor<'de> for Dialect {
     type Value = Toleration;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,42 +84,19 @@ impl<'de> Visitor<'de> for One {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Toleration, E> {
-        match self.0 {
-            Dialect::Settings => Err(E::invalid_type(Unexpected::Unit, &self)),
-            Dialect::Pod | Dialect::Annotation => Ok(Toleration::default()),
-        }
+        Ok(Toleration::default())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Toleration, A::Error> {
         let mut toleration = Toleration::default();
         while let Some(name) = map.next_key::<String>()? {
-            match FIELDS.iter().find(|field| self.0.names(field, &name)) {
+            match FIELDS.iter().find(|field| self.names(field, &name)) {
                 Some(field) => toleration.read_field(field, &mut map)?,
-                None if self.0 == Dialect::Settings => return Err(A::Error::unknown_field(&name, FIELDS)),
+                None if self == Self::Settings => return Err(A::Error::unknown_field(&name, FIELDS)),
                 None => map.next_value::<serde::de::IgnoredAny>().map(drop)?,
             }
         }
         Ok(toleration)
-    }
-}
-
-impl<'de> Visitor<'de> for ListOf {
-    type Value = Vec<Toleration>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Vec<Toleration>, E> {
-        Ok(Vec::new())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Toleration>, A::Error> {
-        let mut tolerations = Vec::new();
-        while let Some(toleration) = list.next_element_seed(One(self.0))? {
-            tolerations.push(toleration);
-        }
-        Ok(tolerations)
     }
 }
 
@@ -179,10 +141,7 @@ impl Visitor<'_> for ReadSeconds {
     }
 
     fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
-        match i64::try_from(seconds) {
-            Ok(seconds) => Ok(Seconds(seconds)),
-            Err(_) => Err(E::invalid_type(Unexpected::Float(0.0), &self)),
-        }
+        i64::try_from(seconds).map(Seconds).map_err(|_| E::invalid_type(Unexpected::Unsigned(seconds), &self))
     }
 
     /// The only integer that comes as something else is `-0`.

@@ -1,10 +1,10 @@
 //! What a container, or a Pod as a whole, has under `resources`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 
 /// `ResourceRequirements`
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -15,7 +15,8 @@ pub struct Resources {
 
 /// The names of the resources of which there is more than zero, among quantities by name: `requests`, or a Node's
 /// `status.allocatable`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "BTreeMap<String, Option<Quantity>>")]
 pub struct AboveZero(pub BTreeSet<String>);
 
 impl Resources {
@@ -37,33 +38,16 @@ impl Resources {
     }
 }
 
-impl<'de> Deserialize<'de> for AboveZero {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ReadQuantities)
-    }
-}
-
-struct ReadQuantities;
-
-impl<'de> Visitor<'de> for ReadQuantities {
-    type Value = AboveZero;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AboveZero, A::Error> {
+impl From<BTreeMap<String, Option<Quantity>>> for AboveZero {
+    fn from(quantities: BTreeMap<String, Option<Quantity>>) -> Self {
         let mut names = BTreeSet::new();
-        while let Some(name) = map.next_key::<String>()? {
-            let Quantity(is_above_zero) = map.next_value()?;
-            // Of repeated names the last counts.
-            if is_above_zero {
+        for (name, quantity) in quantities {
+            // As in Go, `null` is zero.
+            if quantity.is_some_and(|quantity| quantity.0) {
                 names.insert(name);
-            } else {
-                names.remove(&name);
             }
         }
-        Ok(AboveZero(names))
+        Self(names)
     }
 }
 
@@ -90,11 +74,6 @@ impl Visitor<'_> for ReadQuantity {
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
         let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
         Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))
-    }
-
-    /// As in Go, `null` is zero.
-    fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
-        Ok(Quantity(false))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Quantity, E> {

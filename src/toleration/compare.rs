@@ -1,8 +1,17 @@
-//! Whether one toleration tolerates all that another does.
+//! Two tolerations: whether one tolerates all that the other does, and whether they have a taint in common.
 
 use super::{Effect, Operator, Toleration};
 
 impl Toleration {
+    /// Whether both are written the same, where an omitted operator is `Equal`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.key == other.key
+            && self.value == other.value
+            && self.effect == other.effect
+            && self.seconds == other.seconds
+            && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
+    }
+
     /// Whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in both.
     ///
     /// An operator that is none of Kubernetes' covers only itself.
@@ -37,4 +46,26 @@ impl Toleration {
             _ => true,
         }
     }
+
+    /// Whether there is a taint that both tolerate, for however long.
+    ///
+    /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let share_key = self.key.is_empty() || other.key.is_empty() || self.key == other.key;
+        let share_effect = self.effect.includes(&other.effect) || other.effect.includes(&self.effect);
+        let both_demand_values = self.operator.is_equal() && other.operator.is_equal();
+        share_key && share_effect && (!both_demand_values || self.value == other.value)
+    }
+}
+
+/// Those of `wanted` that must be appended to `own`, in order: all that nothing [covers](Toleration::covers) by then,
+/// neither one of its own nor one that was appended before.
+pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
+    let mut missing: Vec<Toleration> = Vec::new();
+    for toleration in wanted {
+        if !own.iter().chain(&missing).any(|covering| covering.covers(&toleration)) {
+            missing.push(toleration);
+        }
+    }
+    missing
 }
