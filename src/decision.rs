@@ -6,8 +6,9 @@ use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
 use crate::settings::SettingsError;
 
-/// How much it matters what is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much it matters what is logged. It is written as the host spells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// A look-up failed, or a request would be rejected if an entry was enforced.
     Warning,
@@ -15,17 +16,6 @@ pub enum LogLevel {
     Info,
     /// Something would be added if an entry was enforced.
     Debug,
-}
-
-impl LogLevel {
-    /// As the host spells it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Info => "info",
-            Self::Debug => "debug",
-        }
-    }
 }
 
 /// The answer to a request that was not rejected; the default accepts it as it is.

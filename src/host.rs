@@ -40,7 +40,7 @@ impl Cluster for Host {
     /// As an event of the SDK's logging. Not by the SDK's own drain: with `slog` and floating-point numbers behind it,
     /// that would be a tenth of the module.
     fn log(&self, level: LogLevel, message: &str) {
-        let event = LogEvent { level: level.as_str(), message };
+        let event = LogEvent { level, message };
         if let Ok(event) = serde_json::to_vec(&event) {
             // A host that refuses to log changes nothing.
             let _ = host_call("kubewarden", "tracing", "log", &event);
@@ -50,7 +50,7 @@ impl Cluster for Host {
 
 #[derive(Serialize)]
 struct LogEvent<'m> {
-    level: &'static str,
+    level: LogLevel,
     message: &'m str,
 }
 

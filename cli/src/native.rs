@@ -40,8 +40,7 @@ impl Cluster for Host<'_> {
 
     fn log(&self, level: LogLevel, message: &str) {
         // A host that refuses to log changes nothing.
-        let _ =
-            self.call("tracing", "log", json!({ "level": level.as_str(), "message": message }).to_string().as_bytes());
+        let _ = self.call("tracing", "log", json!({ "level": level, "message": message }).to_string().as_bytes());
     }
 }
 

@@ -66,15 +66,11 @@ impl<'r> Injection<'r> {
             self.expressions = wanted;
             return;
         };
-        let mut keys = BTreeSet::new();
-        for demanded in &wanted {
-            keys.insert(demanded.requirement.key());
-        }
         let (is_any_partial, count) = (!partial.is_empty(), wanted.len());
         let all: Vec<SourcedRequirement<'r>> = wanted.into_iter().chain(partial).collect();
         let mut is_missing_somewhere = vec![false; all.len()];
         for term in terms.iter_mut().filter(|term| !term.is_empty()) {
-            let stated = term.stated_about(&keys);
+            let stated = term.stated();
             let may_be_narrowed = is_any_partial && can_match(term, node_selector);
             let mut missing = Vec::new();
             for (index, (demanded, is_missing)) in all.iter().zip(&mut is_missing_somewhere).enumerate() {

@@ -127,17 +127,11 @@ impl Term {
         requirements.map(Selector::new)
     }
 
-    /// What the expressions on labels among `keys` say, each as the [identity](Requirement::identity) of its
-    /// requirement.
-    pub fn stated_about(&self, keys: &BTreeSet<&str>) -> BTreeSet<String> {
+    /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement: there may be
+    /// as many as somebody writes, so they are found by it.
+    pub fn stated(&self) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
-        for expression in &self.expressions {
-            if let Some(requirement) = &expression.requirement
-                && keys.contains(requirement.key())
-            {
-                stated.insert(requirement.identity());
-            }
-        }
+        stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
         stated
     }
 }

@@ -10,27 +10,25 @@
 mod check;
 mod cluster_added;
 mod compare;
-mod effect;
 mod extended_resources;
 mod merge;
-mod operator;
 mod plugin_config;
 mod print;
 mod read;
 mod resources;
 mod taint;
+mod words;
 
 pub use check::Invalid;
 pub use cluster_added::of_memory_pressure;
 pub use compare::missing;
-pub use effect::Effect;
 pub use extended_resources::{is_extended, tolerations_of_extended};
 pub use merge::{Merged, merge};
-pub use operator::Operator;
 pub use plugin_config::{PluginConfig, is_allowed};
 pub use read::{from_annotation, from_settings};
 pub use resources::{AboveZero, Resources};
 pub use taint::{Taint, untolerated};
+pub use words::{Effect, Operator};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
