@@ -19,16 +19,12 @@ use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
 
-/// What is looked up.
-#[derive(Clone, Copy, Debug)]
-struct Kind {
-    api_version: &'static str,
-    name: &'static str,
-}
+/// The version and the kind of what is looked up.
+type Kind = (&'static str, &'static str);
 
-const NAMESPACE: Kind = Kind { api_version: "v1", name: "Namespace" };
-const NODE: Kind = Kind { api_version: "v1", name: "Node" };
-const RUNTIME_CLASS: Kind = Kind { api_version: "node.k8s.io/v1", name: "RuntimeClass" };
+const NAMESPACE: Kind = ("v1", "Namespace");
+const NODE: Kind = ("v1", "Node");
+const RUNTIME_CLASS: Kind = ("node.k8s.io/v1", "RuntimeClass");
 
 /// What the host is asked for by its call `kubernetes/get_resource`, as Kubewarden's SDK writes it.
 #[derive(Clone, Debug, Serialize)]
@@ -79,28 +75,21 @@ impl NodeName {
 
 /// Why an object could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LookupError {
-    /// There is none. With one line that says so.
-    NotFound(String),
-    /// Something failed. With one line that says what, and names the object.
-    Failed(String),
+pub struct LookupError {
+    /// One line, naming the object.
+    pub message: String,
+    /// Whether there is none.
+    pub is_not_found: bool,
 }
 
 impl LookupError {
-    /// One line, naming the object.
-    pub fn message(&self) -> &str {
-        match self {
-            Self::NotFound(message) | Self::Failed(message) => message,
-        }
-    }
-
     /// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist
     /// is a mismatch, and one that can't be read a failure. `what` says who names it.
     pub fn reject(&self, what: &str) -> Rejection {
-        match self {
-            Self::NotFound(message) => Rejection::forbidden(format!("{what}, which does not exist: {message}")),
-            Self::Failed(message) => Rejection::internal(message.as_str()),
+        if self.is_not_found {
+            return Rejection::forbidden(format!("{what}, which does not exist: {}", self.message));
         }
+        Rejection::internal(&self.message)
     }
 }
 
@@ -145,11 +134,11 @@ pub struct Node<'t> {
 pub fn look_up_node<'t>(
     cluster: &dyn Cluster,
     name: Option<&'t NodeName>,
-    masks: FieldMasks,
+    masks: &FieldMasks,
     answer: &'t Answer,
 ) -> NodeLookup<'t> {
     let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-    match look_up(cluster, NODE, name.as_str(), masks.clone(), answer, |text| Node::read(name, text, &masks)) {
+    match look_up(cluster, NODE, name.as_str(), masks.clone(), answer, |text| Node::read(name, text, masks)) {
         Ok(node) => NodeLookup::Found(node),
         Err(error) => NodeLookup::Failed(error),
     }
@@ -177,7 +166,7 @@ pub fn look_up_namespace<'t>(
     } else {
         Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"))
     };
-    found.map_err(|error| Rejection::internal(error.message()))
+    found.map_err(|error| Rejection::internal(error.message))
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
@@ -217,8 +206,8 @@ pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Schedu
     let masks = FieldMasks::of("scheduling");
     match look_up(cluster, RUNTIME_CLASS, name, masks, &Answer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
-        Err(LookupError::NotFound(_)) => Ok(Scheduling::default()),
-        Err(LookupError::Failed(message)) => Err(Rejection::internal(message)),
+        Err(error) if error.is_not_found => Ok(Scheduling::default()),
+        Err(error) => Err(Rejection::internal(error.message)),
     }
 }
 
@@ -232,8 +221,8 @@ fn look_up<'t, T>(
     read: impl FnOnce(&'t str) -> Result<T, ReadError>,
 ) -> Result<T, LookupError> {
     let request = GetResourceRequest {
-        api_version: kind.api_version.to_owned(),
-        kind: kind.name.to_owned(),
+        api_version: kind.0.to_owned(),
+        kind: kind.1.to_owned(),
         name: name.to_owned(),
         namespace: None,
         disable_cache: false,
@@ -248,12 +237,11 @@ fn look_up<'t, T>(
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &dyn Cluster, kind: Kind, name: &str, reason: &str) -> LookupError {
-    let message = format!("{} {} can't be read: {}", kind.name, quote(name), shorten(reason));
+fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
+    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
     cluster.log(LogLevel::Warning, &message);
     // The host's words for a resource that does not exist.
-    let is_not_found = mentions(reason, &format!("Cannot find {}/", kind.api_version));
-    if is_not_found { LookupError::NotFound(message) } else { LookupError::Failed(message) }
+    LookupError { message, is_not_found: mentions(reason, &format!("Cannot find {version}/")) }
 }
 
 impl<'t> Node<'t> {

@@ -3,14 +3,10 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::json::{RawObject, ReadError, StringMap};
 use crate::message::quote;
 use crate::resource::Resource;
-
-/// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The name of `object`, or the beginning of one where the API server will complete it.
 ///
@@ -38,22 +34,6 @@ impl<'a> LabelsAndAnnotations<'a> {
     pub fn read(object: &RawObject<'a>) -> Result<Self, ReadError> {
         Ok(Self { annotations: annotations(object)?, labels: labels(object)? })
     }
-}
-
-/// Whether `object` has the annotation of a mirror Pod. Only a kubelet is believed that it is one.
-///
-/// # Errors
-/// The annotations can't be read.
-pub fn is_annotated_as_mirror(object: &RawObject<'_>) -> Result<bool, ReadError> {
-    Ok(annotations(object)?.contains_key(MIRROR))
-}
-
-/// Whether `object` is on its way out.
-///
-/// # Errors
-/// The metadata can't be read.
-pub fn is_terminating(object: &RawObject<'_>) -> Result<bool, ReadError> {
-    Ok(object.get_at::<IgnoredAny>(&["metadata", "deletionTimestamp"])?.is_some())
 }
 
 /// The labels of `object`.

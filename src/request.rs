@@ -17,6 +17,9 @@ const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 /// As whom the scheduler of every cluster asks.
 const SCHEDULER: &str = "system:kube-scheduler";
 
+/// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// What is asked, and about what.
 #[derive(Debug)]
 pub struct Request<'a> {
@@ -54,16 +57,10 @@ pub enum Requester {
 /// # Errors
 /// `payload` is not such a request.
 pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
-    let text = match std::str::from_utf8(payload) {
-        Ok(text) => text,
-        Err(error) => return Err(ReadError::new(error.to_string())),
-    };
+    let text = std::str::from_utf8(payload).map_err(|error| ReadError::new(error.to_string()))?;
     let mut payload = read_json::<Raw<'_>>(text)?;
     let payload = payload.object_mut()?;
-    let request = match payload.take("request") {
-        Some(request) => Request::read(request).within("request")?,
-        None => return Err(ReadError::mismatch("a value", "nothing").within("request")),
-    };
+    let request = required(payload.take("request")).and_then(Request::read).within("request")?;
     Ok((request, payload.text("settings")))
 }
 
@@ -73,7 +70,7 @@ impl<'a> Request<'a> {
         let resource: Raw<'_> = required(request.get("resource")?).within("resource")?;
         let resource = resource.object().within("resource")?;
         let group = resource.string("group").within("resource")?;
-        let named: String = required(resource.get("resource")?).within("resource.resource")?;
+        let named: String = required(resource.get("resource").within("resource")?).within("resource.resource")?;
         Ok(Self {
             resource: resource_named(&group, &named, request)?,
             sub_resource: request.string("subResource")?,
@@ -117,7 +114,8 @@ impl<'a> Request<'a> {
         if !self.is_update() {
             return Ok(false);
         }
-        object_meta::is_terminating(self.old_object()?).within("oldObject")
+        let timestamp = self.old_object()?.get_at::<String>(&["metadata", "deletionTimestamp"]).within("oldObject")?;
+        Ok(timestamp.is_some())
     }
 
     /// Whether `pod` is one that the DaemonSet controller makes. Owners alone can be forged; of the audit scanner,
@@ -138,15 +136,12 @@ impl<'a> Request<'a> {
     /// The annotations can't be read.
     pub fn is_about_mirror(&self, object: &RawObject<'_>) -> Result<bool, ReadError> {
         let is_believed = matches!(self.requester, Requester::Kubelet | Requester::Nobody);
-        Ok(is_believed && object_meta::is_annotated_as_mirror(object).within("object")?)
+        Ok(is_believed && object_meta::annotations(object).within("object")?.contains_key(MIRROR))
     }
 }
 
 fn required<T>(value: Option<T>) -> Result<T, ReadError> {
-    match value {
-        Some(value) => Ok(value),
-        None => Err(ReadError::mismatch("a value", "nothing")),
-    }
+    value.ok_or_else(|| ReadError::mismatch("a value", "nothing"))
 }
 
 /// The resource that is asked about. Where its name is not known, its kind decides: `kwctl scaffold admission-request`

@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::decision::{Decision, Rejection};
-use crate::json::{RawObject, ReadError};
+use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta::{self, ObjectName};
 use crate::request::Request;
 use crate::resource::Resource;
@@ -30,11 +30,12 @@ impl<'a> Review<'a> {
     /// Begins to decide `request`, which is about an object of `resource`.
     ///
     /// # Errors
-    /// It has no object.
+    /// It has no object, or the object's name can't be read.
     pub fn of(mut request: Request<'a>, resource: Resource, cluster: &'a dyn Cluster) -> Result<Self, ReadError> {
         let object = request.take_object()?;
-        // For messages, which an unreadable name must not prevent.
-        let name = ObjectName::Object(resource, object_meta::name(&object).unwrap_or_default());
+        // A Binding has the name of its Pod.
+        let kind = if resource == Resource::Binding { Resource::Pod } else { resource };
+        let name = ObjectName::Object(kind, object_meta::name(&object).within("object")?);
         Ok(Self { request, resource, object, is_changed: false, name, cluster, decision: Decision::default() })
     }
 

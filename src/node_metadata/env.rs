@@ -70,7 +70,7 @@ fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<
 
 /// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there is
 /// one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
-fn variable<'p, 'a>(entry: &'p Propagation) -> Result<Option<(&'p str, Raw<'a>)>, ReadError> {
+fn variable<'a>(entry: &Propagation) -> Result<Option<(&str, Raw<'a>)>, ReadError> {
     let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
     let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };
     let KeyPattern::Key(key) = &target.key else { return Ok(None) };

@@ -23,39 +23,30 @@ impl<'a> LabelsAndAnnotations<'a> {
 
     /// Writes `values` over what stands here, and takes managed keys away that are not among them: only the policy
     /// tells a Pod about its node.
-    pub fn set_managed(&mut self, propagations: &Propagations, values: &LabelsAndAnnotations<'static>) {
+    pub fn set_managed(&mut self, propagations: &Propagations, values: &LabelsAndAnnotations<'a>) {
         for kind in KINDS {
             let own = self.of_mut(kind);
             own.retain(|key, _| !propagations.manage(kind, key));
-            for (key, value) in values.of(kind) {
-                own.insert(key.clone(), value.clone());
-            }
+            own.extend(values.of(kind).clone());
         }
     }
 
     /// Writes those of `values` whose keys are missing here.
-    pub fn fill_in(&mut self, values: &LabelsAndAnnotations<'static>) {
+    pub fn fill_in(&mut self, values: &LabelsAndAnnotations<'a>) {
         for kind in KINDS {
-            let own = self.of_mut(kind);
             for (key, value) in values.of(kind) {
-                if !own.contains_key(key) {
-                    own.insert(key.clone(), value.clone());
-                }
+                self.of_mut(kind).entry(key.clone()).or_insert_with(|| value.clone());
             }
         }
     }
 
     /// Gives the managed keys the values that `old` has for them.
     pub fn reset_managed(&mut self, propagations: &Propagations, old: &Self) {
+        let mut managed = old.clone();
         for kind in KINDS {
-            let own = self.of_mut(kind);
-            own.retain(|key, _| !propagations.manage(kind, key));
-            for (key, value) in old.of(kind) {
-                if propagations.manage(kind, key) {
-                    own.insert(key.clone(), value.clone());
-                }
-            }
+            managed.of_mut(kind).retain(|key, _| propagations.manage(kind, key));
         }
+        self.set_managed(propagations, &managed);
     }
 
     /// Whether a managed key is missing that must be there, or has a default.

@@ -31,14 +31,15 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(),
     }
 
     let must_reset = propagations.protect && changes.submitted.differs_in_managed(propagations, &old);
-    if !must_reset && !(changes.stored.misses_guaranteed_key(propagations) && runs_or_will(&review.object)?) {
+    let is_incomplete = changes.stored.misses_guaranteed_key(propagations) && runs_or_will(&review.object)?;
+    if !must_reset && !is_incomplete {
         return Ok(());
     }
     // A kubelet tells what runs, and must not be held up; what goes away is let go.
     let may_take_time = review.request.requester != Requester::Kubelet && !review.request.is_about_terminating()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
     let answer = Answer::new();
-    let node = look_up_node(review.cluster, node_name.as_ref(), propagations.field_masks(), &answer);
+    let node = look_up_node(review.cluster, node_name.as_ref(), &propagations.field_masks(), &answer);
     if let NodeLookup::Found(node) = &node {
         review.decision.audit("node", node.name.as_str().to_owned());
     }
@@ -77,7 +78,7 @@ fn reset<'a>(
         return changes.reset_to_node(propagations, &values, found.name.as_str());
     }
     if let NodeLookup::Failed(error) = node {
-        decision.warn(error.message());
+        decision.warn(&error.message);
     }
     changes.reset_to_old(propagations, old);
 }

@@ -49,16 +49,15 @@ fn collect(
     let node = match node {
         NodeLookup::NotNeeded => return (None, None),
         NodeLookup::Failed(error) if propagations.on_lookup_failure == OnLookupFailure::Reject => {
-            return (None, Some(Rejection::internal(error.message())));
+            return (None, Some(Rejection::internal(&error.message)));
         }
         NodeLookup::Failed(error) => {
-            decision.warn(error.message());
+            decision.warn(&error.message);
             None
         }
         NodeLookup::Found(node) => Some(node),
     };
-    let mut collected = Collected::default();
-    collected.reserved = propagations.size_of_defaults();
+    let mut collected = Collected { reserved: propagations.size_of_defaults(), ..Collected::default() };
     let mut lacking = None;
     for entry in &propagations.entries {
         for target in &entry.targets {

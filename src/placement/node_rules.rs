@@ -1,6 +1,6 @@
 //! What a namespace demands of the nodes that its Pods run on.
 
-use super::annotation;
+use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
@@ -43,7 +43,8 @@ impl<'s> NodeRules<'s> {
         let HoldingEntry { settings, namespace, entry, found, .. } = holding;
         let mut annotated = Vec::new();
         for key in &settings.namespace_annotations.0 {
-            let read = annotation::read(("a node selector", key), namespace, &found.annotations, selector::parse)?;
+            let what = ("a node selector", key.as_str());
+            let read = annotation::read(what, namespace, &found.annotations, LONGEST, selector::parse)?;
             annotated.extend(read.map(|(selector, source)| SourcedSelector { selector, source }));
         }
         let default_holds = with_default && annotated.is_empty();

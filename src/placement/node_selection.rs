@@ -30,10 +30,8 @@ impl<'a> NodeSelection<'a> {
     /// It can't be read.
     pub fn read(spec: &RawObject<'a>) -> Result<Self, ReadError> {
         let node_selector = spec.get(NODE_SELECTOR)?.unwrap_or_default();
-        let terms = match spec.object_at(&REQUIRED_AFFINITY)? {
-            Some(required) => Some(read_terms(required).within(&REQUIRED_AFFINITY.join("."))?),
-            None => None,
-        };
+        let required = spec.object_at(&REQUIRED_AFFINITY)?;
+        let terms = required.map(read_terms).transpose().within(&REQUIRED_AFFINITY.join("."))?;
         Ok(Self { node_selector, terms })
     }
 

@@ -1,14 +1,14 @@
 //! The in-tree admission plugin `PodNodeSelector`, where its own configuration is given: its parser, its sentences, its
 //! order.
 
+use super::annotation;
 use super::conflict::CONFLICT;
 use super::node_selection::NODE_SELECTOR;
 use super::whitelist::NOT_ALLOWED;
 use crate::decision::Rejection;
 use crate::json::{StringMap, Within};
-use crate::message::quote;
 use crate::review::Review;
-use crate::selector::{ParseError, Selector, parse_pairs};
+use crate::selector::{Selector, parse_pairs};
 use crate::settings::placement::IN_TREE_ANNOTATION;
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
@@ -28,12 +28,13 @@ pub fn write(
 ) -> Result<(), Rejection> {
     let namespace = review.request.namespace.as_str();
     let of_config = |key| config.get(key).and_then(Option::as_deref);
-    let mut source = Source::PluginConfig(CLUSTER_DEFAULT);
-    let demanded = if let Some(text) = annotations.get(IN_TREE_ANNOTATION) {
-        source = Source::Annotation { key: IN_TREE_ANNOTATION, namespace };
-        parse_pairs(text).map_err(|error| malformed(source, text, &error))?
+    let what = ("a node selector", IN_TREE_ANNOTATION);
+    let annotated = annotation::read(what, namespace, annotations, usize::MAX, parse_pairs)?;
+    let (demanded, source) = if let Some(annotated) = annotated {
+        annotated
     } else {
-        parse(source, of_config(CLUSTER_DEFAULT))?
+        let source = Source::PluginConfig(CLUSTER_DEFAULT);
+        (parse(source, of_config(CLUSTER_DEFAULT))?, source)
     };
     let pairs: Option<StringMap<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
     let mut pairs = pairs.unwrap_or_default();
@@ -67,12 +68,5 @@ fn is_allowed(whitelist: &Selector, key: &str, value: &str) -> bool {
 }
 
 fn parse(source: Source<'_>, text: Option<&str>) -> Result<Selector, SettingsError> {
-    match parse_pairs(text.unwrap_or_default()) {
-        Ok(selector) => Ok(selector),
-        Err(error) => Err(SettingsError::new(&source, error.to_string())),
-    }
-}
-
-fn malformed(source: Source<'_>, text: &str, error: &ParseError) -> Rejection {
-    Rejection::forbidden(format!("{source} is not a node selector: {error}; correct the annotation {}", quote(text)))
+    parse_pairs(text.unwrap_or_default()).map_err(|error| SettingsError::new(&source, error.to_string()))
 }

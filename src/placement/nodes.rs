@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::Rejection;
 use crate::json::{StringMap, Within};
-use crate::message::{quote, shorten};
+use crate::message::shorten;
 use crate::object_meta;
 use crate::request::Requester;
 use crate::review::Review;
@@ -50,8 +50,8 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     }
     let keys: Vec<String> = changed.into_iter().collect();
     Err(Rejection::forbidden(format!(
-        "Node {} must not set labels that decide which Pods it gets (placement.onNodes): {}; have an administrator set them",
-        quote(&object_meta::name(node).within("object")?),
+        "{} must not set labels that decide which Pods it gets (placement.onNodes): {}; have an administrator set them",
+        review.name,
         keys.join(", ")
     )))
 }

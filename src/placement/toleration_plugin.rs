@@ -1,12 +1,12 @@
 //! The in-tree admission plugin `PodTolerationRestriction`, where its own configuration is given.
 
+use super::annotation;
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use super::tolerations::{CONFLICT, TOLERATIONS, in_words};
 use crate::decision::Rejection;
 use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::pod_spec;
 use crate::review::Review;
-use crate::settings::Source;
 use crate::toleration::{
     Merged, PluginConfig, Resources, Toleration, from_annotation, is_allowed, merge, of_memory_pressure,
 };
@@ -97,15 +97,10 @@ pub fn admit(
 }
 
 /// What the annotation `key` holds, if it is there.
-fn read(key: &'static str, namespace: &str, annotations: &StringMap<'_>) -> Result<Option<Vec<Toleration>>, Rejection> {
-    let Some(text) = annotations.get(key) else { return Ok(None) };
-    match from_annotation(text) {
-        Ok(tolerations) => Ok(Some(tolerations)),
-        Err(error) => {
-            let source = Source::Annotation { key, namespace };
-            Err(Rejection::forbidden(format!("{source} is not a list of tolerations: {error}")))
-        }
-    }
+fn read(key: &str, namespace: &str, annotations: &StringMap<'_>) -> Result<Option<Vec<Toleration>>, Rejection> {
+    let what = ("a list of tolerations", key);
+    let read = annotation::read(what, namespace, annotations, usize::MAX, from_annotation)?;
+    Ok(read.map(|(tolerations, _)| tolerations))
 }
 
 /// Removes what was not kept, and appends what was added: what is kept stays as it came, with fields that nobody knows.

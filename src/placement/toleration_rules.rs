@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::annotation;
+use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
 use super::sourced::TolerationList;
 use crate::decision::Rejection;
@@ -147,7 +147,8 @@ impl<'s> TolerationRules<'s> {
 
 /// What the annotation `key` holds, if it is there.
 fn in_annotation<'s>(key: &'s str, holding: &'s HoldingEntry<'_>) -> Result<Option<TolerationList<'s>>, Rejection> {
-    let read = annotation::read(("a list of tolerations", key), holding.namespace, &holding.found.annotations, parse)?;
+    let what = ("a list of tolerations", key);
+    let read = annotation::read(what, holding.namespace, &holding.found.annotations, LONGEST, parse)?;
     Ok(read.map(|(tolerations, source)| TolerationList {
         tolerations: Cow::Owned(tolerations),
         source,
@@ -158,8 +159,8 @@ fn in_annotation<'s>(key: &'s str, holding: &'s HoldingEntry<'_>) -> Result<Opti
 fn parse(text: &str) -> Result<Vec<Toleration>, String> {
     let tolerations = from_annotation(text).map_err(|error| error.to_string())?;
     for (position, toleration) in tolerations.iter().enumerate() {
-        if let Some(invalid) = toleration.check().first() {
-            return Err(format!("[{position}].{invalid}"));
+        if let Some(mistake) = toleration.check().first() {
+            return Err(format!("[{position}].{mistake}"));
         }
     }
     Ok(tolerations)

@@ -6,10 +6,8 @@ use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::node_metadata::on_binding;
 use crate::node_metadata::propagation::Propagations;
-use crate::object_meta::{self, ObjectName};
 use crate::placement::bindings::BindingRules;
 use crate::placement::holding_entry::CandidateEntries;
-use crate::resource::Resource;
 use crate::review::Review;
 use crate::settings::{OnBindings, Settings};
 
@@ -19,8 +17,6 @@ use crate::settings::{OnBindings, Settings};
 /// The rejection.
 pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     let Some(target) = target_node(&review.object).within("object")? else { return Ok(()) };
-    // A Binding is called as its Pod.
-    review.name = ObjectName::Object(Resource::Pod, object_meta::name(&review.object).within("object")?);
     let Some(target) = NodeName::new(&target) else {
         return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
     };
@@ -41,7 +37,7 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     if let Some(rules) = &rules {
         masks.extend(&rules.field_masks());
     }
-    let node = look_up_node(review.cluster, Some(&target), masks, &node);
+    let node = look_up_node(review.cluster, Some(&target), &masks, &node);
     if let (Some(rules), Some(holding)) = (&rules, &holding) {
         holding.enforce(rules.verify(&node, &target, &review.name), &mut review.decision)?;
     }

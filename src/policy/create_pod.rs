@@ -34,7 +34,7 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     let (cluster, answer) = (review.cluster, Answer::new());
     let look_up = |mut masks: FieldMasks| {
         masks.extend(&propagations.as_ref().map(Propagations::field_masks).unwrap_or_default());
-        look_up_node(cluster, node.as_ref(), masks, &answer)
+        look_up_node(cluster, node.as_ref(), &masks, &answer)
     };
     let node = match &settings.placement {
         Some(placement) => pods::place(review, placement, look_up)?,

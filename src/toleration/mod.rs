@@ -19,7 +19,6 @@ mod resources;
 mod taint;
 mod words;
 
-pub use check::Invalid;
 pub use cluster_added::of_memory_pressure;
 pub use compare::missing;
 pub use extended_resources::{is_extended, tolerations_of_extended};

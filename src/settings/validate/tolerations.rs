@@ -8,9 +8,8 @@ use crate::toleration::{Operator, Toleration};
 /// Checks what the API server would refuse in a Pod.
 pub fn check(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
     for (position, toleration) in tolerations.iter().enumerate() {
-        for invalid in toleration.check() {
-            let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
-            mistakes.add(&format_args!("{path}[{position}].{}", invalid.field), problem);
+        for mistake in toleration.check() {
+            mistakes.add(&format_args!("{path}[{position}].{}", mistake.path()), mistake.problem());
         }
     }
 }
@@ -51,9 +50,8 @@ fn check_with_references(path: &str, toleration: &Toleration, mistakes: &mut Mis
     let text = &toleration.value;
     let value = mistakes.check(&format_args!("{path}.value"), reference::with_stand_ins(text)).unwrap_or_default();
     let filled = Toleration { value: value.into_owned(), ..toleration.clone() };
-    for invalid in filled.check() {
-        let problem = format!("expected {}, found {}", invalid.expected, invalid.found);
-        mistakes.add(&format_args!("{path}.{}", invalid.field), reference::name_again(text, &problem));
+    for mistake in filled.check() {
+        mistakes.add(&format_args!("{path}.{}", mistake.path()), reference::name_again(text, mistake.problem()));
     }
 }
 
