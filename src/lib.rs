@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`json`] | reading and changing JSON. Of Kubernetes it knows only which members are taken apart |
 //! | [`selector`] | label selectors, and what keys, values and names look like |
-//! | [`toleration`] | tolerations and taints, and the in-tree plugins about them |
+//! | [`toleration`] | tolerations and taints |
 //! | [`settings`], [`request`], [`resource`] | what comes in |
-//! | [`review`] | a request while it is decided |
+//! | [`review`] | a request while it is decided: all that the rules work on |
 //! | [`cluster`], [`field_masks`] | what is asked of the cluster |
 //! | [`object_meta`], `pod_spec` | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
