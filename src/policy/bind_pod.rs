@@ -2,7 +2,7 @@
 
 use crate::cluster::{Answer, NodeName, look_up_node, no_such_node};
 use crate::decision::Rejection;
-use crate::json::{RawObject, ReadError, Within};
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::node_metadata::on_binding;
 use crate::node_metadata::propagation::Propagations;
@@ -49,8 +49,9 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
 
 /// The node that a Binding is to; nothing, if its target is no Node or has no name.
 fn target_node(binding: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let kind: String = binding.get_at(&["target", "kind"])?.unwrap_or_default();
-    let name: Option<String> = binding.get_at(&["target", "name"])?;
+    let Some(target) = binding.get::<Raw<'_>>("target")? else { return Ok(None) };
+    let target = target.object().within("target")?;
+    let (kind, name) = (target.string("kind").within("target")?, target.string("name").within("target")?);
     let is_node = matches!(kind.as_str(), "" | "Node");
-    Ok(name.filter(|name| is_node && !name.is_empty()))
+    Ok(Some(name).filter(|name| is_node && !name.is_empty()))
 }
