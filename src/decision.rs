@@ -58,8 +58,8 @@ enum Cause {
     Other,
 }
 
-/// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host rejects
-/// what says nothing.
+/// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host
+/// rejects what says nothing.
 #[derive(Default, Serialize)]
 struct Answer<'d> {
     accepted: bool,

@@ -38,5 +38,5 @@ pub fn decide<'a>(
     };
     let mut review = Review::of(request, resource, cluster)?;
     judge(&mut review, settings)?;
-    Ok(review.decide())
+    Ok(review.into_decision())
 }

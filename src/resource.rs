@@ -1,4 +1,4 @@
-//! The resources that the policy has rules for.
+//! The resources that the policy has rules for, and the names that requests use for them.
 
 /// A resource that the policy has rules for. Its names are those of the kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +46,8 @@ const KNOWN: [(Resource, &str, &str, &str); 12] = [
 ];
 
 impl Resource {
-    /// The resource of `group` that `name` names, in the plural or by its kind: Kubewarden's audit scanner puts the kind
-    /// where the resource belongs.
+    /// The resource of `group` that `name` names, in the plural or by its kind: Kubewarden's audit scanner puts the
+    /// kind where the resource belongs.
     pub fn named(group: &str, name: &str) -> Option<Self> {
         let mut known = KNOWN.iter();
         let (resource, ..) =

@@ -48,7 +48,7 @@ impl<'a> Review<'a> {
     }
 
     /// The decision, with the object if that was changed.
-    pub fn decide(mut self) -> Decision<'a> {
+    pub fn into_decision(mut self) -> Decision<'a> {
         self.decision.mutated = Some(self.object).filter(|_| self.is_changed);
         self.decision
     }

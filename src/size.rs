@@ -13,7 +13,7 @@ pub const LARGEST_OBJECT: usize = 900 * 1024;
 /// What a character becomes at most: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 6;
 
-/// Rejects `object` if it has more than 900 KiB; with an `old_object`, only if it is larger than that. Asked twice:
+/// Rejects `object` if it has more than 900 KiB; with an `old_object`, only if it is larger than that. Asked
 /// about what came, before any rule works on it, and about what becomes of it.
 ///
 /// # Errors

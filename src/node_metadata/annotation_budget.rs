@@ -11,8 +11,8 @@ use crate::settings::node_metadata::MOST_WRITTEN;
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
-/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless the `old` ones were as large. Keys
-/// that it is sure to overwrite are not counted.
+/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless the `old` ones were as large.
+/// Keys that it is sure to overwrite are not counted.
 ///
 /// # Errors
 /// Their size.

@@ -16,8 +16,8 @@ struct OwnVariable<'a> {
     name: Option<Text<'a>>,
 }
 
-/// Gives each container and init container of the Pod the variables that it does not define itself. They come before its
-/// own, so that `$(NAME)` works in these.
+/// Gives each container and init container of the Pod the variables that it does not define itself. They come before
+/// its own, so that `$(NAME)` works in these.
 ///
 /// Where they alone are more than is let in, the rest of them is not added: such a Pod is refused whatever it gets, and
 /// thousands of containers would take seconds.
@@ -68,8 +68,8 @@ fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<
     Ok(length)
 }
 
-/// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there is
-/// one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
+/// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there
+/// is one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
 fn variable<'a>(entry: &Propagation) -> Result<Option<(&str, Raw<'a>)>, ReadError> {
     let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
     let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };

@@ -2,7 +2,8 @@
 //!
 //! - [`propagation`]: what the settings want to be copied.
 //! - [`node_source`]: reads what an entry names from a Node.
-//! - [`values`]: what is to be written, its bounds, and what happens when the Node can't be read.
+//! - [`values`]: what is to be written, how much at most, and what happens when the Node can't be read. How much a
+//!   Binding may have with what others wrote: [`on_binding`].
 //! - [`managed_keys`]: the labels and annotations of an object, and changes to those that the policy manages. Whether
 //!   it manages a key: [`propagation`].
 //! - [`changes`]: what becomes of them, and what the requester is told.

@@ -1,4 +1,5 @@
-//! Pods that are created: managed keys that they bring are removed, and what their node has is written, if they name it.
+//! Pods that are created: managed keys that they bring are removed, and what their node has is written, if they name
+//! it.
 
 use super::changes::Changes;
 use super::propagation::Propagations;

@@ -52,7 +52,7 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(),
 }
 
 /// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's
-/// update of the status fails where a webhook adds a label.
+/// update of the status fails where a webhook adds a label. No Node is looked up.
 ///
 /// # Errors
 /// The request can't be read.

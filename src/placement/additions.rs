@@ -1,4 +1,4 @@
-//! All that a namespace adds to a Pod.
+//! All that a namespace adds to a Pod, and whether the Pod is held to the node that it names.
 
 use super::injection::Injection;
 use super::preferences::{self, Preference};

@@ -7,8 +7,7 @@ use crate::json::StringMap;
 use crate::message::quote;
 use crate::settings::Source;
 
-/// The longest annotation that `placement` reads, in bytes. What it demands is added to every Pod of the namespace, and to every
-/// term of its node affinity.
+/// The longest annotation that `placement` reads, in bytes. What it demands is added to every Pod of the namespace.
 pub const LONGEST: usize = 16 * 1024;
 
 /// `what` the annotation `key` holds, as `parse` reads it, and where it stands; nothing, if it is not there.

@@ -10,21 +10,21 @@ impl HoldingEntry<'_> {
         self.entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce)
     }
 
-    /// What was `judged`; nothing, and a warning, where it was rejected by rules that are not enforced.
+    /// The `verdict`; nothing, and a warning, where it was rejected by rules that are not enforced.
     ///
     /// # Errors
     /// The rejection.
     pub fn enforce<T>(
         &self,
-        judged: Result<T, Rejection>,
+        verdict: Result<T, Rejection>,
         decision: &mut Decision<'_>,
     ) -> Result<Option<T>, Rejection> {
-        match judged {
+        match verdict {
             Err(rejection) if !self.is_enforced() && rejection.is_forbidden() => {
                 decision.would_reject(&rejection);
                 Ok(None)
             }
-            judged => judged.map(Some),
+            verdict => verdict.map(Some),
         }
     }
 }

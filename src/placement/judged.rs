@@ -52,7 +52,7 @@ impl<'j> Judged<'j> {
         matches!(self.name, ObjectName::TemplateOf(..))
     }
 
-    /// Whether the DaemonSet controller pinned it to its node, by `matchFields`. Only that controller does so.
+    /// Whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by `matchFields`.
     pub const fn is_pinned(&self) -> bool {
         self.is_of_daemon_set && !self.is_template()
     }

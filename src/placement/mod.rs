@@ -8,6 +8,7 @@
 //!   that. `references`: `$(KEY)` in it. `enforcement`: whether it only warns.
 //! - [`node_rules`]: which nodes the entry and the Namespace's annotations require, and which default yields to what a
 //!   Pod chooses. [`toleration_rules`]: which tolerations they add, allow and forbid. [`rules`]: both, by who asks.
+//!   `annotation`: how an annotation is read.
 //! - [`sourced`]: something required, with the setting or annotation that requires it.
 //!
 //! What it is applied to:
@@ -16,7 +17,7 @@
 //! - [`judged`]: a Pod, or the template of Pods.
 //!
 //! One file per rule: [`conflict`] (with `term_outcome`), [`injection`], [`whitelist`], [`tolerations`],
-//! [`named_node`], [`preferences`], [`runtime_classes`].
+//! [`named_node`], [`preferences`], [`runtime_classes`]. `additions`: all that they add.
 //!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
 //! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,

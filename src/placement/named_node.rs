@@ -45,8 +45,8 @@ impl<'r> NamedNode<'r> {
         }
         let own = tolerations::read(judged.spec).within(judged.path)?;
         let all = own.into_iter().chain(additions.tolerations.iter().cloned());
-        // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass, or added by
-        // the cluster or for a resource.
+        // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass, or
+        // added by the cluster or for a resource.
         let (for_resources, tolerations) = all.partition(|toleration| {
             is_extended(&toleration.key)
                 && !judged.class.tolerates_same(toleration)

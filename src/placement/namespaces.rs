@@ -58,7 +58,8 @@ fn judge_every_pod(holding: &HoldingEntry<'_>) -> Result<(), Rejection> {
     pods::admit(NodeSelection::default(), &judged, &Rules::of(holding, &nobody)?).map(drop)
 }
 
-/// Whether an annotation that counts is there, and was not before, or another entry holds now, or says something else.
+/// Whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now, or its
+/// entry says something else.
 fn must_be_judged(holding: &HoldingEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
     let HoldingEntry { settings, found, .. } = holding;
     let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();

@@ -1,4 +1,5 @@
-//! What a namespace demands of the nodes that its Pods run on.
+//! What a namespace demands of the nodes that its Pods run on: what its entry requires and, as default, what its
+//! annotations, its entry or the whole cluster say.
 
 use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
@@ -21,7 +22,8 @@ pub struct NodeRules<'s> {
     pub namespace: &'s str,
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Whether the namespace has a whitelist or judges tolerations; true for exempt users too.
+    /// Whether the namespace has a whitelist; for exempt users too. [`Rules`](super::rules::Rules) make it true where
+    /// the namespace judges tolerations.
     pub is_limited: bool,
     node_selectors: Vec<SourcedSelector<'s>>,
     /// The default, where it yields to what Pods choose.

@@ -13,7 +13,8 @@ use crate::settings::key::KeyPattern;
 use crate::settings::source::EntryAt;
 use crate::settings::{OnNodes, Placement, Settings, SettingsError, Source, reference};
 
-/// Rejects the creation or update of a Node by a kubelet, if it sets labels that a node selector of the settings names.
+/// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
+/// the settings names, or that are listed in `guardedNodeLabels`.
 ///
 /// # Errors
 /// The Node and the labels.

@@ -19,7 +19,8 @@ use crate::json::{RawObject, Within};
 use crate::review::Review;
 use crate::settings::Placement;
 
-/// Judges what is being created, which asks for `own` nodes, and tells what its namespace adds to it.
+/// Judges a Pod that is created, a template, or any Pod of a Namespace, which asks for `own` nodes, and tells what its
+/// namespace adds to it. Updates of Pods: [`judge_update`].
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
@@ -45,14 +46,14 @@ pub fn admit<'r>(
 }
 
 /// Judges a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
-/// names, which `look_up` reads, if anybody needs it.
+/// names, as `look_up` reads it: node metadata may need it even where these rules do not.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
 pub fn place<'t>(
     review: &mut Review<'_>,
     settings: &Placement,
-    look_up: impl Fn(FieldMasks) -> NodeLookup<'t>,
+    look_up: impl FnOnce(FieldMasks) -> NodeLookup<'t>,
 ) -> Result<NodeLookup<'t>, Rejection> {
     let Review { request, object, decision, name, cluster, .. } = review;
     let (answer, empty) = (Answer::new(), RawObject::default());
@@ -122,8 +123,10 @@ pub fn judge_update(review: &mut Review<'_>, settings: &Placement) -> Result<(),
     let is_exempt = request.requester.is_among(&settings.exempt_usernames);
     let mut judged = Judged::new(name, (SPEC, spec), &request.requester, settings)?;
     judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
+    // It can't change; that of the new object is not validated yet.
     judged.class_name = judged::class_name(old_spec, settings).within(OLD)?;
-    let answer = runtime_classes::judge_with_class(&mut judged, *cluster, |judged| {
+    let verdict = runtime_classes::judge_with_class(&mut judged, *cluster, |judged| {
+        // Not `Rules::of`: what is not judged is not read, or a malformed annotation would stop other updates.
         let mut rules = NodeRules::of(&holding, true)?.yielding_to(&selection);
         rules.whitelist = rules.whitelist.filter(|_| !is_exempt);
         if is_selection_judged {
@@ -135,5 +138,5 @@ pub fn judge_update(review: &mut Review<'_>, settings: &Placement) -> Result<(),
         }
         Ok(())
     });
-    holding.enforce(answer, decision).map(drop)
+    holding.enforce(verdict, decision).map(drop)
 }

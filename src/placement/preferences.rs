@@ -74,8 +74,8 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
     Ok(())
 }
 
-/// The weights of the Pod's own preferences, and what their expressions say. Those by fields, and invalid ones, are none
-/// that an entry could have.
+/// The weights of the Pod's own preferences, and what their expressions say. Those by fields, and invalid ones, are
+/// none that an entry could have.
 fn read(spec: &RawObject<'_>) -> Result<Vec<(i64, BTreeSet<String>)>, ReadError> {
     let Some(affinity) = spec.object_at(&AFFINITY)? else { return Ok(Vec::new()) };
     let preferred: Vec<Raw<'_>> = affinity.get(PREFERRED).within(&AFFINITY.join("."))?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! All that is demanded of what is created in a namespace, by who asks for it.
+//! All that is demanded of Pods and templates of a namespace, by who asks for them.
 
 use super::holding_entry::HoldingEntry;
 use super::node_rules::NodeRules;

@@ -14,8 +14,9 @@ use crate::settings::OnNodeAffinity;
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
-/// Rejects a Pod that, after `injection`, asks for more than the whitelist of its namespace allows. Pairs of the Pod's RuntimeClass are the administrator's; one that is pinned matches the
-/// name of its node because the DaemonSet controller wrote that.
+/// Rejects a Pod that, after `injection`, asks for more than the whitelist of its namespace allows. Pairs of the Pod's
+/// RuntimeClass are the administrator's. A Pod of a DaemonSet matches the name of its node because the controller wrote
+/// that.
 ///
 /// # Errors
 /// What is not allowed.

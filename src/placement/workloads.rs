@@ -1,5 +1,5 @@
-//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees it.
-//! What another object controls is left to its owner, but for DaemonSets.
+//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees
+//! it. What another object controls is left to its owner, but for DaemonSets.
 
 use super::additions::Additions;
 use super::holding_entry::{CandidateEntries, HoldingEntry};
@@ -37,7 +37,7 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
     let path = format!("object.{}.spec", resource.template().join("."));
     let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
-    let name = ObjectName::TemplateOf(*resource, object_meta::name(object).unwrap_or_default());
+    let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
     let (namespace, requester) = (request.namespace.clone(), request.requester.clone());
     let mut template = Judged::new(&name, (&path, &spec), &requester, settings)?;
     template.is_of_daemon_set = is_of_daemon_set;
@@ -91,7 +91,9 @@ fn complete(
             review.is_changed = true;
         }
         OnDaemonSets::Inject => review.decision.would_add(&additions.in_words()),
-        _ => return Err(incomplete(template.name, &additions)),
+        OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
+            return Err(incomplete(template.name, &additions));
+        }
     }
     Ok(())
 }

@@ -32,6 +32,7 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     run_plugins(review, settings)?;
     let propagations = Propagations::of(settings)?;
     let (cluster, answer) = (review.cluster, Answer::new());
+    // The Node is looked up once, for what placement and node metadata need of it.
     let look_up = |mut masks: FieldMasks| {
         masks.extend(&propagations.as_ref().map(Propagations::field_masks).unwrap_or_default());
         look_up_node(cluster, node.as_ref(), &masks, &answer)

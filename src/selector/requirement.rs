@@ -126,7 +126,8 @@ impl Requirement {
         }
     }
 
-    /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`.
+    /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they are
+    /// written.)
     pub fn same_as(&self, other: &Self) -> bool {
         self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
     }

@@ -77,10 +77,11 @@ choices! {
     }
     /// What happens with the template of a DaemonSet.
     OnDaemonSets {
-        /// The namespace's node selector is added to it; what would be rejected is rejected.
+        /// What the namespace demands is added to it, selectors and tolerations; what would be rejected is rejected.
         #[default]
         Inject,
-        /// Rejected unless it needs no injection.
+        /// Rejected unless it needs no injection. (Of a DaemonSet that another object owns, a warning tells what it
+        /// needs; with `Inject`, too.)
         Reject,
         /// Accepted with a warning.
         Warn,

@@ -5,7 +5,8 @@
 //! - [`choice`]: the settings with a few words to choose from.
 //! - [`key`], [`field_path`], `name_pattern`, [`reference`], [`source`]: what stands in some of them, and where it
 //!   stands.
-//! - `validate` (with `error`): every mistake that the types don't find.
+//! - `validate` (with `error`): every mistake that the types don't find. Those that they find, unknown fields and wrong
+//!   types, are told by [`crate::json::read`].
 
 pub mod choice;
 mod error;

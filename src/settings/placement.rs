@@ -17,9 +17,9 @@ pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selecto
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
 #[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
-    /// The node selector of namespaces that have no other.
+    /// The default node selector of namespaces that have no other default.
     pub cluster_default_node_selector: Option<String>,
-    /// What is added to the tolerations of Pods in namespaces that have nothing else.
+    /// What is added to the tolerations of Pods in namespaces that have no other default.
     #[serde(deserialize_with = "from_settings")]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.

@@ -46,8 +46,8 @@ macro_rules! words {
 }
 
 words! {
-    /// How a toleration compares its value with a taint's (`TolerationOperator`). Of `Lt` and `Gt` Kubernetes knows, but
-    /// they are off by default (`TaintTolerationComparisonOperators`).
+    /// How a toleration compares its value with a taint's (`TolerationOperator`). Of `Lt` and `Gt` Kubernetes knows,
+    /// but they are off by default (`TaintTolerationComparisonOperators`).
     Operator {
         /// Absent or empty, which means [`Equal`](Self::Equal).
         Omitted,

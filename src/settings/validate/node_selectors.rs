@@ -6,7 +6,8 @@ use crate::message::quote;
 use crate::selector::{Selector, Whitelist};
 use crate::settings::{EntryAt, NamespaceEntry, OnDefaultConflict, OnNodeAffinity, Placement};
 
-/// Checks what the entry demands and allows, by itself and with the cluster's default. Returns whether a label is named.
+/// Checks what the entry demands and allows, by itself and with the cluster's default. Returns whether a label is
+/// named.
 pub fn check(at: EntryAt<'_>, placement: &Placement, cluster: Option<&Selector>, mistakes: &mut Mistakes) -> bool {
     let NamespaceEntry { required_node_selector, default_node_selector, allowed_node_selector, .. } = at.entry;
     let mut check = |field, selector: Option<_>| mistakes.check(&format_args!("{at}.{field}"), selector?);
