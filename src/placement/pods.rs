@@ -70,7 +70,7 @@ pub fn place<'t>(
     let Some(mut additions) = holding.enforce(additions, decision)? else {
         return Ok(look_up(FieldMasks::default()));
     };
-    let named_node = NamedNode::of(&judged, &additions, &rules).within(SPEC)?;
+    let named_node = NamedNode::of(&judged, &additions, &rules)?;
     let node = look_up(named_node.as_ref().map(NamedNode::field_masks).unwrap_or_default());
     if let Some(named_node) = named_node
         && holding.enforce(named_node.verify(&node), decision)?.is_none()
