@@ -232,8 +232,10 @@ fn look_up<'t, T>(
         Ok(text) => answer.get_or_init(|| text),
         Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
     };
-    let malformed = |error| failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
-    read(text).map_err(malformed)
+    read(text).map_err(|error| {
+        let error = failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
+        LookupError { is_not_found: false, ..error }
+    })
 }
 
 /// A look-up that failed for `reason`, one line. It is logged too.

@@ -150,12 +150,10 @@ fn resource_named(group: &str, named: &str, request: &RawObject<'_>) -> Result<O
     if let Some(known) = Resource::named(group, named) {
         return Ok(Some(known));
     }
-    for kind in ["kind", "requestKind"] {
-        let Some(name) = request.get_at::<String>(&[kind, "kind"])? else { continue };
-        let own: String = request.get_at(&[kind, "group"])?.unwrap_or_default();
-        return Ok(Resource::named(group, &name).filter(|_| own == group));
-    }
-    Ok(None)
+    let kind = if request.member("kind").is_some() { "kind" } else { "requestKind" };
+    let name: String = request.get_at(&[kind, "kind"])?.unwrap_or_default();
+    let own: String = request.get_at(&[kind, "group"])?.unwrap_or_default();
+    Ok(Resource::named(group, &name).filter(|_| own == group))
 }
 
 impl Requester {

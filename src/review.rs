@@ -42,9 +42,10 @@ impl<'a> Review<'a> {
     /// Rejects an object that could not be changed any more, for its size.
     ///
     /// # Errors
-    /// It is too large, and larger than before.
+    /// It is too large and, in an update, larger than before.
     pub fn check_size(&self) -> Result<(), Rejection> {
-        size::check(&self.object, self.request.old_object().ok(), &self.name)
+        let old_object = self.request.old_object().ok().filter(|_| self.request.is_update());
+        size::check(&self.object, old_object, &self.name)
     }
 
     /// The decision, with the object if that was changed.

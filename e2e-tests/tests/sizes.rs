@@ -170,3 +170,16 @@ fn a_large_pod_with_many_resources_is_refused_before_it_grows() -> Result<()> {
     ensure!(answer.code == Some(403) && message.contains(&format!("has {size} KiB as")), "{message}");
     Ok(())
 }
+
+/// An update that does not grow is let in. Nobody can claim that of an object that is created.
+#[test]
+fn a_large_pod_that_brings_an_old_one_is_refused() -> Result<()> {
+    let mut pod = request("pod-create")?;
+    pod["object"]["metadata"]["annotations"] = json!({"a": "x".repeat(950 * 1024)});
+    pod["oldObject"] = pod["object"].clone();
+    let created = answer(&pod, &placement("env=production"), &json!({}))?;
+    ensure!(created.code == Some(403), "{:?}", created.message);
+    pod["operation"] = json!("UPDATE");
+    ensure!(answer(&pod, &placement("env=production"), &json!({}))?.accepted, "an update that does not grow");
+    Ok(())
+}

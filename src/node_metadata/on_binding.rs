@@ -26,7 +26,9 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
         check(kind, changes.stored.of(kind), values.of(kind), &review.name)?;
     }
     changes.carry_out(review)?;
-    if let NodeLookup::Found(node) = node {
+    if let NodeLookup::Found(node) = node
+        && review.is_changed
+    {
         review.decision.audit("node", node.name.as_str().to_owned());
     }
     Ok(())

@@ -31,8 +31,9 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(),
     }
 
     let must_reset = propagations.protect && changes.submitted.differs_in_managed(propagations, &old);
-    let is_incomplete = changes.stored.misses_guaranteed_key(propagations) && runs_or_will(&review.object)?;
-    if !must_reset && !is_incomplete {
+    let must_fill_in =
+        !must_reset && changes.stored.misses_guaranteed_key(propagations) && runs_or_will(&review.object)?;
+    if !must_reset && !must_fill_in {
         return Ok(());
     }
     // A kubelet tells what runs, and must not be held up; what goes away is let go.

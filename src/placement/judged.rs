@@ -22,8 +22,6 @@ pub struct Judged<'j> {
     pub requester: &'j Requester,
     /// Whether it is made by the DaemonSet controller, or is the template that this makes Pods from.
     pub is_of_daemon_set: bool,
-    /// The node that it names; empty, if it names none.
-    pub node_name: String,
     /// The name of its RuntimeClass, where those are resolved; empty otherwise.
     pub class_name: String,
     /// What its RuntimeClass brings, as far as it was looked up.
@@ -31,20 +29,23 @@ pub struct Judged<'j> {
 }
 
 impl<'j> Judged<'j> {
-    /// What `requester` asks for, with this `spec`, which stands at `path`.
-    ///
-    /// # Errors
-    /// The spec can't be read.
+    /// What `requester` asks for, with this `spec`, which stands at `path`, and the RuntimeClass `class_name`.
     pub fn new(
         name: &'j ObjectName,
         (path, spec): (&'j str, &'j RawObject<'j>),
         requester: &'j Requester,
-        settings: &Placement,
-    ) -> Result<Self, ReadError> {
-        let node_name = spec.string("nodeName").within(path)?;
-        let class_name = class_name(spec, settings).within(path)?;
+        class_name: String,
+    ) -> Self {
         let class = Scheduling::default();
-        Ok(Self { name, path, spec, requester, is_of_daemon_set: false, node_name, class_name, class })
+        Self { name, path, spec, requester, is_of_daemon_set: false, class_name, class }
+    }
+
+    /// The node that it names; empty, if it names none.
+    ///
+    /// # Errors
+    /// The spec can't be read.
+    pub fn node_name(&self) -> Result<String, ReadError> {
+        self.spec.string("nodeName").within(self.path)
     }
 
     /// Whether it is a template.

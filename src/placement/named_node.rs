@@ -21,6 +21,7 @@ use crate::toleration::{Toleration, is_extended, untolerated};
 #[derive(Debug)]
 pub struct NamedNode<'r> {
     judged: &'r Judged<'r>,
+    node_name: String,
     selection: &'r NodeSelection<'r>,
     /// Those that it may have wherever it runs.
     tolerations: Vec<Toleration>,
@@ -52,8 +53,8 @@ impl<'r> NamedNode<'r> {
                 && !judged.class.tolerates_same(toleration)
                 && rules.tolerations.objection_to(toleration).is_some()
         });
-        let selection = &additions.injection.selection;
-        Ok(Some(Self { judged, selection, tolerations, for_resources, rules: &rules.nodes }))
+        let (node_name, selection) = (judged.node_name()?, &additions.injection.selection);
+        Ok(Some(Self { judged, node_name, selection, tolerations, for_resources, rules: &rules.nodes }))
     }
 
     /// The fields that are needed of the node.
@@ -90,7 +91,7 @@ impl<'r> NamedNode<'r> {
 
     /// How messages begin.
     fn names_node(&self) -> String {
-        format!("{} names node {}", self.judged.name, quote(&self.judged.node_name))
+        format!("{} names node {}", self.judged.name, quote(&self.node_name))
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
@@ -145,8 +146,9 @@ impl<'r> NamedNode<'r> {
 /// # Errors
 /// No Pod may name its node. No Node is looked up here: templates are treated alike, and their node may not exist yet.
 pub fn must_match(judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<bool, Rejection> {
+    let node_name = judged.node_name()?;
     let is_anything_required = rules.is_limited || !rules.select_every_node();
-    if judged.node_name.is_empty() || !is_anything_required || rules.settings.on_node_name == OnNodeName::Ignore {
+    if node_name.is_empty() || !is_anything_required || rules.settings.on_node_name == OnNodeName::Ignore {
         return Ok(false);
     }
     // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
@@ -165,7 +167,7 @@ pub fn must_match(judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<bool, Re
         "{} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
          allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
         judged.name,
-        quote(&judged.node_name),
+        quote(&node_name),
         quote(rules.namespace)
     )))
 }

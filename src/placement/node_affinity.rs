@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::json::strict::null_is_default;
-use crate::json::{Raw, RawObject, ReadError, StringMap};
+use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
@@ -28,15 +27,13 @@ pub struct Term {
 }
 
 /// One of the ANDed expressions of a term (`NodeSelectorRequirement`).
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expression {
     /// The label or field.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub key: String,
     /// As it was written; perhaps none that exists.
-    #[serde(default, deserialize_with = "null_is_default")]
     operator: String,
-    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<String>,
     /// What it demands of a label; nothing, if it is invalid, and matches no node.
     #[serde(skip)]
@@ -53,12 +50,8 @@ impl Term {
             return Ok(Self::default());
         }
         let term = term.object()?;
-        let mut expressions: Vec<Expression> = term.get(EXPRESSIONS)?.unwrap_or_default();
-        for Expression { key, operator, values, requirement } in &mut expressions {
-            let operator = operator_named(operator);
-            *requirement = operator.and_then(|operator| Requirement::new(key.clone(), operator, values.clone()).ok());
-        }
-        Ok(Self { read: expressions.len(), expressions, fields: term.get(FIELDS)?.unwrap_or_default() })
+        let expressions = Expression::read_all(term, EXPRESSIONS)?;
+        Ok(Self { read: expressions.len(), expressions, fields: Expression::read_all(term, FIELDS)? })
     }
 
     /// One that has nothing but these requirements.
@@ -137,6 +130,21 @@ impl Term {
 }
 
 impl Expression {
+    fn read_all(term: &RawObject<'_>, member: &str) -> Result<Vec<Self>, ReadError> {
+        let list: Vec<Raw<'_>> = term.get(member)?.unwrap_or_default();
+        let expressions = list.iter().enumerate();
+        expressions.map(|(position, expression)| Self::read(expression).at(position).within(member)).collect()
+    }
+
+    fn read(expression: &Raw<'_>) -> Result<Self, ReadError> {
+        let expression = expression.object()?;
+        let (key, operator) = (expression.string("key")?, expression.string("operator")?);
+        let values: Vec<String> = expression.get("values")?.unwrap_or_default();
+        let known = operator_named(&operator);
+        let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
+        Ok(Self { key, operator, values, requirement })
+    }
+
     /// What `requirement` demands, as node affinity has it.
     pub fn of(requirement: &Requirement) -> Self {
         Self {

@@ -60,7 +60,8 @@ pub fn place<'t>(
     let holding = CandidateEntries::of(settings, &request.namespace).look_up(*cluster, &answer)?;
     let spec = object.object("spec").within("object")?.unwrap_or(&empty);
     let own = NodeSelection::read(spec).within(SPEC)?;
-    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, settings)?;
+    let class_name = judged::class_name(spec, settings).within(SPEC)?;
+    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, class_name);
     judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
 
     let rules = Rules::of(&holding, &request.requester).map(|rules| rules.for_pod(&own));
@@ -77,7 +78,7 @@ pub fn place<'t>(
     {
         return Ok(node);
     }
-    if judged.node_name.is_empty() {
+    if judged.node_name()?.is_empty() {
         additions.preferences = preferences::missing(&judged, &holding, decision)?;
     }
     if additions.are_empty() {
@@ -121,10 +122,10 @@ pub fn judge_update(review: &mut Review<'_>, settings: &Placement) -> Result<(),
     let answer = Answer::new();
     let holding = candidates.look_up(*cluster, &answer)?;
     let is_exempt = request.requester.is_among(&settings.exempt_usernames);
-    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, settings)?;
+    // A RuntimeClass can't change; that of the new object is not validated yet.
+    let class_name = judged::class_name(old_spec, settings).within(OLD)?;
+    let mut judged = Judged::new(name, (SPEC, spec), &request.requester, class_name);
     judged.is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
-    // It can't change; that of the new object is not validated yet.
-    judged.class_name = judged::class_name(old_spec, settings).within(OLD)?;
     let verdict = runtime_classes::judge_with_class(&mut judged, *cluster, |judged| {
         // Not `Rules::of`: what is not judged is not read, or a malformed annotation would stop other updates.
         let mut rules = NodeRules::of(&holding, true)?.yielding_to(&selection);

@@ -3,7 +3,7 @@
 
 use super::additions::Additions;
 use super::holding_entry::{CandidateEntries, HoldingEntry};
-use super::judged::Judged;
+use super::judged::{self, Judged};
 use super::node_selection::NodeSelection;
 use super::rules::Rules;
 use super::{pods, runtime_classes};
@@ -39,7 +39,8 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
     let (namespace, requester) = (request.namespace.clone(), request.requester.clone());
-    let mut template = Judged::new(&name, (&path, &spec), &requester, settings)?;
+    let class_name = judged::class_name(&spec, settings).within(&path)?;
+    let mut template = Judged::new(&name, (&path, &spec), &requester, class_name);
     template.is_of_daemon_set = is_of_daemon_set;
 
     let answer = Answer::new();
