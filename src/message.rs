@@ -35,7 +35,7 @@ pub fn quote_pair(key: &str, value: &str) -> String {
 
 /// `text` as a single line of at most 256 characters.
 pub fn warning(text: &str) -> String {
-    cut(&one_line(text), LONGEST_WARNING)
+    cut(&text.replace(['\n', '\r'], " "), LONGEST_WARNING)
 }
 
 /// `text` as a rejection shows it: at most 1,024 characters.
@@ -51,10 +51,6 @@ pub fn mentions(text: &str, words: &str) -> bool {
 /// The first line of `text`: host errors can carry a stack trace, which is not for people.
 pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given")
-}
-
-fn one_line(text: &str) -> String {
-    text.split(['\n', '\r']).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
