@@ -271,6 +271,11 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// One of its taints, for the log, too.
+    pub fn taint_in_words(taint: &Taint) -> String {
+        format!("the node has the taint {}", quote(&taint.key))
+    }
+
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
         let mut annotations = StringMap::new();

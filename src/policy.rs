@@ -33,6 +33,7 @@ pub fn decide<'a>(
         (Resource::Node, "", "CREATE" | "UPDATE") | (Resource::Node, "status", "UPDATE") => nodes::judge,
         // Bindings are only created.
         (Resource::Binding, ..) => return Ok(Decision::default()),
+        // All others hold a Pod template.
         (_, "", "CREATE" | "UPDATE") => judge_workload::judge,
         _ => return Ok(Decision::default()),
     };

@@ -83,7 +83,7 @@ impl<'s> BindingRules<'s> {
                  {objection}; bind it to another node",
                 quote(self.rules.namespace)
             ));
-            return Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))));
+            return Err(rejection.with_detail(Node::taint_in_words(taint)));
         }
         Ok(())
     }

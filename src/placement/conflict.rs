@@ -64,6 +64,9 @@ fn reject_terms(
     reject_too_many(terms, rules, name)?;
     let demanded = rules.as_one_selector();
     let demanded = labels_of(&demanded);
+    if demanded.is_empty() {
+        return Ok(());
+    }
     let mut first_lost = None;
     for term in terms {
         let Some(asked) = term.selector() else { continue };

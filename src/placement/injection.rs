@@ -50,8 +50,9 @@ impl<'r> Injection<'r> {
         }
         // Not before: a term is narrowed by what the Pod itself chooses.
         for requirement in injection.pairs.iter().map(|demanded| demanded.requirement) {
-            let value = requirement.only_value().unwrap_or_default();
-            injection.selection.node_selector.insert(requirement.key().into(), value.into());
+            if let Some(value) = requirement.only_value() {
+                injection.selection.node_selector.insert(requirement.key().into(), value.into());
+            }
         }
         injection
     }

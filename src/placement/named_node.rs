@@ -104,7 +104,7 @@ impl<'r> NamedNode<'r> {
             "{}, which has a taint that it does not tolerate; name another node, or remove nodeName",
             self.names_node()
         ));
-        Err(rejection.with_detail(format!("the node has the taint {}", quote(&taint.key))))
+        Err(rejection.with_detail(Node::taint_in_words(taint)))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
