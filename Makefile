@@ -1,5 +1,6 @@
-# Needs rustup, which gets the toolchain and the Wasm target by itself. Only what annotates the module, or runs it
-# elsewhere than on the desk, or packs the tool, or looks for trouble, needs more. Each target says what.
+# Needs rustup, a C linker and the network; the target `toolchain` gets the rest of what Rust needs. Only what annotates
+# the module, or runs it elsewhere than on the desk, or packs the tool, or looks for trouble, needs more. Each target says
+# what.
 
 TARGET := wasm32-wasip1
 BUILD := $(or $(CARGO_TARGET_DIR),target)
@@ -42,15 +43,22 @@ FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=
 # All checks, of which advisories need the network: make deny CHECKS="bans licenses sources"
 CHECKS ?=
 
-policy.wasm: $(SOURCES) Makefile
+# What rust-toolchain.toml asks for: the toolchain, its components and the Wasm target. Cargo gets them by itself only
+# where rustup's auto-install is on, and of a toolchain that is there already it gets nothing. Where nothing is missing,
+# this takes no time and no network. Every target that calls cargo needs it.
+.PHONY: toolchain
+toolchain:
+	@.ci/toolchain
+
+policy.wasm: $(SOURCES) Makefile | toolchain
 	cargo build --release --locked --target $(TARGET) -p node-placement-policy
 	cp $(MODULES)/node_placement_policy.wasm $@
 
-floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock Makefile
+floor.wasm: e2e-tests/floor/src/lib.rs Cargo.toml Cargo.lock Makefile | toolchain
 	cargo build --release --locked --target $(TARGET) -p floor
 	cp $(MODULES)/floor.wasm $@
 
-typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock Makefile
+typed-twin.wasm: $(wildcard e2e-tests/typed-twin/src/*.rs) Cargo.toml Cargo.lock Makefile | toolchain
 	cargo build --release --locked --target $(TARGET) -p typed-twin
 	cp $(MODULES)/typed_twin.wasm $@
 
@@ -74,7 +82,7 @@ run:
 	@$(TOOL) $(RUN_ARGUMENTS)
 
 .PHONY: tool
-tool:
+tool: | toolchain
 	@cargo build --quiet --locked -p kubectl-node-placement
 
 # What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
@@ -86,7 +94,7 @@ export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
 
 .PHONY: archive
-archive:
+archive: | toolchain
 	rustup target add $(TOOL_TARGET)
 	cargo build --release --locked --target $(TOOL_TARGET) -p kubectl-node-placement
 	mkdir -p $(DIST)/$(TOOL_TARGET)
@@ -111,28 +119,28 @@ image: | buildah
 	buildah --storage-driver vfs manifest push --all $(IMAGE) oci:$(DIST)/image:latest
 
 .PHONY: test
-test: fmt lint policy.wasm floor.wasm
+test: fmt lint policy.wasm floor.wasm | toolchain
 	cargo test --workspace --exclude bench --locked
 
 # Opens the preview's page in Chromium, as wide as a phone and as a desk, and makes the picture of it in docs.
 .PHONY: page
-page: | chromium
+page: | toolchain chromium
 	cargo test --quiet --locked -p kubectl-node-placement --test page -- --ignored
 
 # Takes about five minutes after the build, and wants the machine for itself. Writes the table and the plot of
 # docs/performance.md, and prints every case and the bounds.
 .PHONY: bench
-bench: policy.wasm floor.wasm typed-twin.wasm
+bench: policy.wasm floor.wasm typed-twin.wasm | toolchain
 	cargo bench --locked -p bench --bench cost -- --quiet
 	@cargo bench --quiet --locked -p bench --bench report
 
 .PHONY: fmt
-fmt:
+fmt: | toolchain
 	cargo fmt --all -- --check
 	cargo fmt --manifest-path fuzz/Cargo.toml -- --check
 
 .PHONY: lint
-lint:
+lint: | toolchain
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
 
@@ -142,12 +150,12 @@ lint:
 fuzz: $(FUZZ_TARGETS:%=fuzz-%)
 
 .PHONY: $(FUZZ_TARGETS:%=fuzz-%)
-$(FUZZ_TARGETS:%=fuzz-%): fuzz-%: | cargo-fuzz nightly
+$(FUZZ_TARGETS:%=fuzz-%): fuzz-%: | toolchain cargo-fuzz nightly
 	mkdir -p fuzz/found/$*
 	cargo +nightly fuzz run --sanitizer none $* fuzz/found/$* fuzz/corpus/$* -- $(FUZZ_OPTIONS)
 
 .PHONY: deny
-deny: | cargo-deny
+deny: | toolchain cargo-deny
 	cargo deny --workspace check $(CHECKS)
 	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check $(CHECKS)
 
@@ -181,11 +189,11 @@ links: | lychee
 # Takes hours. Less with MUTANTS, which says what to change: MUTANTS="--file src/text.rs", or MUTANTS="--in-diff my.diff".
 MUTANTS ?=
 .PHONY: mutants
-mutants: | cargo-mutants
+mutants: | toolchain cargo-mutants
 	CARGO_PROFILE_DEV_DEBUG=none cargo mutants --workspace $(MUTANTS)
 
 .PHONY: clean
-clean:
+clean: | toolchain
 	cargo clean
 	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
 
