@@ -11,6 +11,7 @@
 //! | [`commands`], [`paper`] | the command line |
 
 mod changes;
+pub mod check;
 pub mod cluster;
 pub mod commands;
 pub mod crd_validation;
