@@ -7,6 +7,7 @@
 //! | [`settings_file`], [`deployment`] | settings, and the ClusterAdmissionPolicy around them |
 //! | [`required_rules`], [`policy_lint`], [`crd_validation`] | what such a policy needs, and what is wrong with it |
 //! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`preview`] | what would become of a whole cluster |
 //! | [`commands`], [`paper`] | the command line |
 
@@ -14,6 +15,7 @@ mod changes;
 pub mod check;
 pub mod cluster;
 pub mod commands;
+pub mod convert;
 pub mod crd_validation;
 pub mod deployment;
 pub mod document;
