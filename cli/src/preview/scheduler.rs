@@ -53,7 +53,7 @@ fn tolerates(tolerations: &Value, taint: &Value) -> bool {
 
 /// Whether a taint keeps Pods away for as long as it is there, and does not tell a passing condition.
 pub fn lasts(taint: &Value) -> bool {
-    read(taint).is_some_and(|taint: Taint| taint.keeps_pods_away() && !taint.tells_a_condition())
+    read(taint).is_some_and(|taint: Taint| taint.is_lasting())
 }
 
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
