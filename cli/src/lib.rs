@@ -11,9 +11,11 @@
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
 pub mod commands;
+pub mod convert;
 pub mod engine;
 pub mod explain;
 pub mod input;

@@ -5,10 +5,10 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Policy, SettingsFile,
-    document::yaml_documents,
-    policy_file::{Around, policy_file},
-    policy_lint::{Findings, lint},
-    required_rules::{FEATURES, Feature, Setting, Update, table},
+    input::documents::yaml_documents,
+    policies::policy_file::{Around, policy_file},
+    policies::policy_lint::{Findings, lint},
+    policies::required_rules::{FEATURES, Feature, Setting, Update, table},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -3,11 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use cli::scheduling::{
-    constraints::Constraints,
-    exclusion::Exclusion,
-    node::{Node, taint_text},
-};
+use cli::scheduling::{constraints::Constraints, exclusion::Exclusion, node::Node};
 use k8s_openapi::api::core::v1;
 use serde_json::{Value, json};
 
@@ -59,7 +55,7 @@ fn the_taint_that_excludes_a_pod_is_named() -> Result<()> {
         "spec": { "taints": [{ "key": "gpu", "value": "yes", "effect": "NoSchedule" }] },
     }))?;
     match Constraints::read(&json!({}), None)?.excluded_from(&node) {
-        Some(Exclusion::Taint(taint)) => assert_eq!(taint_text(&taint), "gpu=yes:NoSchedule"),
+        Some(Exclusion::Taint(taint)) => assert_eq!(taint.to_string(), "gpu=yes:NoSchedule"),
         other => panic!("{other:?}"),
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 mod check;
 mod completion;
+mod convert;
 mod explain;
 mod input;
 mod pods;
@@ -66,6 +67,7 @@ enum Command {
     Policy(policy::Policy),
     Explain(explain::Explain),
     Preview(preview::Preview),
+    Convert(convert::Convert),
     Completion(completion::Completion),
 }
 
@@ -116,6 +118,7 @@ impl Arguments {
             Command::Policy(policy) => policy.run(&mut paper),
             Command::Explain(explain) => explain.run(&mut paper),
             Command::Preview(preview) => preview.run(&mut paper),
+            Command::Convert(convert) => convert.run(&mut paper),
             Command::Completion(completion) => completion.run(&mut paper),
         }?;
         paper.print()?;

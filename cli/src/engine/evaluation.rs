@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use json_patch::Patch;
+use node_placement_policy::decision::Cause;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -38,6 +39,8 @@ pub struct Evaluation {
     pub lookups: Vec<Lookup>,
     pub logs: Vec<Value>,
     pub refused: Vec<String>,
+    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one. Only the policy's own crate can tell.
+    pub cause: Option<Cause>,
 }
 
 impl Policy {
@@ -51,8 +54,8 @@ impl Policy {
             Some(mutated) => patch_between(&request["object"], mutated)?,
             None => None,
         };
-        let Call { lookups, logs, refused, .. } = call;
-        Ok(Evaluation { answer, patch, lookups, logs, refused })
+        let Call { lookups, logs, refused, cause, .. } = call;
+        Ok(Evaluation { answer, patch, lookups, logs, refused, cause })
     }
 
     pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {

@@ -1,6 +1,9 @@
+//! Where the host calls of a policy arrive.
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
+use node_placement_policy::decision::Cause;
 use serde_json::Value;
 
 use crate::{
@@ -15,6 +18,8 @@ pub struct HostCalls {
     pub(crate) lookups: Vec<Lookup>,
     pub(crate) logs: Vec<Value>,
     pub(crate) refused: Vec<String>,
+    /// Why the policy rejects, or would reject, as its own crate tells.
+    pub(crate) cause: Option<Cause>,
 }
 
 /// For the time of one host call.
@@ -25,7 +30,21 @@ pub fn lock(host_calls: &Mutex<HostCalls>) -> MutexGuard<'_, HostCalls> {
 impl HostCalls {
     /// Of a policy that declares `metadata`.
     pub fn new(metadata: Arc<Metadata>, cluster: Box<dyn Cluster>) -> Self {
-        Self { metadata, cluster, lookups: vec![], logs: vec![], refused: vec![] }
+        Self { metadata, cluster, lookups: vec![], logs: vec![], refused: vec![], cause: None }
+    }
+
+    /// Does something whose own host calls are not told of.
+    pub(crate) fn aside<T>(host_calls: &Mutex<Self>, act: impl FnOnce() -> T) -> T {
+        let counts = {
+            let calls = lock(host_calls);
+            (calls.lookups.len(), calls.logs.len(), calls.refused.len())
+        };
+        let result = act();
+        let mut calls = lock(host_calls);
+        calls.lookups.truncate(counts.0);
+        calls.logs.truncate(counts.1);
+        calls.refused.truncate(counts.2);
+        result
     }
 
     /// Answers one of them.

@@ -11,9 +11,10 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use wasmi::{Caller, Config, Engine as Interpreter, Error, Extern, Linker, Memory, Module, Store, errors::MemoryError};
 
-use crate::{
-    engine::host_calls::{HostCalls, lock},
-    engine::policy::Engine,
+use super::{
+    host_calls::{HostCalls, lock},
+    native::cause_of,
+    policy::Engine,
 };
 
 const WAPC: &str = "wapc";
@@ -79,7 +80,13 @@ impl Engine for Interpreted {
         let answered = self.run(&mut store, lengths);
         let guest = store.into_data();
         match (answered, guest.error) {
-            (Ok(1), _) => Ok(guest.response),
+            (Ok(1), _) => {
+                if operation == "validate" {
+                    let cause = cause_of(&guest.response, payload, &guest.host_calls);
+                    lock(&guest.host_calls).cause = cause;
+                }
+                Ok(guest.response)
+            }
             (Ok(_), error) => bail!("{}", error.as_deref().unwrap_or("the module says no reason")),
             (Err(error), _) => {
                 let said = String::from_utf8_lossy(&guest.stderr).trim().to_owned();

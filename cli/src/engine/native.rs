@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use node_placement_policy::selector::parse;
 pub use node_placement_policy::selector::{Operator, Requirement, Selector, syntax::label_key};
+use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +20,11 @@ pub struct Native;
 impl Engine for Native {
     fn call(&self, operation: &str, payload: &[u8], host_calls: Arc<Mutex<HostCalls>>) -> Result<Vec<u8>> {
         match operation {
-            "validate" => Ok(node_placement_policy::validate(payload, &Host(&host_calls))),
+            "validate" => {
+                let Evaluation { answer, cause } = evaluate(payload, &Host(&host_calls));
+                lock(&host_calls).cause = cause;
+                Ok(answer)
+            }
             "validate_settings" => {
                 let message = node_placement_policy::validate_settings(payload);
                 Ok(json!({ "valid": message.is_none(), "message": message }).to_string().into_bytes())
@@ -27,6 +32,13 @@ impl Engine for Native {
             _ => bail!("the crate has no operation {operation}"),
         }
     }
+}
+
+/// The cause of an answer that a module of the policy gave, which can't tell it: as the crate has it, if its answer is
+/// the same.
+pub fn cause_of(answer: &[u8], payload: &[u8], host_calls: &Mutex<HostCalls>) -> Option<Cause> {
+    let evaluation = HostCalls::aside(host_calls, || evaluate(payload, &Host(host_calls)));
+    evaluation.cause.filter(|_| evaluation.answer == answer)
 }
 
 struct Host<'h>(&'h Mutex<HostCalls>);

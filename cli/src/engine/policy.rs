@@ -4,6 +4,7 @@ use std::{
 };
 
 use anyhow::Result;
+use node_placement_policy::decision::Cause;
 use serde_json::Value;
 
 use crate::{
@@ -40,6 +41,8 @@ pub struct Call {
     pub logs: Vec<Value>,
     /// The host calls that were turned down, each with the reason the policy was given.
     pub refused: Vec<String>,
+    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one.
+    pub cause: Option<Cause>,
     /// What the [`Cluster`] had to complain about afterwards.
     pub complaint: Option<String>,
 }
@@ -90,6 +93,7 @@ impl Call {
             lookups: std::mem::take(&mut calls.lookups),
             logs: std::mem::take(&mut calls.logs),
             refused: std::mem::take(&mut calls.refused),
+            cause: calls.cause.take(),
             complaint: calls.cluster.verify().err().map(|error| format!("{error:#}")),
         }
     }

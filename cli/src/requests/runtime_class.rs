@@ -1,5 +1,7 @@
 //! What the API server makes of a Pod before webhooks see it: it merges the Pod's RuntimeClass into it.
 
+use anyhow::Result;
+use k8s_openapi::api::node::v1::RuntimeClass;
 use serde_json::{Value, json};
 
 use crate::input::{
@@ -30,6 +32,14 @@ pub fn merge(spec: &mut Value, cluster: &Manifests) {
     if !class["overhead"]["podFixed"].is_null() && spec["overhead"].is_null() {
         spec["overhead"] = class["overhead"]["podFixed"].clone();
     }
+}
+
+/// The RuntimeClass that a Pod's `spec` names, if the cluster has it.
+///
+/// # Errors
+/// It is none.
+pub fn class_of(spec: &Value, cluster: &Manifests) -> Result<Option<RuntimeClass>> {
+    named(spec).map_or(Ok(None), |name| cluster.find_typed(None, name))
 }
 
 /// What the RuntimeClass of a Pod adds to it: nobody finds that in a manifest.

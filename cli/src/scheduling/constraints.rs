@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use node_placement_policy::{
-    json::{Raw, read::read as read_json},
     placement::{
         node_affinity::{Expression, Term},
         node_selection::NodeSelection,
@@ -51,8 +50,7 @@ impl Constraints {
         let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
         let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": affinity } });
         let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
-        let selection: Raw<'_> = read_json(&selection).map_err(|error| anyhow!("spec: {error}"))?;
-        let selection = selection.object().and_then(NodeSelection::read).map_err(|error| anyhow!("spec.{error}"))?;
+        let selection = NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
         let tolerations: Option<Vec<Toleration>> =
             Deserialize::deserialize(&spec["tolerations"]).context("spec.tolerations")?;
         let class = class.map(|class| {
@@ -131,7 +129,7 @@ impl Constraints {
     }
 
     fn excluded_by_pair(&self, node: &Node) -> Option<Exclusion> {
-        let has = |key: &str| node.labels.get(key).map(|value| &**value);
+        let has = |key: &str| node.labels.get(key).map(String::as_str);
         let (key, value) = self.node_selector.iter().find(|(key, value)| has(key) != Some(value))?;
         let has = has(key).map(|value| format!("{key}={value}"));
         Some(self.label_exclusion(LabelExclusion { key: key.clone(), needs: format!("{key}={value}"), has }))
@@ -139,12 +137,12 @@ impl Constraints {
 
     fn excluded_by_terms(&self, node: &Node) -> Option<Exclusion> {
         let terms = self.terms.as_ref()?;
-        if terms.iter().any(|term| term.matches(&node.name, &node.labels)) {
+        let label = |key: &str| node.labels.get(key).map(String::as_str);
+        if terms.iter().any(|term| term.matches(&node.name, label)) {
             return None;
         }
         Some(terms.iter().find(|term| !term.is_empty()).map_or(Exclusion::MatchesNothing, |term| {
-            let has = |expression: &Expression| node.labels.get(expression.key.as_str()).map(|value| &**value);
-            unmet(term, has).map_or(Exclusion::Name, |(expression, has)| {
+            unmet(term, |expression| label(&expression.key)).map_or(Exclusion::Name, |(expression, has)| {
                 self.label_exclusion(LabelExclusion {
                     key: expression.key.clone(),
                     needs: expression.to_string(),
@@ -185,7 +183,7 @@ mod tests {
             |key: &str, effect: &str| Taint { key: key.to_owned(), value: String::new(), effect: effect.into() };
         Node {
             name: "one".to_owned(),
-            labels: [("pool".into(), "red".into())].into_iter().collect(),
+            labels: BTreeMap::from([("pool".to_owned(), "red".to_owned())]),
             lasting_taints: vec![taint("gpu", "NoSchedule")],
             passing_taints: vec![taint("node.kubernetes.io/not-ready", "NoExecute")],
             ..Node::default()

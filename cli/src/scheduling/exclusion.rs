@@ -4,8 +4,6 @@ use std::fmt;
 
 use node_placement_policy::toleration::Taint;
 
-use super::node::taint_text;
-
 /// The first thing that excludes a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exclusion {
@@ -47,7 +45,7 @@ impl Exclusion {
             Self::RuntimeClass { class, label } => {
                 format!("{}, the RuntimeClass {class} needs {}", label.found(place), label.needs)
             }
-            Self::Taint(taint) => format!("the {place} has the taint {}", taint_text(taint)),
+            Self::Taint(taint) => format!("the {place} has the taint {taint}"),
             Self::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
         }
     }

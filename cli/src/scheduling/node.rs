@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1;
-use node_placement_policy::{
-    json::StringMap,
-    toleration::{Effect, Taint},
-};
+use node_placement_policy::toleration::{Effect, Taint};
 
 use super::quantity::Amount;
 
@@ -19,7 +16,7 @@ pub struct Node {
     /// Its name.
     pub name: String,
     /// Its labels.
-    pub labels: StringMap<'static>,
+    pub labels: BTreeMap<String, String>,
     /// The taints that keep Pods away for as long as somebody wants it so.
     pub lasting_taints: Vec<Taint>,
     /// The taints that keep Pods away until a condition passes: cordoned, not ready, draining.
@@ -39,11 +36,10 @@ impl From<&v1::Node> for Node {
             let effect = Effect::NoSchedule;
             passing_taints.push(Taint { key: UNSCHEDULABLE.to_owned(), value: String::new(), effect });
         }
-        let labels = node.metadata.labels.iter().flatten();
         let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
         Self {
             name: node.metadata.name.clone().unwrap_or_default(),
-            labels: labels.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect(),
+            labels: node.metadata.labels.clone().unwrap_or_default(),
             lasting_taints,
             passing_taints,
             allocatable: allocatable.into_iter().flatten().map(|(key, amount)| (key.clone(), amount.into())).collect(),
@@ -63,13 +59,7 @@ pub fn taint(taint: &v1::Taint) -> Taint {
 /// Those that keep Pods away: the lasting ones, sorted, and the passing ones.
 pub fn split(taints: impl Iterator<Item = Taint>) -> (Vec<Taint>, Vec<Taint>) {
     let away = taints.filter(Taint::keeps_pods_away);
-    let (passing, mut lasting): (Vec<_>, Vec<_>) = away.partition(Taint::tells_a_condition);
-    lasting.sort_by_key(taint_text);
+    let (passing, mut lasting): (Vec<_>, Vec<_>) = away.partition(Taint::is_passing);
+    lasting.sort_by_key(ToString::to_string);
     (lasting, passing)
-}
-
-/// `key[=value]:Effect`
-pub fn taint_text(taint: &Taint) -> String {
-    let (key, effect) = (&taint.key, taint.effect.as_str());
-    if taint.value.is_empty() { format!("{key}:{effect}") } else { format!("{key}={}:{effect}", taint.value) }
 }

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use anyhow::Result;
+use k8s_openapi::api::core::v1;
 use node_placement_policy::toleration::Taint;
 
 use super::{
     constraints::Constraints,
     exclusion::Exclusion,
     keys::Keys,
-    node::{Node, taint_text},
-    node_pool::{NODE_POOL_LABEL, NodePool},
+    node::Node,
+    node_pool::{NODE_POOL_LABEL, NodePool, NodePoolObject},
     resources::Requests,
 };
+use crate::input::manifests::Manifests;
 
 /// Nodes that are alike in all that counts; or what a NodePool would create, with its nodes that are like it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +74,16 @@ pub struct Pools {
 }
 
 impl Pools {
+    /// Sorts the Nodes and NodePools of a cluster into pools, by what counts.
+    ///
+    /// # Errors
+    /// One of them is none: which, and where.
+    pub fn of(cluster: &Manifests, keys: &Keys) -> Result<Self> {
+        let nodes = cluster.all::<v1::Node>().map(|node| Ok(Node::from(&node?)));
+        let node_pools = cluster.all::<NodePoolObject>().map(|object| NodePool::read(&object?));
+        Ok(Self::new(nodes.collect::<Result<_>>()?, node_pools.collect::<Result<_>>()?, keys))
+    }
+
     /// Sorts nodes and NodePools into pools, by what counts.
     pub fn new(nodes: Vec<Node>, node_pools: Vec<NodePool>, keys: &Keys) -> Self {
         let mut keys = keys.clone();
@@ -142,16 +155,16 @@ struct Alike {
 
 impl Alike {
     fn of_node(node: &Node, keys: &Keys) -> Self {
-        let label = |key: &String| Some((key.clone(), node.labels.get(key.as_str())?.to_string()));
+        let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
         Self {
             labels: keys.labels.iter().filter_map(label).collect(),
-            taints: node.lasting_taints.iter().map(taint_text).collect(),
+            taints: node.lasting_taints.iter().map(ToString::to_string).collect(),
             name: keys.nodes.get(&node.name).cloned(),
         }
     }
 
     fn of_pool(pool: &Pool) -> Self {
-        Self { labels: pool.labels.clone(), taints: pool.taints.iter().map(taint_text).collect(), name: None }
+        Self { labels: pool.labels.clone(), taints: pool.taints.iter().map(ToString::to_string).collect(), name: None }
     }
 }
 
@@ -189,7 +202,7 @@ fn by_labels(pool: &Pool) -> String {
 }
 
 fn by_taints(pool: &Pool) -> String {
-    let taints: Vec<String> = pool.taints.iter().map(taint_text).collect();
+    let taints: Vec<String> = pool.taints.iter().map(ToString::to_string).collect();
     if taints.is_empty() { pool.name.clone() } else { format!("{} ({})", pool.name, taints.join(", ")) }
 }
 
@@ -200,7 +213,6 @@ fn by_first_node(pool: &Pool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1;
     use serde_json::{Value, json};
 
     use super::*;
