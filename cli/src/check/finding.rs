@@ -25,3 +25,20 @@ impl fmt::Display for Finding {
         }
     }
 }
+
+/// What there is to say.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// What can't be meant: nobody could deploy it, it does nothing, or it lets itself be bypassed.
+    pub mistakes: Vec<Finding>,
+    /// What may be meant.
+    pub remarks: Vec<Finding>,
+}
+
+impl Findings {
+    /// Adds those of another part.
+    pub fn extend(&mut self, other: Self) {
+        self.mistakes.extend(other.mistakes);
+        self.remarks.extend(other.remarks);
+    }
+}

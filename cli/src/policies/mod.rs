@@ -1,6 +1,5 @@
-//! The ClusterAdmissionPolicy around the settings: written and checked.
+//! The ClusterAdmissionPolicy around the settings: as it is written, and what its settings need of it.
 
 pub mod crd_validation;
 pub mod policy_file;
-pub mod policy_lint;
 pub mod required_rules;

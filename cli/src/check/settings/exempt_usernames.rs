@@ -26,9 +26,8 @@ pub fn find(placement: &Placement) -> Vec<Finding> {
 }
 
 fn problem(username: &str) -> Option<&'static str> {
-    let is_group = |group: &str| {
-        username.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-    };
+    let is_group =
+        |group: &str| username.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
     if GROUPS.iter().any(|group| is_group(&group)) {
         return Some(
             "is a group, and exempts nobody; write the name of a user, such as system:serviceaccount:NAMESPACE:NAME",

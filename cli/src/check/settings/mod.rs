@@ -84,17 +84,17 @@ mod tests {
     )]
     #[case::an_entry_that_takes_most(
         "{ namespaces: [{ namespaceSelector: 'tenant, !sandbox' }, { namespaceSelector: tenant=blue }] }",
-        "placement.namespaces[1]: the entry for tenant=blue hardly ever holds: the entry for tenant,!sandbox, \
+        "placement.namespaces[1]: the entry for tenant=blue hardly ever holds: the entry for !sandbox,tenant, \
          placement.namespaces[0], comes before and takes all of its namespaces that meet !sandbox; move it up"
     )]
     #[case::no_entry_for_the_rest(
         "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }] }",
-        "placement.namespaces: no entry is for a namespace without labels, so its Pods may run on the nodes of others; add \
+        "placement.namespaces: other namespaces have no entry, so their Pods may run on the nodes of others; add \
          a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
     )]
     #[case::values_that_no_entry_is_for(
         "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (a,b)', FENCE }, { namespaceSelector: '!t' }] }",
-        "placement.namespaces: no entry is for a namespace with another value of t, so its Pods may run on the nodes of \
+        "placement.namespaces: namespaces with another value of t have no entry, so their Pods may run on the nodes of \
          others; add a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \
          \"!node-restriction.kubernetes.io/pool\"}"
     )]

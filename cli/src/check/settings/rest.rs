@@ -1,4 +1,4 @@
-//! Namespaces that no entry is for: where others are fenced, theirs Pods run anywhere.
+//! Namespaces that no entry is for: where others are fenced, their Pods run anywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,18 +25,18 @@ pub fn find(placement: &Placement) -> Option<Finding> {
     }
     let is_for_any_name = |entry: &&Entry<'_>| entry.written.name.as_deref().is_none_or(|name| name == "*");
     let selectors: Vec<&Selector> = entries.iter().filter(is_for_any_name).map(|entry| &entry.selector).collect();
-    let namespace = not_selected(&selectors)?;
+    let namespaces = not_selected(&selectors)?;
     let keys: BTreeSet<&str> = fence.requirements().iter().map(|requirement| requirement.key()).collect();
     let without: Vec<String> = keys.into_iter().map(|key| format!("!{key}")).collect();
     let text = format!(
-        "no entry is for {namespace}, so its Pods may run on the nodes of others; add a last entry for the rest, such as \
+        "{namespaces} have no entry, so their Pods may run on the nodes of others; add a last entry for the rest, such as \
          {{name: \"*\", requiredNodeSelector: \"{}\"}}",
         without.join(",")
     );
     Some(Finding::new("placement.namespaces", text))
 }
 
-/// A namespace that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label that
+/// Namespaces that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label that
 /// they name with each value that they name, with another one, and without it.
 fn not_selected(selectors: &[&Selector]) -> Option<String> {
     let mut values: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
@@ -85,7 +85,7 @@ fn in_words(labels: &BTreeMap<&str, Option<&str>>) -> String {
         })
         .collect();
     match words.is_empty() {
-        true => "a namespace that none names".to_owned(),
-        false => format!("a namespace {}", words.join(", ")),
+        true => "other namespaces".to_owned(),
+        false => format!("namespaces {}", words.join(", ")),
     }
 }

@@ -48,6 +48,12 @@ pub struct SyntaxError {
     pub problem: String,
 }
 
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.position.line, self.position.column, self.problem)
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
@@ -275,6 +281,7 @@ mod tests {
     #[case::json("{\n  \"a\": [\n    {\"b\": 1}\n  ]\n}", "a[0].b", (3, 6))]
     #[case::carriage_returns("a:\r\n  b: 1\r\n  c: 2\r\n", "a.c", (3, 3))]
     #[case::a_byte_order_mark("\u{feff}a:\n  b: 1", "a", (1, 1))]
+    #[case::tabs("{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "a.b", (3, 3))]
     #[case::letters_beyond_ascii("{ä: 1, b: 2}", "b", (1, 8))]
     #[case::all_of_it("# why\na: 1", "", (2, 1))]
     fn everything_has_a_position(#[case] text: &str, #[case] path: &str, #[case] (line, column): (usize, usize)) {
