@@ -179,14 +179,22 @@ impl<'de> Visitor<'de> for YamlDocument {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlItems, A::Error> {
-        let mut fields = Map::new();
+        let (mut fields, mut items) = (Map::new(), None::<Vec<YamlItem>>);
         while let Some(key) = map.next_key::<String>()? {
-            if key == "items" {
-                let items: Vec<YamlItem> = map.next_value()?;
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                return Ok(YamlItems(items.into_iter().map(|YamlItem(text)| text).collect()));
+            if key == "items" && items.is_none() {
+                items = map.next_value()?;
+            } else {
+                add_next(&mut fields, key, &mut map)?;
             }
-            add_next(&mut fields, key, &mut map)?;
+        }
+        let items = items.map(|items| items.into_iter().map(|YamlItem(text)| text).collect::<Vec<_>>());
+        if let Some(items) = items {
+            let kind = fields.get("kind").and_then(Value::as_str).unwrap_or("List");
+            if kind.ends_with("List") {
+                return Ok(YamlItems(items));
+            }
+            let items = serde_json::to_value(items).map_err(A::Error::custom)?;
+            fields.insert("items".to_owned(), items);
         }
         Ok(YamlItems(vec![to_raw_value(&fields).map_err(A::Error::custom)?]))
     }
@@ -198,5 +206,38 @@ impl<'de> Deserialize<'de> for YamlItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Unrepeated(item) = Unrepeated::deserialize(deserializer)?;
         Ok(Self(to_raw_value(&item).map_err(D::Error::custom)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::an_object(r#"{"kind": "Pod"}"#, 1)]
+    #[case::a_list(r#"{"kind": "List", "items": [{"kind": "Pod"}, {"kind": "Pod"}]}"#, 2)]
+    #[case::a_typed_list(r#"{"items": [{"kind": "Pod"}], "kind": "PodList"}"#, 1)]
+    #[case::a_list_in_a_list(r#"{"kind": "List", "items": [{"kind": "List", "items": [{"kind": "Pod"}]}]}"#, 1)]
+    #[case::a_kind_that_is_called_list(r#"{"kind": "AllowList", "spec": {}}"#, 1)]
+    #[case::an_object_with_items(r#"{"kind": "ConfigMap", "items": []}"#, 1)]
+    #[case::several(r#"{"kind": "Pod"}{"kind": "Pod"}"#, 2)]
+    fn objects_are_found(#[case] text: &str, #[case] expected: usize) {
+        assert_eq!(json_objects(text).unwrap().len(), expected, "as JSON");
+        if !text.contains("}{") {
+            assert_eq!(yaml_objects(text).unwrap().len(), expected, "as YAML");
+        }
+    }
+
+    #[test]
+    fn anchors_that_explode_end_with_an_error() {
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let below = format!("*a{}", level - 1);
+            bomb += &format!("a{level}: &a{level} [{}]\n", [below.as_str(); 10].join(", "));
+        }
+        assert!(yaml_documents(&bomb).is_err());
+        assert!(yaml_objects(&bomb).is_err());
     }
 }

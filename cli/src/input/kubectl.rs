@@ -4,8 +4,7 @@ use std::{
     ffi::OsString,
     io::ErrorKind,
     path::Path,
-    process::{Command, Output, Stdio},
-    thread,
+    process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -28,6 +27,9 @@ const LISTED: &[&str] = &[
     "runtimeclasses.node.k8s.io",
     "nodepools.karpenter.sh",
 ];
+
+/// Those that a cluster has only if something is installed there.
+const OPTIONAL: [&str; 1] = ["nodepools.karpenter.sh"];
 
 /// How kubectl is called.
 pub struct Kubectl {
@@ -70,22 +72,16 @@ impl Kubectl {
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn list_all(&self, progress: impl Fn(&str) + Sync) -> Result<Listed> {
-        let mut listed = vec![];
+    pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
+        let mut answers = vec![];
         for resources in LISTED.chunks(AT_ONCE) {
             progress(&format!("asking the cluster for {}", resources.join(", ")));
-            thread::scope(|scope| {
-                let asked: Vec<_> = resources
-                    .iter()
-                    .map(|resource| scope.spawn(move || self.list(resource, &["get", resource, "--all-namespaces"])))
-                    .collect();
-                for asked in asked {
-                    listed.push(asked.join().map_err(|_| anyhow!("a thread that asked kubectl failed"))??);
-                }
-                anyhow::Ok(())
-            })?;
+            let asked = resources.iter().map(|resource| Ok((resource, self.start(&all(resource))?)));
+            for (resource, kubectl) in asked.collect::<Result<Vec<_>>>()? {
+                answers.push(answer(resource, &all(resource), kubectl)?);
+            }
         }
-        Listed::join(listed)
+        Listed::join(answers)
     }
 
     /// Gets single objects, each by the arguments of `kubectl get`.
@@ -110,32 +106,14 @@ impl Kubectl {
     }
 
     fn list(&self, resource: &str, arguments: &[&str]) -> Result<Answer> {
-        let output = self.run(arguments)?;
-        if output.status.success() {
-            let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
-            return Ok(Answer::Objects(text));
-        }
-        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let error = error.lines().last().unwrap_or("kubectl failed without a word").to_owned();
-        // What is refused is told as such; without a cluster, nothing can be told.
-        let is_refused =
-            ["(Forbidden)", "(NotFound)", "doesn't have a resource type"].iter().any(|it| error.contains(it));
-        if !is_refused {
-            bail!(
-                "kubectl {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
-                arguments.join(" ")
-            );
-        }
-        let reason = error.split_once("): ").map_or(error.as_str(), |(_, reason)| reason);
-        let reason = reason.trim_start_matches("error: ").to_owned();
-        let is_not_found = error.contains("(NotFound)");
-        Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
+        answer(resource, arguments, self.start(arguments)?)
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<Output> {
+    fn start(&self, arguments: &[&str]) -> Result<Child> {
         let mut kubectl = Command::new("kubectl");
-        kubectl.args(arguments).args(["-o", "json"]).args(&self.options).stdin(Stdio::null());
-        kubectl.output().map_err(|error| match error.kind() {
+        kubectl.args(arguments).args(["-o", "json"]).args(&self.options);
+        kubectl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        kubectl.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 anyhow!("kubectl is not on the PATH: install it, or write the cluster down and say -c FILE")
             }
@@ -144,9 +122,41 @@ impl Kubectl {
     }
 }
 
+const fn all(resource: &str) -> [&str; 3] {
+    ["get", resource, "--all-namespaces"]
+}
+
+/// Waits for what kubectl says.
+fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Answer> {
+    let output = kubectl.wait_with_output().context("kubectl")?;
+    if output.status.success() {
+        let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
+        return Ok(Answer::Objects(text));
+    }
+    let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let error = error.lines().last().unwrap_or("kubectl failed without a word").to_owned();
+    // What is refused is told as such; without a cluster, nothing can be told.
+    let is_unknown_kind = error.contains("doesn't have a resource type");
+    let is_not_found = error.contains("(NotFound)");
+    if is_unknown_kind && OPTIONAL.contains(&resource) {
+        return Ok(Answer::NoSuchKind);
+    }
+    if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {
+        bail!(
+            "kubectl {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
+            arguments.join(" ")
+        );
+    }
+    let reason = error.split_once("): ").map_or(error.as_str(), |(_, reason)| reason);
+    let reason = reason.trim_start_matches("error: ").to_owned();
+    Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
+}
+
 enum Answer {
     Objects(String),
     Refused(Unreadable),
+    /// The cluster does not know the kind, and need not.
+    NoSuchKind,
 }
 
 /// What is written down has no gaps that somebody knows of.
@@ -163,6 +173,7 @@ impl Listed {
             match answer {
                 Answer::Objects(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
                 Answer::Refused(refused) => unreadable.push(refused),
+                Answer::NoSuchKind => {}
             }
         }
         Ok(Self { manifests: Manifests::read(objects)?, unreadable })

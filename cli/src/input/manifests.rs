@@ -292,3 +292,48 @@ fn is_nested_too_deeply(json: &str) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Manifests> {
+        Manifests::read(vec![RawValue::from_string(text.to_owned())?])
+    }
+
+    #[test]
+    fn an_object_is_typed_when_it_is_asked_for() -> Result<()> {
+        let text =
+            r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"unschedulable": true}}"#;
+        let cluster = read(text)?;
+        let nodes: Vec<v1::Node> = cluster.all().collect::<Result<_>>()?;
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(cluster.find_typed::<v1::Node>(None, "n")?, nodes.first().cloned());
+        assert_eq!(cluster.find_typed::<v1::Node>(None, "other")?, None);
+        Ok(())
+    }
+
+    #[test]
+    fn an_object_of_a_wrong_type_is_named_with_its_path() -> Result<()> {
+        let text =
+            r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": 1}]}}"#;
+        let error = read(text)?.find_typed::<v1::Node>(None, "n").unwrap_err().to_string();
+        assert!(error.starts_with("Node n: spec.taints[0].key: invalid type: integer `1`, expected"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn an_object_that_is_nested_too_deeply_is_named() {
+        let deep = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n", "x": "[[\\\"[["}}, "spec": {open}{close}}}"#
+            )
+        };
+        assert!(read(&deep(100)).is_ok());
+        let error = read(&deep(200)).unwrap_err().to_string();
+        assert!(error.starts_with("Node n: expected an object of at most 120 levels"), "{error}");
+    }
+}

@@ -1,10 +1,21 @@
 //! `matchConditions`: which requests an API server keeps from a policy, by expressions in CEL.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, bail};
-use cel::{Context as Variables, Env, Program};
+use cel::{Context as Variables, Env, Program, extensions};
 use serde_json::Value;
+
+/// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
+/// others (`url`, `quantity`, `authorizer`, …) are not there, and what uses them can't be evaluated here.
+static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
+    let mut environment = Env::stdlib().with_optional_support(true);
+    // They fail only where a function of the same name is there.
+    for extension in [extensions::strings, extensions::lists] {
+        let _ = environment.add_extension(extension);
+    }
+    Arc::new(environment)
+});
 
 /// The conditions of a policy, ready to be evaluated.
 #[derive(Debug, Default)]
@@ -33,7 +44,7 @@ impl MatchConditions {
         let conditions = conditions.as_array().into_iter().flatten().map(|condition| {
             let name = condition["name"].as_str().unwrap_or_default().to_owned();
             let expression = condition["expression"].as_str().unwrap_or_default();
-            let program = Program::compile(expression).map_err(|error| first_line(&error.to_string()));
+            let program = ENVIRONMENT.compile(expression).map_err(|error| first_line(&error.to_string()));
             Condition { name, program }
         });
         Self(conditions.collect())
@@ -69,7 +80,7 @@ impl MatchConditions {
 }
 
 fn variables(request: &Value) -> Result<Variables<'static, 'static>> {
-    let mut variables = Variables::with_env(Arc::new(Env::stdlib()));
+    let mut variables = Variables::with_env(ENVIRONMENT.clone());
     if !request.is_object() {
         bail!("expected a request");
     }
@@ -82,4 +93,35 @@ fn variables(request: &Value) -> Result<Variables<'static, 'static>> {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case::optional_fields("object.?spec.?nodeName.orValue('') == ''", Passage::Passes)]
+    #[case::an_optional_field_that_is_there("object.metadata.?name.orValue('') == 'web'", Passage::Passes)]
+    #[case::strings("object.metadata.name.upperAscii() == 'WEB'", Passage::Passes)]
+    #[case::matches("object.metadata.name.matches('^w.*$')", Passage::Passes)]
+    #[case::lists("[1, 2, 3].slice(0, 1) == [1]", Passage::Passes)]
+    #[case::no("request.operation == 'UPDATE'", Passage::KeptAway("c".to_owned()))]
+    fn expressions_have_what_kubernetes_gives_them(#[case] expression: &str, #[case] expected: Passage) {
+        let conditions = MatchConditions::read(&json!([{ "name": "c", "expression": expression }]));
+        let request = json!({ "operation": "CREATE", "object": { "metadata": { "name": "web" } }, "oldObject": null });
+        assert_eq!(conditions.evaluate(&request), expected);
+    }
+
+    #[rstest]
+    #[case::of_kubernetes_alone("authorizer.group('').resource('pods').check('get').allowed()")]
+    #[case::no_expression("object.")]
+    #[case::no_truth("1")]
+    fn what_can_t_be_evaluated_is_unknown(#[case] expression: &str) {
+        let conditions = MatchConditions::read(&json!([{ "name": "c", "expression": expression }]));
+        let request = json!({ "operation": "CREATE", "object": {}, "oldObject": null });
+        assert!(matches!(conditions.evaluate(&request), Passage::Unknown(..)));
+    }
 }

@@ -120,6 +120,12 @@ impl<'p> Preview<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn run(&self, progress: impl Fn(usize, usize)) -> Result<Tally> {
+        // There are no threads in WASI.
+        if cfg!(target_family = "wasm") {
+            let mut tally = self.work(&AtomicUsize::new(0))?;
+            tally.unreadable = self.unreadable.clone();
+            return self.complete(tally);
+        }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let total = self.cluster.objects().len();
@@ -134,11 +140,15 @@ impl<'p> Preview<'p> {
                 let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
                 tally.merge(part?, self.keep_names);
             }
-            tally.entries = self.entries();
-            tally.unlabelled = self.unlabelled(&tally);
-            tally.pools = self.pools(&tally)?;
-            Ok(tally)
+            self.complete(tally)
         })
+    }
+
+    fn complete(&self, mut tally: Tally) -> Result<Tally> {
+        tally.entries = self.entries();
+        tally.unlabelled = self.unlabelled(&tally);
+        tally.pools = self.pools(&tally)?;
+        Ok(tally)
     }
 
     /// Whether the entry that holds for a namespace says `enforcement: Warn`.

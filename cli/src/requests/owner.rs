@@ -113,3 +113,63 @@ fn identity(reference: &Value, object: &Value) -> Identity {
         name: text(&reference["name"]).to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, name: &str, owner: Option<(&str, &str, &str)>) -> Value {
+        let owners = owner.map(|(api_version, kind, name)| {
+            json!([{ "apiVersion": api_version, "kind": kind, "name": name, "controller": true }])
+        });
+        let metadata = json!({
+            "name": name,
+            "namespace": "team-a",
+            "ownerReferences": owners,
+            "labels": { "pod-template-hash": "5d9c" },
+        });
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata })
+    }
+
+    fn cluster() -> Manifests {
+        Manifests::from_iter([
+            object("apps/v1", "Deployment", "web", None),
+            object("apps/v1", "Deployment", "api", None),
+            object("apps/v1", "ReplicaSet", "web-5d9c", Some(("apps/v1", "Deployment", "web"))),
+            object("apps/v1", "ReplicaSet", "alone", None),
+            object("batch/v1", "CronJob", "nightly", None),
+            object("batch/v1", "Job", "nightly-1", Some(("batch/v1", "CronJob", "nightly"))),
+            object("batch/v1", "Job", "orphan", Some(("batch/v1", "CronJob", "gone"))),
+        ])
+    }
+
+    #[rstest]
+    #[case::a_deployment("apps/v1", "ReplicaSet", "web-5d9c", ("apps/v1", "Deployment", "web"))]
+    #[case::a_deployment_whose_replica_set_is_not_listed(
+        "apps/v1", "ReplicaSet", "api-5d9c", ("apps/v1", "Deployment", "api")
+    )]
+    #[case::a_replica_set("apps/v1", "ReplicaSet", "alone", ("apps/v1", "ReplicaSet", "alone"))]
+    #[case::a_cron_job("batch/v1", "Job", "nightly-1", ("batch/v1", "CronJob", "nightly"))]
+    #[case::a_job_whose_cron_job_is_gone("batch/v1", "Job", "orphan", ("batch/v1", "Job", "orphan"))]
+    fn a_pod_belongs_to_the_topmost_that_is_there(
+        #[case] api_version: &str,
+        #[case] kind: &str,
+        #[case] name: &str,
+        #[case] (top_version, top_kind, top): (&str, &str, &str),
+    ) {
+        let pod = object("v1", "Pod", "p", Some((api_version, kind, name)));
+        let expected = Identity::new(top_version, top_kind, Some("team-a"), top);
+        assert_eq!(Belongs::of(&pod, &cluster()), Belongs::To(expected));
+    }
+
+    #[test]
+    fn an_owner_that_is_not_there_is_named() {
+        let pod = object("v1", "Pod", "p", Some(("argoproj.io/v1alpha1", "Rollout", "web")));
+        let absent = Belongs::ToAbsent { kind: "Rollout".to_owned(), name: "web".to_owned() };
+        assert_eq!(Belongs::of(&pod, &cluster()), absent);
+        assert_eq!(Belongs::of(&object("v1", "Pod", "p", None), &cluster()), Belongs::ToNobody);
+    }
+}

@@ -68,3 +68,77 @@ pub fn template(object: &Value) -> Option<&Value> {
     }
     found.is_object().then_some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(kind: &str, spec: Value) -> Value {
+        let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": spec });
+        let (api_version, spec) = match kind {
+            "CronJob" => ("batch/v1", json!({ "jobTemplate": { "spec": { "template": template } } })),
+            "Job" => ("batch/v1", json!({ "template": template })),
+            "ReplicationController" => ("v1", json!({ "template": template })),
+            _ => ("apps/v1", json!({ "template": template })),
+        };
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "web", "namespace": "a" }, "spec": spec })
+    }
+
+    #[test]
+    fn the_controller_of_each_kind_makes_pods() {
+        let makers = [
+            ("Deployment", "replicaset-controller"),
+            ("ReplicaSet", "replicaset-controller"),
+            ("StatefulSet", "statefulset-controller"),
+            ("DaemonSet", "daemon-set-controller"),
+            ("Job", "job-controller"),
+            ("CronJob", "job-controller"),
+            ("ReplicationController", "replication-controller"),
+        ];
+        for (kind, maker) in makers {
+            let request = creation_from(&workload(kind, json!({})), &Manifests::default()).unwrap();
+            let user = format!("system:serviceaccount:kube-system:{maker}");
+            assert_eq!(request["userInfo"]["username"], user, "{kind}");
+            assert_eq!(request["object"]["metadata"]["labels"]["app"], "web", "{kind}");
+        }
+        assert_eq!(creation_from(&workload("ConfigMap", json!({})), &Manifests::default()), None);
+    }
+
+    #[test]
+    fn a_pod_of_a_daemon_set_names_its_node_and_keeps_its_selector() {
+        let spec = json!({
+            "nodeSelector": { "pool": "blue" },
+            "affinity": { "nodeAffinity": { REQUIRED_AFFINITY: { "nodeSelectorTerms": [
+                { "matchExpressions": [{ "key": "disk", "operator": "Exists" }] },
+            ] } } },
+        });
+        let request = creation_on(&workload("DaemonSet", spec), "one", &Manifests::default()).unwrap();
+        let field = json!({ "key": "metadata.name", "operator": "In", "values": ["one"] });
+        let spec = &request["object"]["spec"];
+        let terms = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"];
+        assert_eq!(*terms, json!([{ "matchFields": [field] }]));
+        assert_eq!(spec["nodeSelector"], json!({ "pool": "blue" }));
+        let tolerated: Vec<&str> = spec["tolerations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|toleration| toleration["key"].as_str().unwrap())
+            .collect();
+        assert!(tolerated.contains(&"node.kubernetes.io/unschedulable"), "{tolerated:?}");
+        assert_eq!(tolerated.iter().filter(|key| key.ends_with("not-ready")).count(), 1, "{tolerated:?}");
+    }
+
+    #[test]
+    fn the_runtime_class_is_merged() {
+        let class = json!({
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": { "name": "kata" },
+            "handler": "kata",
+            "scheduling": { "nodeSelector": { "kata": "yes" } },
+        });
+        let deployment = workload("Deployment", json!({ "runtimeClassName": "kata" }));
+        let request = creation_from(&deployment, &Manifests::from_iter([class])).unwrap();
+        assert_eq!(request["object"]["spec"]["nodeSelector"], json!({ "kata": "yes" }));
+    }
+}
