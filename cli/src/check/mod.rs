@@ -92,7 +92,8 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
     let mut findings = Findings { mistakes: invalid(file, engine)?, remarks: vec![] };
     let is_valid = findings.mistakes.is_empty();
     if let Some(policy) = &file.policy {
-        findings.extend(policy::findings(file, policy, files));
+        findings.extend(policy::broken(file, policy));
+        findings.extend(policy::not_asked(file, policy, files));
     }
     // Of settings in another policy of the same deployment all is said there.
     let is_for_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
@@ -101,6 +102,16 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
         findings.remarks.extend(settings::remarks(placement, guards(files)));
     }
     Ok(findings)
+}
+
+/// The mistakes with which no question about settings can be answered. What a policy is not asked about can.
+///
+/// # Errors
+/// The policy can't be run.
+pub fn obstacles(file: &SettingsFile, engine: &Policy) -> Result<Vec<Finding>> {
+    let mut mistakes = invalid(file, engine)?;
+    mistakes.extend(file.policy.iter().flat_map(|policy| policy::broken(file, policy).mistakes));
+    Ok(mistakes)
 }
 
 fn guards(files: &[&SettingsFile]) -> Guards {
@@ -128,7 +139,10 @@ fn invalid(file: &SettingsFile, engine: &Policy) -> Result<Vec<Finding>> {
 impl Line {
     fn new(document: &Document, policy: Option<&str>, finding: Finding) -> Self {
         let is_policy = document.value["spec"].is_object();
-        let path = finding.path.as_str();
+        // Where an unknown field stands, and not what has it.
+        let unknown = finding.text.strip_prefix("unknown field \"").and_then(|rest| rest.split_once('"'));
+        let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
+        let path = path.trim_start_matches('.');
         // The policy tells of its settings, and knows nothing around them.
         let position = if is_policy && path != "spec" && !path.starts_with("spec.") {
             document.position(&format!("spec.settings.{path}"))

@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::{
     Manifests, Policy, SettingsFile,
-    check::findings,
+    check::obstacles,
     input::kubectl::{Kubectl, Listed},
 };
 
@@ -55,7 +55,7 @@ impl Settings {
 /// Settings that are valid.
 pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
     let file = SettingsFile::load(there(path)?)?;
-    let mistakes = findings(&file, &[&file], policy)?.mistakes;
+    let mistakes = obstacles(&file, policy)?;
     let lines: Vec<String> = mistakes.iter().map(|mistake| format!("{}: {mistake}", path.display())).collect();
     ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
     Ok(file)

@@ -211,7 +211,7 @@ impl<'t> Reader<'t> {
                 Event::Scalar(text, ..) => text.into_owned(),
                 _ => bail!("expected a key that is a text"),
             };
-            ensure!(!fields.contains_key(&key), "the key {key:?} is there twice");
+            ensure!(!fields.contains_key(&key), "repeated key {key:?}");
             let path = format!("{path}.{key}");
             known.positions.insert(path.clone(), self.here);
             let event = self.next()?;

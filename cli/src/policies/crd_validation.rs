@@ -69,8 +69,7 @@ impl Mistakes {
                 Some(schema) => self.find_by_schema(&format!("{path}.{field}"), value, schema),
                 None => {
                     let known: BTreeSet<&str> = known.keys().map(String::as_str).collect();
-                    let known: Vec<&str> = known.into_iter().collect();
-                    self.add(format!("{path}.{field}: unknown field; expected one of {}", known.join(", ")));
+                    self.add(format!("{path}.{field}: unknown field; {}", alike(field, &known)));
                 }
             }
         }
@@ -149,6 +148,16 @@ impl Mistakes {
 
     fn add(&mut self, line: impl Into<String>) {
         self.0.push(line.into());
+    }
+}
+
+/// What somebody may have meant who wrote `field`.
+fn alike(field: &str, known: &BTreeSet<&str>) -> String {
+    let likeness = |name: &&&str| strsim::jaro_winkler(&field.to_lowercase(), &name.to_lowercase());
+    let nearest = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    match nearest.filter(|name| likeness(name) > 0.8) {
+        Some(name) => format!("did you mean {name}?"),
+        None => format!("expected one of {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -10,12 +10,17 @@ mod samples;
 use super::finding::Findings;
 use crate::{SettingsFile, input::policy_spec::PolicySpec};
 
-/// Looks at all of a policy around its settings; `policies` are all of its deployment, itself among them.
-pub fn findings(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
+/// What keeps a policy from doing its work at all, whatever it is asked, and what may do so.
+pub fn broken(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     let mut findings = Findings { mistakes: fields::find(policy), remarks: vec![] };
     findings.mistakes.extend(look_ups::find(file, policy));
-    findings.extend(rules::find(file, policy, policies));
-    findings.extend(conditions::find(file, policy));
     findings.extend(around::find(file, policy));
+    findings
+}
+
+/// What the policy is not asked about, though its settings are; `policies` are all of its deployment, itself among them.
+pub fn not_asked(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
+    let mut findings = rules::find(file, policy, policies);
+    findings.extend(conditions::find(file, policy));
     findings
 }
