@@ -116,7 +116,24 @@ fn a_mistake_is_found_in_any_file(#[case] text: String, #[case] position: &str) 
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
     "2:1: repeated key \"onNodes\""
 )]
-#[case::an_unknown_field("placement:\n  onNode: Reject\n", "2:3: placement: unknown field \"onNode\", did you mean onNodes?")]
+#[case::an_unknown_field(
+    "placement:\n  onNode: Reject\n",
+    "2:3: placement: unknown field \"onNode\", did you mean onNodes?"
+)]
+#[case::a_reference_of_a_shell(
+    "placement:\n  namespaces:\n  - namespaceSelector: tenant\n    requiredNodeSelector: pool=${tenant}\n",
+    "4:5: placement.namespaces[0].requiredNodeSelector: \"${tenant}\" at position 6 is not a valid value, expected at most 63 \
+     letters, digits, '-', '_' and '.', beginning and ending with a letter or digit; for ${tenant}, write $(tenant)"
+)]
+#[case::a_reference_of_a_template(
+    "placement:\n  namespaces:\n  - name: a\n    defaultTolerations: [{key: t, operator: Equal, value: '{{ .a.io/b }}'}]\n",
+    "4:52: placement.namespaces[0].defaultTolerations[0].value: expected at most 63 letters, digits, '-', '_' and '.', \
+     beginning and ending with a letter or digit, found \"{{ .a.io/b }}\"; for {{ .a.io/b }}, write $(a.io/b)"
+)]
+#[case::a_wrong_type(
+    "kind: ClusterAdmissionPolicy\nspec:\n  settings: {placement: {}}\n  rules:\n  - resources: pods\n",
+    "5:5: spec.rules[0].resources: expected a list; found \"pods\""
+)]
 #[case::another_kind("placement: {}\n---\nkind: Role\n", "3:1: expected what stands under spec.settings")]
 fn what_cannot_be_read_has_a_position(#[case] text: &str, #[case] told: &str) -> Result<()> {
     let mistakes = mistakes(text)?;

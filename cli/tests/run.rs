@@ -385,7 +385,11 @@ fn what_the_rules_do_not_send_no_pod_gets(#[case] resources: &str, #[case] told:
     r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
     "expected objects of a cluster"
 )]
-#[case::a_policy("cluster.yml", "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {name: p}}", "expected objects of a cluster")]
+#[case::a_policy(
+    "cluster.yml",
+    "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {name: p}}",
+    "expected objects of a cluster"
+)]
 #[case::a_repeated_key(
     "cluster.yml",
     "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {b: c, b: d}}}",

@@ -15,6 +15,14 @@ impl Finding {
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self { path: path.into(), text: text.into() }
     }
+
+    /// A line that begins with a path, or does not.
+    pub fn read(line: &str) -> Self {
+        match line.split_once(": ") {
+            Some((path, text)) if !path.contains(' ') => Self::new(path, text),
+            _ => Self::new("", line),
+        }
+    }
 }
 
 impl fmt::Display for Finding {

@@ -6,12 +6,14 @@
 
 pub mod finding;
 pub mod policy;
+mod reference;
 pub mod settings;
 
 use std::fmt;
 
 use anyhow::Result;
 use node_placement_policy::settings::Placement;
+use serde::Serialize;
 
 use self::{
     finding::{Finding, Findings},
@@ -22,6 +24,16 @@ use crate::{
     engine::native,
     input::yaml::{self, Document, Position},
 };
+
+/// What there is to say, for programs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Check"))]
+pub struct Lines {
+    /// What can't be meant, each as `FILE:LINE:COLUMN: PATH: TEXT`.
+    pub mistakes: Vec<String>,
+    /// What may be meant, likewise.
+    pub remarks: Vec<String>,
+}
 
 /// What there is to say about a file.
 #[derive(Debug, Default)]
@@ -51,6 +63,14 @@ struct Checked<'d> {
     file: SettingsFile,
 }
 
+impl Report {
+    /// All of it, for a file of this name.
+    pub fn lines(&self, file: &str) -> Lines {
+        let written = |lines: &[Line]| lines.iter().map(|line| format!("{file}:{line}")).collect();
+        Lines { mistakes: written(&self.mistakes), remarks: written(&self.remarks) }
+    }
+}
+
 /// Looks at all documents of a file, up to the first that can't be read. `engine` is the policy that decides whether settings
 /// are valid.
 ///
@@ -63,7 +83,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     for document in &read.documents {
         match SettingsFile::read(document.value.clone()) {
             Ok(file) => checked.push(Checked { document, file }),
-            Err(error) => report.mistakes.push(Line::new(document, None, Finding::new("", format!("{error:#}")))),
+            Err(error) => report.mistakes.push(Line::new(document, None, Finding::read(&format!("{error:#}")))),
         }
     }
     let files: Vec<&SettingsFile> = checked.iter().map(|checked| &checked.file).collect();
@@ -129,11 +149,14 @@ fn invalid(file: &SettingsFile, engine: &Policy) -> Result<Vec<Finding>> {
     let message = answer.message.unwrap_or_default();
     let mistakes = native::mistakes(&file.settings);
     let lines = if mistakes.join("; ") == message { mistakes } else { vec![message] };
-    let finding = |line: String| match line.split_once(": ") {
-        Some((path, text)) if !path.contains(' ') => Finding::new(path, text),
-        _ => Finding::new("", line),
+    let with_proposal = |line: String| {
+        let mut finding = Finding::read(&line);
+        if let Some(meant) = reference::meant(&file.settings, &finding.path) {
+            finding.text += &format!("; {meant}");
+        }
+        finding
     };
-    Ok(lines.into_iter().map(finding).collect())
+    Ok(lines.into_iter().map(with_proposal).collect())
 }
 
 impl Line {
@@ -163,5 +186,15 @@ impl fmt::Display for Line {
             write!(f, "{policy}: ")?;
         }
         write!(f, "{}", self.finding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::output::schema::ensure_schema;
+
+    #[test]
+    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
+        ensure_schema::<super::Lines>("docs/check.schema.json")
     }
 }

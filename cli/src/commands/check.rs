@@ -2,14 +2,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::json;
 
 use super::{
     Format, Outcome,
     input::{Engine, there},
 };
 use crate::{
-    check::{Line, Report, check},
+    check::{Lines, check},
     input::documents::read_text,
     output::paper::Paper,
 };
@@ -40,27 +39,24 @@ impl Check {
         let policy = self.engine.policy()?;
         let path = self.settings.display();
         let report = check(&read_text(there(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
-        let lines = |lines: &[Line]| lines.iter().map(|line| format!("{path}:{line}")).collect::<Vec<_>>();
-        let (mistakes, remarks) = (lines(&report.mistakes), lines(&report.remarks));
-        if self.output == Format::Text {
-            tell(&path.to_string(), &report, &mistakes, &remarks, paper);
-        } else {
-            paper.data(self.output, &json!({ "mistakes": mistakes, "remarks": remarks }))?;
+        let lines = report.lines(&path.to_string());
+        match self.output {
+            Format::Text => tell(&path.to_string(), report.has_policy, &lines, paper),
+            format => paper.data(format, &serde_json::to_value(&lines)?)?,
         }
         Ok(match () {
-            () if !mistakes.is_empty() => Outcome::Mistaken,
-            () if self.strict && !remarks.is_empty() => Outcome::Rejected,
+            () if !lines.mistakes.is_empty() => Outcome::Mistaken,
+            () if self.strict && !lines.remarks.is_empty() => Outcome::Rejected,
             () => Outcome::Accepted,
         })
     }
 }
 
-fn tell(path: &str, report: &Report, mistakes: &[String], remarks: &[String], paper: &mut Paper) {
-    mistakes.iter().for_each(|line| eprintln!("error: {line}"));
-    if mistakes.is_empty() {
-        let what =
-            if report.has_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
+fn tell(path: &str, has_policy: bool, lines: &Lines, paper: &mut Paper) {
+    lines.mistakes.iter().for_each(|line| eprintln!("error: {line}"));
+    if lines.mistakes.is_empty() {
+        let what = if has_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
         paper.write(&format!("{path}: {what}"));
     }
-    remarks.iter().for_each(|line| paper.write(line));
+    lines.remarks.iter().for_each(|line| paper.write(line));
 }

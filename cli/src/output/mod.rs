@@ -2,5 +2,7 @@
 
 pub mod changes;
 pub mod paper;
+#[cfg(test)]
+pub mod schema;
 pub mod template;
 pub mod wrap;

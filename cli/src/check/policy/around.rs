@@ -32,7 +32,7 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
 
 /// Settings that need `failurePolicy: Fail`, one of each block.
 fn bypassed(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
-    if policy.spec["failurePolicy"] != "Ignore" || policy.only_reports() {
+    if policy.failure_policy.as_deref() != Some("Ignore") || policy.only_reports() {
         return vec![];
     }
     let mut names: Vec<&str> = vec![];
@@ -53,7 +53,7 @@ fn bypassed(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
 
 /// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
 fn dropped_labels(policy: &PolicySpec) -> Option<Finding> {
-    let labels = policy.spec["namespaceSelector"]["matchLabels"].as_object()?;
+    let labels = policy.namespace_selector.match_labels.as_ref()?;
     let text = "Kubewarden drops it, and so the policy covers other namespaces; write matchExpressions";
     (!labels.is_empty()).then(|| Finding::new("spec.namespaceSelector.matchLabels", text))
 }
@@ -67,12 +67,12 @@ fn missing_namespace_selector(policy: &PolicySpec) -> Option<Finding> {
 
 fn missing_failure_policy(policy: &PolicySpec) -> Option<Finding> {
     let text = "missing, and so it is Fail; write it, or Ignore";
-    policy.spec["failurePolicy"].is_null().then(|| Finding::new("spec.failurePolicy", text))
+    policy.failure_policy.is_none().then(|| Finding::new("spec.failurePolicy", text))
 }
 
 fn missing_mode(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
-    let decides = has(&file.settings, PLACEMENT) && !policy.is_about_nodes() && policy.spec["mutating"] == true;
-    let is_missing = policy.spec["mode"].is_null() && decides;
+    let decides = has(&file.settings, PLACEMENT) && !policy.is_about_nodes() && policy.mutating == Some(true);
+    let is_missing = policy.mode.is_none() && decides;
     is_missing.then(|| Finding::new("spec.mode", "missing, and so it is protect; start with monitor"))
 }
 
@@ -80,7 +80,7 @@ fn missing_mode(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
 /// enough.
 fn rejecting_what_it_would_write(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
     let sends_updates = ["pods", "daemonsets"].iter().any(|resource| sends(policy, resource, "UPDATE"));
-    if policy.spec["mutating"] != false || policy.only_reports() || !sends_updates || !writes(&file.settings, policy) {
+    if policy.mutating != Some(false) || policy.only_reports() || !sends_updates || !writes(&file.settings, policy) {
         return None;
     }
     let text = "false, and so what the settings would write is rejected; set true, or, to prove that nothing is missing, \
@@ -91,7 +91,7 @@ fn rejecting_what_it_would_write(file: &SettingsFile, policy: &PolicySpec) -> Op
 /// It is true where nothing is said.
 fn audit_of_subresources(policy: &PolicySpec) -> Option<Finding> {
     let mut resources = policy.rules.iter().flat_map(|rule| &rule.resources);
-    let is_audited = policy.spec["backgroundAudit"] != false && resources.any(|resource| resource.contains('/'));
+    let is_audited = policy.background_audit != Some(false) && resources.any(|resource| resource.contains('/'));
     let text = "true, but the audit scanner counts a policy whose rules have subresources as errored; set false";
     is_audited.then(|| Finding::new("spec.backgroundAudit", text))
 }

@@ -58,7 +58,6 @@ fn most_that_passes(passages: impl Iterator<Item = Passage>) -> Option<Passage> 
 
 /// The condition of this name.
 fn path(policy: &PolicySpec, name: &str) -> String {
-    let conditions = policy.spec["matchConditions"].as_array();
-    let place = conditions.into_iter().flatten().position(|condition| condition["name"] == name);
+    let place = policy.match_conditions.written().position(|condition| condition.name == name);
     place.map_or_else(|| "spec.matchConditions".to_owned(), |place| format!("spec.matchConditions[{place}]"))
 }

@@ -3,9 +3,5 @@
 use crate::{check::finding::Finding, input::policy_spec::PolicySpec, policies::crd_validation::crd_mistakes};
 
 pub fn find(policy: &PolicySpec) -> Vec<Finding> {
-    let line = |line: String| match line.split_once(": ") {
-        Some((path, text)) => Finding::new(path, text),
-        None => Finding::new("spec", line),
-    };
-    crd_mistakes(&policy.spec).into_iter().map(line).collect()
+    crd_mistakes(&policy.spec).iter().map(|line| Finding::read(line)).collect()
 }

@@ -32,7 +32,7 @@ const OPT_IN: [(&str, &str, &str); 1] = [("", "pods/status", "UPDATE")];
 pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
     let mut findings = useless(file, policy);
     // It proves what another policy did, or reports. To guard Nodes, nothing need be changed either.
-    if policy.spec["mutating"] == false && !policy.is_about_nodes() {
+    if policy.mutating == Some(false) && !policy.is_about_nodes() {
         return findings;
     }
     let essential = missing_essential(file, policy, policies);
