@@ -44,21 +44,38 @@ impl Settings {
 
     /// The settings, which are valid.
     pub fn read(&self, policy: &Policy) -> Result<SettingsFile> {
-        let path = self.settings.as_deref().context(
+        read_valid(policy, self.path()?)
+    }
+
+    /// The settings, which are valid: all policies of the file are one deployment.
+    pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
+        read_all_valid(policy, self.path()?)
+    }
+
+    fn path(&self) -> Result<&Path> {
+        self.settings.as_deref().context(
             "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole \
              ClusterAdmissionPolicy, such as examples/placement.yml",
-        )?;
-        read_valid(policy, path)
+        )
     }
 }
 
 /// Settings that are valid.
 pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
-    let file = SettingsFile::load(there(path)?)?;
-    let mistakes = obstacles(&file, policy)?;
-    let lines: Vec<String> = mistakes.iter().map(|mistake| format!("{}: {mistake}", path.display())).collect();
+    let mut files = read_all_valid(policy, path)?;
+    let file = files.pop().filter(|_| files.is_empty());
+    file.with_context(|| format!("{}: expected one ClusterAdmissionPolicy; found {}", path.display(), files.len() + 1))
+}
+
+/// Settings that are valid: all policies of a file are one deployment.
+pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
+    let files = SettingsFile::load_all(there(path)?)?;
+    let mut lines = vec![];
+    for file in &files {
+        lines.extend(obstacles(file, policy)?.iter().map(|mistake| format!("{}: {mistake}", path.display())));
+    }
     ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
-    Ok(file)
+    Ok(files)
 }
 
 #[derive(Args)]

@@ -4,7 +4,9 @@
 //! ([`interpreter`]). Its look-ups reach a [`cluster::Cluster`]; [`evaluation`] is what it says to one request.
 
 pub mod cluster;
+pub mod deployed;
 pub mod evaluation;
+pub mod gap;
 pub mod host_calls;
 pub mod interpreter;
 pub mod metadata;

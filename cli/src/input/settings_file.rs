@@ -39,7 +39,7 @@ impl SettingsFile {
         }
     }
 
-    /// Reads settings, or ClusterAdmissionPolicies.
+    /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment.
     ///
     /// # Errors
     /// There is something else.

@@ -1,6 +1,7 @@
 //! Renderings of what the other modules found out.
 
 pub mod changes;
+pub mod explanation;
 pub mod paper;
 #[cfg(test)]
 pub mod schema;
