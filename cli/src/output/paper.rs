@@ -101,7 +101,7 @@ impl Paper {
     }
 
     pub fn heading(&mut self, text: &str) {
-        self.draw(&self.ink(BOLD, text));
+        wrap(text, self.width).iter().for_each(|line| self.draw(&self.ink(BOLD, line)));
     }
 
     /// A line below a heading, or more where it is long.
@@ -115,7 +115,7 @@ impl Paper {
     }
 
     pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
-        self.draw(&self.ink(BOLD, title));
+        self.heading(title);
         wrap(prose, self.width).iter().for_each(|line| self.write(line));
         self.gap();
         settings.lines().for_each(|line| self.draw(&Ink::from("    ").and(&self.ink(DIM, line))));
