@@ -4,13 +4,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::{
-    Format, Outcome,
+    Outcome,
     input::{Engine, there},
 };
 use crate::{
     check::{Lines, check},
     input::documents::read_text,
-    output::paper::Paper,
+    output::{format::Format, paper::Paper, terminal::complain},
 };
 
 /// Find mistakes in settings, and in the policy around them
@@ -53,7 +53,7 @@ impl Check {
 }
 
 fn tell(path: &str, has_policy: bool, lines: &Lines, paper: &mut Paper) {
-    lines.mistakes.iter().for_each(|line| eprintln!("error: {line}"));
+    lines.mistakes.iter().for_each(|line| complain(&format!("error: {line}")));
     if lines.mistakes.is_empty() {
         let what = if has_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
         paper.write(&format!("{path}: {what}"));

@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use crate::output::terminal::complain;
 use crate::{
     Manifests, Policy, SettingsFile,
     check::obstacles,
@@ -99,7 +100,7 @@ impl Cluster {
         );
         if let [object, others @ ..] = manifests.repeated() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            eprintln!("{}: duplicate objects are ignored: {object}{others}", path.display());
+            complain(&format!("{}: duplicate objects are ignored: {object}{others}", path.display()));
         }
         Ok(Some(manifests))
     }

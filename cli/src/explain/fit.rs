@@ -51,6 +51,15 @@ pub struct PoolFit {
     pub lacks: Vec<String>,
 }
 
+impl Fit {
+    /// The pools where the Pod can run now: they take it, are large enough, and ready.
+    pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
+        let is_usable =
+            |pool: &&PoolFit| pool.fits && !self.too_small.contains(&pool.name) && !self.not_now.contains(&pool.name);
+        self.pools.iter().filter(is_usable)
+    }
+}
+
 /// A Pod, as far as nodes are concerned. One of a DaemonSet must suit two who compare.
 #[derive(Debug)]
 pub struct Placed {

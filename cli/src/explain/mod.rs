@@ -246,13 +246,7 @@ impl Explanation {
             Fate::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&created.as_is), cluster)?),
             Fate::Refused(_) | Fate::Unknown(_) => None,
         };
-        let mut keys = keys_of(settings);
-        as_is
-            .constraints
-            .iter()
-            .chain(as_new.iter().flat_map(|placed| &placed.constraints))
-            .for_each(|pod| keys.add(pod));
-        let pools = Pools::of(cluster, &keys)?;
+        let pools = pools_of(settings, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
@@ -292,6 +286,24 @@ impl Explanation {
             self.commands.push(format!("kubectl describe {} {name} -n {namespace}", kind.to_lowercase()));
         }
     }
+}
+
+/// The pools of a cluster, told apart by what the settings of a deployment and some Pods name.
+///
+/// # Errors
+/// A Node or a NodePool is none.
+pub fn pools_for<'p>(
+    files: &[SettingsFile],
+    pods: impl IntoIterator<Item = &'p Placed>,
+    cluster: &Manifests,
+) -> Result<Pools> {
+    pools_of(placing(files), pods, cluster)
+}
+
+fn pools_of<'p>(settings: &Settings, pods: impl IntoIterator<Item = &'p Placed>, cluster: &Manifests) -> Result<Pools> {
+    let mut keys = keys_of(settings);
+    pods.into_iter().flat_map(|pod| &pod.constraints).for_each(|pod| keys.add(pod));
+    Pools::of(cluster, &keys)
 }
 
 /// The labels that the settings name.

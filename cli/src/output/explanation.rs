@@ -110,27 +110,41 @@ fn write_fit(fit: &Fit, paper: &mut Paper) {
 
 /// The answer, in one line.
 fn summary(fit: &Fit) -> String {
-    let fitting: Vec<&PoolFit> = fit.pools.iter().filter(|pool| pool.fits).collect();
-    let is_in = |names: &[String], pool: &PoolFit| names.contains(&pool.name);
-    let usable: Vec<&&PoolFit> =
-        fitting.iter().filter(|pool| !is_in(&fit.too_small, pool) && !is_in(&fit.not_now, pool)).collect();
-    if fitting.is_empty() {
-        return "it waits: no node takes it".to_owned();
+    if let Some(why) = why_it_waits(fit) {
+        return format!("it waits: {why}");
     }
-    if usable.is_empty() {
-        return match (fit.too_small.is_empty(), fit.not_now.is_empty()) {
-            (false, true) => "it waits: no node that would take it is large enough",
-            (true, false) => "it waits: every node that would take it is cordoned, not ready, or about to go",
-            _ => "it waits: of the nodes that would take it, none is large enough and ready",
-        }
-        .to_owned();
-    }
-    let count: usize = usable.iter().map(|pool| pool.nodes.len()).sum();
+    let count: usize = fit.usable().map(|pool| pool.nodes.len()).sum();
     let all: usize = fit.pools.iter().map(|pool| pool.nodes.len()).sum();
-    match usable.iter().any(|pool| pool.nodes.is_empty()) {
+    match fit.usable().any(|pool| pool.nodes.is_empty()) {
         false => format!("can run on {count} of {all} nodes"),
         true => format!("can run on {count} of {all} nodes, and on nodes that Karpenter would create"),
     }
+}
+
+/// Nothing, if it does not.
+fn why_it_waits(fit: &Fit) -> Option<&'static str> {
+    if fit.usable().next().is_some() {
+        return None;
+    }
+    Some(match (fit.pools.iter().any(|pool| pool.fits), fit.too_small.is_empty(), fit.not_now.is_empty()) {
+        (false, ..) => "no node takes it",
+        (true, false, true) => "no node that would take it is large enough",
+        (true, true, false) => "every node that would take it is cordoned, not ready, or about to go",
+        _ => "of the nodes that would take it, none is large enough and ready",
+    })
+}
+
+/// Where Pods, which are called `whose`, could run; and if they can't, why each pool does not take them.
+pub fn where_to_run(whose: &str, fit: &Fit) -> Vec<String> {
+    if let Some(why) = why_it_waits(fit) {
+        let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool, fit)));
+        return std::iter::once(format!("{whose} would wait: {why}")).chain(pools).collect();
+    }
+    let pools = fit.usable().map(|pool| match pool.nodes.as_slice() {
+        [] => format!("{} (no nodes yet)", pool.name),
+        nodes => names(nodes),
+    });
+    vec![format!("{whose} could run on {}", pools.collect::<Vec<_>>().join(", "))]
 }
 
 fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
