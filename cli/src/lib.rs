@@ -6,6 +6,7 @@
 //! | [`document`], [`manifests`], [`cluster`] | files, and a cluster that is written down in them |
 //! | [`settings_file`], [`deployment`] | settings, and the ClusterAdmissionPolicy around them |
 //! | [`required_rules`], [`policy_lint`], [`crd_validation`] | what such a policy needs, and what is wrong with it |
+//! | [`policies`] | what else an API server is given: a backstop that needs no policy-server |
 //! | [`story`], [`stored`] | requests, told one after the other |
 //! | [`preview`] | what would become of a whole cluster |
 //! | [`commands`], [`paper`] | the command line |
@@ -27,6 +28,9 @@ pub mod metadata;
 pub mod namespace_rules;
 pub mod native;
 pub mod paper;
+pub mod policies {
+    pub mod backstop;
+}
 pub mod policy;
 pub mod policy_file;
 pub mod policy_lint;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use node_placement_policy::settings::key::TargetKind;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,6 +12,7 @@ use crate::{
     Deployment, ManagedKeys,
     document::yaml_documents,
     native::{Operator, parse_selector},
+    policies::backstop::Backstop,
     required_rules::{Feature, Kind, Update},
     resource::group_of,
     settings::{NODE_METADATA, PLACEMENT, has, is, read},
@@ -24,7 +26,9 @@ const TEMPLATE: &str = include_str!("policy.yml.j2");
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
 
 /// What a cluster needs to start again by itself.
-const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", "kubewarden"];
+const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
+/// Where Kubewarden is installed, as its documentation has it.
+const KUBEWARDEN: &str = "kubewarden";
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The order in which rules are written.
@@ -62,10 +66,7 @@ pub struct Around {
 /// # Errors
 /// The file has something else, or `around` a mistake.
 pub fn policy_file(text: &str, around: &Around) -> Result<String> {
-    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
-    ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
-    let file = files.remove(0);
-    let written = Written::read(text, file, around)?;
+    let written = Written::read(text, around)?;
     let mut parts = parts(&written.settings, &written.settings_text);
     if written.guards_nodes {
         parts.retain(|part| part.guards_nodes);
@@ -77,6 +78,28 @@ pub fn policy_file(text: &str, around: &Around) -> Result<String> {
         documents.push(written.render(&called, part, place == 0)?);
     }
     Ok(documents.join("---\n"))
+}
+
+/// Writes the backstop of the policy that [`policy_file`] writes.
+///
+/// # Errors
+/// The file has something else, or `around` a mistake; or there is no backstop for these settings.
+pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
+    let written = Written::read(text, around)?;
+    let mut namespaces = written.namespaces.clone();
+    // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
+    // starting.
+    if !written.covers_kubewarden && !namespaces.iter().any(Expression::excludes_kubewarden) {
+        let values = vec![KUBEWARDEN.to_owned()];
+        namespaces.push(Expression { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values });
+    }
+    let namespaces = namespaces.into_iter().map(|Expression { key, operator, values }| LabelSelectorRequirement {
+        key,
+        operator,
+        values: (!values.is_empty()).then_some(values),
+    });
+    let placement = read(&written.settings).placement.unwrap_or_default();
+    Backstop { name: &written.name, placement: &placement, namespaces: namespaces.collect() }.write()
 }
 
 /// A file with settings, and what is around them.
@@ -92,6 +115,8 @@ struct Written {
     namespaces: Vec<Expression>,
     /// Its rules are about Nodes alone: another policy places.
     guards_nodes: bool,
+    /// It is about Kubewarden's own namespace, too.
+    covers_kubewarden: bool,
 }
 
 /// A requirement on labels, as Kubernetes writes it in objects.
@@ -102,8 +127,17 @@ struct Expression {
     values: Vec<String>,
 }
 
+impl Expression {
+    fn excludes_kubewarden(&self) -> bool {
+        self.key == NAMESPACE_NAME && self.operator == "NotIn" && self.values.iter().any(|value| value == KUBEWARDEN)
+    }
+}
+
 impl Written {
-    fn read(text: &str, file: SettingsFile, around: &Around) -> Result<Self> {
+    fn read(text: &str, around: &Around) -> Result<Self> {
+        let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+        ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
+        let file = files.remove(0);
         let spec = file.deployment.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
         let kept = |field: &str| spec[field].as_str().map(str::to_owned);
         let settings_text = if file.deployment.is_some() { settings_in(text) } else { without_marker(text) };
@@ -121,6 +155,7 @@ impl Written {
             mode: kept("mode"),
             namespaces,
             guards_nodes: file.deployment.as_ref().is_some_and(Deployment::is_about_nodes),
+            covers_kubewarden: spec["allowInsideAdmissionControllerNamespace"] == true,
         })
     }
 
