@@ -21,6 +21,11 @@ pub fn list(expressions: &[String]) -> String {
     format!("[{}]", expressions.join(", "))
 }
 
+/// A list of expressions, with a line for each.
+pub fn lines(expressions: &[String]) -> String {
+    format!("[\n  {}\n]", expressions.join(",\n  "))
+}
+
 /// The value of a label of the Namespace; empty, if it lacks the label.
 pub fn namespace_label(key: &str) -> String {
     match key {
@@ -68,14 +73,9 @@ pub fn has_exactly(list: &str, elements: &[String]) -> String {
     }
 }
 
-/// The number of the first of these that holds, else -1. A condition that is missing always holds.
-pub fn first_that_holds(conditions: &[(usize, Option<String>)]) -> String {
-    let mut choices = String::new();
-    for (number, condition) in conditions {
-        match condition {
-            Some(condition) => choices.push_str(&format!("{condition} ? {number} :\n")),
-            None => return format!("{choices}{number}"),
-        }
-    }
-    choices + "-1"
+/// The position of the first of `count` elements that holds in a list, else -1. Not a chain of `?` and `:`, of which parsers
+/// follow only so many.
+pub fn first_that_holds(list: &str, count: usize) -> String {
+    let positions: Vec<String> = (0..count).map(|position| position.to_string()).collect();
+    format!("({}.filter(i, {list}[i]) + [-1])[0]", self::list(&positions))
 }

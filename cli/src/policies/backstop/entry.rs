@@ -8,17 +8,17 @@ use node_placement_policy::{
 
 use super::cel;
 
-/// Whether an entry matches the namespace of the request, by name, by labels, or by both; nothing, if it matches all.
+/// Whether an entry matches the namespace of the request, by name, by labels, or by both.
 ///
 /// # Errors
 /// Its `namespaceSelector` can't be read.
-pub fn matches(entry: &NamespaceEntry) -> Result<Option<String>> {
+pub fn matches(entry: &NamespaceEntry) -> Result<String> {
     let name = entry.name.iter().filter_map(|pattern| name_matches(pattern));
     let selector =
         parse(entry.namespace_selector.as_deref().unwrap_or_default()).map_err(|error| anyhow!("{error}"))?;
     let labels = selector.requirements().iter().map(label_matches);
     let conditions: Vec<String> = name.chain(labels).collect();
-    Ok((!conditions.is_empty()).then(|| conditions.join(" && ")))
+    Ok(if conditions.is_empty() { "true".to_owned() } else { conditions.join(" && ") })
 }
 
 /// Nothing, if every name does.

@@ -133,11 +133,12 @@ impl Backstop<'_> {
     fn variables(&self) -> Result<Vec<Variable>> {
         let mut conditions = vec![];
         for at in self.entries() {
-            conditions.push((at.position, entry::matches(at.entry).with_context(|| at.to_string())?));
+            conditions.push(entry::matches(at.entry).with_context(|| at.to_string())?);
         }
         let variables = [
             ("labels", "namespaceObject.metadata.?labels.orValue({})".to_owned()),
-            ("entry", cel::first_that_holds(&conditions)),
+            ("entryMatches", cel::lines(&conditions)),
+            ("entry", cel::first_that_holds("variables.entryMatches", conditions.len())),
             ("nodeSelector", "object.spec.?nodeSelector.orValue({})".to_owned()),
             ("terms", TERMS.to_owned()),
         ];
