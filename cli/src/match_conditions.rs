@@ -33,7 +33,8 @@ impl MatchConditions {
         let conditions = conditions.as_array().into_iter().flatten().map(|condition| {
             let name = condition["name"].as_str().unwrap_or_default().to_owned();
             let expression = condition["expression"].as_str().unwrap_or_default();
-            let program = Program::compile(expression).map_err(|error| first_line(&error.to_string()));
+            // `Program::compile` knows no optional fields (`object.?spec`).
+            let program = Env::stdlib().compile(expression).map_err(|error| first_line(&error.to_string()));
             Condition { name, program }
         });
         Self(conditions.collect())

@@ -1,10 +1,10 @@
 //! The ClusterAdmissionPolicy that settings need, as a file to review and apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
-use node_placement_policy::settings::key::TargetKind;
+use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,7 @@ use crate::{
     settings::{NODE_METADATA, PLACEMENT, has, is, read},
     settings_file::SettingsFile,
     template::render,
+    wrap,
 };
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
@@ -193,6 +194,8 @@ impl Written {
             "namespaces": self.namespaces,
             "managed": managed_fields(&updates, settings),
             "bound": bound,
+            "workloads": WorkloadUpdates::new(&features),
+            "sends_namespaces": features.iter().any(|feature| feature.updates.contains(&Update::LabelsOrAnnotations)),
             "rules": rules,
             "settings": indented(&part.text),
         });
@@ -287,6 +290,61 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
         }
     }
     rules
+}
+
+/// Which updates of workloads are sent: those that change one of these fields.
+#[derive(Serialize)]
+struct WorkloadUpdates {
+    /// What changes, for the name of the condition.
+    name: &'static str,
+    /// The comment before it.
+    sends_templates: bool,
+    /// The lines of the condition.
+    expression: Vec<String>,
+}
+
+impl WorkloadUpdates {
+    /// Nothing, if the features need no updates of workloads.
+    fn new(features: &[&Feature]) -> Option<Self> {
+        let updated = |update: Update| {
+            let features = features.iter().filter(move |feature| feature.updates.contains(&update));
+            let updated: BTreeSet<&str> =
+                features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect();
+            updated
+        };
+        let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
+        let name = match (templates.is_empty(), selectors.is_empty()) {
+            (true, true) => return None,
+            (false, true) => "pod-template-changes",
+            (true, false) => "selector-changes",
+            (false, false) => "pod-template-or-selector-changes",
+        };
+        let sent = RESOURCES.iter().filter(|resource| templates.contains(*resource) || selectors.contains(*resource));
+        let sent: Vec<String> = sent.map(|resource| format!("'{resource}'")).collect();
+        let mut fields: Vec<&[&str]> = vec![];
+        for resource in RESOURCES.iter().filter(|resource| templates.contains(*resource)) {
+            fields.extend(Resource::named(group_of(resource), resource).map(Resource::template));
+        }
+        if !selectors.is_empty() {
+            fields.push(&["spec", "selector"]);
+        }
+        let mut conditions = vec![
+            "request.operation != 'UPDATE'".to_owned(),
+            format!("!(request.resource.resource in [{}])", sent.join(", ")),
+        ];
+        for change in fields.into_iter().map(changes) {
+            if !conditions.contains(&change) {
+                conditions.push(change);
+            }
+        }
+        Some(Self { name, sends_templates: !templates.is_empty(), expression: wrap(&conditions.join(" ||\n"), 112) })
+    }
+}
+
+/// Whether what stands at a path of the object changes, which may be missing.
+fn changes(path: &[&str]) -> String {
+    let path = path.join(".?");
+    format!("object.?{path}.orValue({{}}) != oldObject.?{path}.orValue({{}})")
 }
 
 /// Where the managed keys are that are protected until a Pod ends.
