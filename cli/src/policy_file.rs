@@ -87,6 +87,10 @@ pub fn policy_file(text: &str, around: &Around) -> Result<String> {
 /// The file has something else, or `around` a mistake; or there is no backstop for these settings.
 pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
     let written = Written::read(text, around)?;
+    ensure!(
+        !written.guards_nodes,
+        "nothing to hold: the rules of this policy are about Nodes, and another one places Pods"
+    );
     let mut namespaces = written.namespaces.clone();
     // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
     // starting.

@@ -1,7 +1,7 @@
 //! The backstop agrees with the policy: what `policy --backstop` prints lets in the Pods that the policy would leave as
 //! they are, and no others.
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Result, ensure};
 use cli::policy_file::{Around, backstop_file};
@@ -414,8 +414,8 @@ fn an_entry_that_warns_refuses_nobody() -> Result<()> {
 }
 
 #[rstest]
-#[case::filled_in(json!({ "tenant": "blue" }), "demands pool=of-blue, which the Pod does not have")]
-#[case::a_label_is_missing(json!({}), "demands pool=of-$(tenant), but the namespace lacks a label")]
+#[case::filled_in(json!({ "tenant": "blue" }), "demands pool=of-blue of nodes, which the Pod does not ask for")]
+#[case::a_label_is_missing(json!({}), "demands pool=of-$(tenant) of nodes, but the namespace lacks a label")]
 fn a_refusal_says_what_is_missing(#[case] labels: Value, #[case] told: &str) -> Result<()> {
     let settings = json!({ "placement": { "namespaces": [
         { "name": "team", "requiredNodeSelector": "pool=of-$(tenant)" },
@@ -473,4 +473,49 @@ fn a_hundred_entries_are_enough() -> Result<()> {
 fn without_a_fence_there_is_no_backstop(#[case] settings: Value) {
     let error = backstop(&settings).expect_err("nothing to hold");
     assert!(format!("{error:#}").starts_with("nothing to hold"), "{error:#}");
+}
+
+/// `examples/backstop.yml` stands behind `examples/tenants.yml`.
+#[test]
+fn the_example_is_what_the_tool_writes() -> Result<()> {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let written = backstop_file(&fs::read_to_string(examples.join("tenants.yml"))?, &Around::default())?;
+    let example = fs::read_to_string(examples.join("backstop.yml"))?;
+    ensure!(
+        example.trim_end() == written.trim_end(),
+        "run: kubectl node-placement policy examples/tenants.yml --backstop > examples/backstop.yml"
+    );
+    Ok(())
+}
+
+/// Whoever applies it reads above it what else the policy does.
+#[test]
+fn what_is_left_out_is_told() -> Result<()> {
+    let settings = r#"{ "placement": {
+        "clusterDefaultNodeSelector": "a=b", "clusterDefaultTolerations": [],
+        "onTolerationAnnotations": "Honor", "onExtendedResources": "Tolerate",
+        "namespaces": [
+            { "name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "", "allowedNodeSelector": "d" },
+            { "name": "e", "defaultTolerations": [], "allowedTolerations": [], "forbiddenTolerations": [] },
+            { "name": "f", "defaultNodeSelector": "" }
+        ]
+    } }"#;
+    let written = backstop_file(settings, &Around::default())?;
+    for told in [
+        "node selectors in annotations of namespaces",
+        "placement.clusterDefaultNodeSelector",
+        "defaultNodeSelector of placement.namespaces[0, 2]",
+        "allowedNodeSelector of placement.namespaces[0]",
+        "placement.clusterDefaultTolerations",
+        "defaultTolerations of placement.namespaces[1]",
+        "allowedTolerations of placement.namespaces[1]",
+        "forbiddenTolerations of placement.namespaces[1]",
+        "tolerations in annotations of namespaces",
+        "placement.onExtendedResources",
+        "Pods of placement.namespaces[1, 2], without a requiredNodeSelector",
+        "Pods in namespaces that no entry matches",
+    ] {
+        ensure!(written.lines().any(|line| line.starts_with(&format!("# - {told}"))), "{told} is not in {written}");
+    }
+    Ok(())
 }

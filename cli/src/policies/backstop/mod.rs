@@ -148,12 +148,12 @@ impl Backstop<'_> {
     fn about_enforced(&self) -> Vec<String> {
         let mut lines = vec![
             "A backstop: the API server itself refuses Pods that lack what requiredNodeSelector demands. It needs no \
-             policy-server, so it holds during an outage, for requests that are too large for the policy-server, \
+             policy-server, so it also holds during an outage, for requests that are too large for the policy-server, \
              without the policy's webhook, and after another webhook changed a Pod."
                 .to_owned(),
             String::new(),
             "Apply it when the policy's mode is protect. Before that, Pods lack what it asks for, and are refused. \
-             Write it again whenever the settings change: docs/operating.md says in which order to apply both."
+             Write it again whenever the settings change. docs/operating.md says in which order to apply both."
                 .to_owned(),
             String::new(),
             "It is about Pods when they are created, and does not check:".to_owned(),
@@ -218,16 +218,16 @@ impl Fence<'_> {
         let source = self.source();
         let selector = self.selector.split_whitespace().collect::<Vec<_>>().join(" ");
         let message = format!(
-            "{source} demands {selector}, which the Pod does not have; node-placement-policy adds it when it runs, or \
-             write it into the Pod"
+            "{source} demands {selector} of nodes, which the Pod does not ask for; node-placement-policy adds it while \
+             its policy-server answers, or add it to the Pod yourself"
         );
         let is_met = demand::is_met(self.selector)?;
         let mut refused = refusal(format!("{elsewhere}{is_met}"), message);
         let Some(can_be_filled_in) = demand::can_be_filled_in(self.selector)? else { return Ok(vec![refused]) };
         refused.message_expression = refused.message.as_deref().map(cel::filled_in);
         let message = format!(
-            "{source} demands {selector}, but the namespace lacks a label that this refers to, or has an unsuitable \
-             value; label the namespace"
+            "{source} demands {selector} of nodes, but the namespace lacks a label that this refers to, or its value \
+             does not fit; label the namespace"
         );
         Ok(vec![refusal(format!("{elsewhere}{can_be_filled_in}"), message), refused])
     }
