@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
@@ -25,6 +25,9 @@ const TEMPLATE: &str = include_str!("policy.yml.j2");
 
 /// What the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
+
+/// What a policy is called if nobody says it.
+const NAME: &str = "node-placement";
 
 /// What a cluster needs to start again by itself.
 const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
@@ -67,7 +70,10 @@ pub struct Around {
 /// # Errors
 /// The file has something else, or `around` a mistake.
 pub fn policy_file(text: &str, around: &Around) -> Result<String> {
-    let written = Written::read(text, around)?;
+    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+    ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
+    let file = files.remove(0);
+    let written = Written::read(text, file, around)?;
     let mut parts = parts(&written.settings, &written.settings_text);
     if written.guards_nodes {
         parts.retain(|part| part.guards_nodes);
@@ -81,20 +87,26 @@ pub fn policy_file(text: &str, around: &Around) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
-/// Writes the backstop of the policy that [`policy_file`] writes.
+/// Writes the backstop of the policy that [`policy_file`] writes: for settings, or for the one policy in a file that
+/// places Pods.
 ///
 /// # Errors
 /// The file has something else, or `around` a mistake; or there is no backstop for these settings.
 pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
-    let written = Written::read(text, around)?;
-    ensure!(
-        !written.guards_nodes,
-        "nothing to hold: the rules of this policy are about Nodes, and another one places Pods"
-    );
-    let mut namespaces = written.namespaces.clone();
+    let is_about_nodes = |file: &SettingsFile| file.deployment.as_ref().is_some_and(Deployment::is_about_nodes);
+    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+    files.retain(|file| file.typed.placement.is_some() && !is_about_nodes(file));
+    ensure!(files.len() <= 1, "expected one policy that places Pods; found {}", files.len());
+    let Some(SettingsFile { name, deployment, typed, .. }) = files.pop() else {
+        bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
+    };
+    let spec = deployment.map(|deployment| deployment.spec).unwrap_or_default();
+    let mut namespaces = covered_namespaces(&spec, around)?;
     // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
     // starting.
-    if !written.covers_kubewarden && !namespaces.iter().any(Expression::excludes_kubewarden) {
+    if spec["allowInsideAdmissionControllerNamespace"] != true
+        && !namespaces.iter().any(Expression::excludes_kubewarden)
+    {
         let values = vec![KUBEWARDEN.to_owned()];
         namespaces.push(Expression { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values });
     }
@@ -103,8 +115,17 @@ pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
         operator,
         values: (!values.is_empty()).then_some(values),
     });
-    let placement = read(&written.settings).placement.unwrap_or_default();
-    Backstop { name: &written.name, placement: &placement, namespaces: namespaces.collect() }.write()
+    let name = around.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
+    let placement = typed.placement.unwrap_or_default();
+    Backstop { name: &name, placement: &placement, namespaces: namespaces.collect() }.write()
+}
+
+/// The namespaces that a policy covers, or is to cover.
+fn covered_namespaces(spec: &Value, around: &Around) -> Result<Vec<Expression>> {
+    match &around.namespaces {
+        Some(selector) => expressions(selector).context("--namespaces"),
+        None => Ok(expressions_in(&spec["namespaceSelector"]).unwrap_or_else(spared)),
+    }
 }
 
 /// A file with settings, and what is around them.
@@ -120,8 +141,6 @@ struct Written {
     namespaces: Vec<Expression>,
     /// Its rules are about Nodes alone: another policy places.
     guards_nodes: bool,
-    /// It is about Kubewarden's own namespace, too.
-    covers_kubewarden: bool,
 }
 
 /// A requirement on labels, as Kubernetes writes it in objects.
@@ -139,28 +158,21 @@ impl Expression {
 }
 
 impl Written {
-    fn read(text: &str, around: &Around) -> Result<Self> {
-        let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
-        ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
-        let file = files.remove(0);
+    fn read(text: &str, file: SettingsFile, around: &Around) -> Result<Self> {
         let spec = file.deployment.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
         let kept = |field: &str| spec[field].as_str().map(str::to_owned);
         let settings_text = if file.deployment.is_some() { settings_in(text) } else { without_marker(text) };
-        let namespaces = match &around.namespaces {
-            Some(selector) => expressions(selector).context("--namespaces")?,
-            None => expressions_in(&spec["namespaceSelector"]).unwrap_or_else(spared),
-        };
+        let namespaces = covered_namespaces(&spec, around)?;
         Ok(Self {
             settings_text: or_written_anew(settings_text, &file.settings),
             settings: file.settings,
             header: if spec.is_null() { String::new() } else { header(text) },
-            name: around.name.clone().or(file.name).unwrap_or_else(|| "node-placement".to_owned()),
+            name: around.name.clone().or(file.name).unwrap_or_else(|| NAME.to_owned()),
             module: around.module.clone().or(kept("module")).unwrap_or_else(|| MODULE.to_owned()),
             policy_server: around.policy_server.clone().or(kept("policyServer")),
             mode: kept("mode"),
             namespaces,
             guards_nodes: file.deployment.as_ref().is_some_and(Deployment::is_about_nodes),
-            covers_kubewarden: spec["allowInsideAdmissionControllerNamespace"] == true,
         })
     }
 

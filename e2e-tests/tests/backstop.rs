@@ -4,7 +4,7 @@
 use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Result, ensure};
-use cli::policy_file::{Around, backstop_file};
+use cli::policy_file::{Around, backstop_file, policy_file};
 use e2e_tests::{Manifests, Policy, admission_policies::AdmissionPolicies};
 use node_placement_policy::selector::{Operator, Requirement, parse};
 use proptest::{
@@ -445,6 +445,21 @@ fn it_covers_the_namespaces_of_the_policy(
     let backstop = AdmissionPolicies::read(&backstop_file(settings, &around)?)?;
     let tenant = namespace(name, &labels);
     assert_ne!(backstop.admit(&creation(&tenant, &plain()), &tenant)?.denied.is_empty(), is_covered);
+    Ok(())
+}
+
+/// Of what `policy` writes for these settings, two policies do not place.
+#[test]
+fn it_stands_behind_the_policy_that_places() -> Result<()> {
+    let settings = "
+placement: { onNodes: Reject, namespaces: [{ name: '*', requiredNodeSelector: pool=blue }] }
+nodeMetadata: { propagate: [{ nodeLabel: zone }] }
+";
+    let around =
+        Around { name: Some("fences".to_owned()), namespaces: Some("covered".to_owned()), ..Around::default() };
+    let policies = policy_file(settings, &around)?;
+    ensure!(policies.matches("kind: ClusterAdmissionPolicy").count() == 3, "{policies}");
+    assert_eq!(backstop_file(&policies, &Around::default())?, backstop_file(settings, &around)?);
     Ok(())
 }
 
