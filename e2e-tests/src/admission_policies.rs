@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel};
-use cli::{deployment::LabelSelector, document::yaml_documents};
+use cli::input::{documents::yaml_documents, policy_spec::LabelSelector};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Result, ensure};
-use cli::policy_file::{Around, backstop_file, policy_file};
+use cli::policies::policy_file::{Around, backstop_file, policy_file};
 use e2e_tests::{Manifests, Policy, admission_policies::AdmissionPolicies};
 use node_placement_policy::selector::{Operator, Requirement, parse};
 use proptest::{

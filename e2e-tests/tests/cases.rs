@@ -7,7 +7,7 @@ mod common;
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
-use cli::policy_file::{Around, backstop_file};
+use cli::policies::policy_file::{Around, backstop_file};
 use common::Case;
 use e2e_tests::{Evaluation, Policy, admission_policies::AdmissionPolicies, policy_under_test};
 use serde_json::json;

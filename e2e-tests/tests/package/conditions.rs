@@ -4,9 +4,11 @@ use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
 use cli::{
-    document::yaml_documents,
-    match_conditions::{MatchConditions, Passage},
-    policy_file::{Around, policy_file},
+    input::{
+        documents::yaml_documents,
+        match_conditions::{MatchConditions, Passage},
+    },
+    policies::policy_file::{Around, policy_file},
 };
 use e2e_tests::{admission_request, read_document};
 use rstest::rstest;
