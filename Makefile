@@ -148,6 +148,7 @@ fmt: | toolchain
 lint: | toolchain
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
+	cargo clippy --target $(TARGET) -p kubectl-node-placement --locked -- -D warnings
 
 # Stops at what breaks a check, and says how to see it again; fuzz/README.md tells what becomes of the rest. A sanitizer
 # would only slow it down: the policy has no unsafe code.

@@ -29,10 +29,11 @@ pub mod stored;
 pub mod story;
 
 pub use engine::{
+    call::Call,
     cluster::{Cluster, Lookup, NoCluster},
     evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
     metadata::Metadata,
-    policy::{Call, Policy},
+    policy::Policy,
 };
 pub use input::{
     documents::{read_document, read_documents},

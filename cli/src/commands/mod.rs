@@ -5,18 +5,20 @@ mod completion;
 mod convert;
 mod explain;
 mod input;
-mod pods;
 mod policy;
 mod preview;
 mod tour;
+mod trial;
 mod try_manifests;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Parser, Subcommand, error::ErrorKind};
 
+pub use crate::output::format::Format;
 use crate::output::paper::{Color, Paper};
+use crate::output::terminal::complain;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,15 +73,6 @@ enum Command {
     Completion(completion::Completion),
 }
 
-/// How something is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    #[default]
-    Text,
-    Json,
-    Yaml,
-}
-
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -89,7 +82,7 @@ pub fn main() -> ExitCode {
     match arguments.run() {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(&format!("error: {error:#}"));
             Outcome::Mistaken.into()
         }
     }
@@ -104,7 +97,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
     let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
-    eprintln!("{problem}; see kubectl node-placement --help");
+    complain(&format!("{problem}; see kubectl node-placement --help"));
     Outcome::Mistaken.into()
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     engine::cluster::{Cluster, Lookup, NoCluster},
-    engine::policy::{Call, Policy},
+    engine::{call::Call, policy::Policy},
 };
 
 /// What a policy says to a request, word for word.

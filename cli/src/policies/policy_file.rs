@@ -195,8 +195,8 @@ impl Written {
         kinds.dedup();
         let kinds: Vec<_> =
             kinds.into_iter().map(|kind| json!({ "api_version": kind.api_version(), "kind": kind.name() })).collect();
-        let starts_with_monitor = has(settings, PLACEMENT) && !part.guards_nodes;
-        let mode = self.mode.as_deref().or(starts_with_monitor.then_some("monitor")).filter(|_| !part.guards_nodes);
+        // Node metadata refuses nobody, and works at once.
+        let mode = self.mode.as_deref().or(places(settings).then_some("monitor"));
         let data = json!({
             "header": if is_first { self.header.as_str() } else { "" },
             "name": name,
@@ -235,11 +235,8 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
         Part { suffix, settings, text, guards_nodes }
     };
     let metadata_alone = settings[NODE_METADATA].is_object().then(|| json!({ NODE_METADATA: settings[NODE_METADATA] }));
-    let places = settings
-        .as_object()
-        .is_some_and(|blocks| blocks.iter().any(|(block, value)| block != NODE_METADATA && !value.is_null()));
     let metadata = metadata_alone.filter(|metadata| {
-        places && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
+        places(settings) && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
     });
     let guards_nodes = Feature::of(settings).any(Feature::is_about_nodes);
     let (mut first, mut first_text) = (settings.clone(), text.to_owned());
@@ -262,6 +259,11 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
         parts.push(part("nodes", placement, block(text, |key| key == PLACEMENT), true));
     }
     parts
+}
+
+/// Whether the settings have more than node metadata.
+fn places(settings: &Value) -> bool {
+    settings.as_object().is_some_and(|blocks| blocks.iter().any(|(block, it)| block != NODE_METADATA && !it.is_null()))
 }
 
 fn remove(object: &mut Value, field: &str) {
