@@ -5,7 +5,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel};
-use cli::input::{documents::yaml_documents, policy_spec::LabelSelector};
+use cli::{input::documents::yaml_documents, requests::delivery};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -118,7 +119,7 @@ impl AdmissionPolicy {
 
     /// The messages of what does not hold.
     fn failures(&self, request: &Value, namespace: &Value) -> Result<Vec<String>> {
-        if !self.namespaces.matches(&namespace["metadata"]["labels"]) {
+        if !delivery::selects(&self.namespaces, &namespace["metadata"]["labels"]) {
             return Ok(vec![]);
         }
         let mut context = Context::with_env(Arc::new(Env::stdlib()));
