@@ -72,7 +72,7 @@ fn text(bytes: &[u8]) -> String {
 #[case::a_flag(&["preview", "--setings", "x"], "unexpected argument '--setings' found tip: a similar argument exists: '--settings'")]
 #[case::a_format(&["preview", "-o", "xml"], "invalid value 'xml' for '--output <FORMAT>'")]
 #[case::a_namespace(&["explain", "-s", FENCES], "the following required arguments were not provided: --namespace <NAMESPACE>")]
-#[case::a_pod(&["explain", "-n", "a", "web", "-s", FENCES, "-c", CLUSTER], "expected pod/NAME; found \"web\": say pod/web")]
+#[case::a_pod(&["explain", "-n", "a", "web", "-s", FENCES, "-c", CLUSTER], "expected KIND/NAME, such as pod/web or deployment/web; found \"web\"")]
 #[case::a_module(&["tour", "--module", "Cargo.toml"], "Cargo.toml: not a WebAssembly module")]
 fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
     let written = |argument: &&str| match argument.starts_with('{') {
@@ -126,6 +126,29 @@ fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &s
     let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_to_hold(&["examples/nodes.yml"], "nothing to hold: ")]
+#[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
+#[case::a_policy_server(&["examples/tenants.yml", "--policy-server", "second"], "cannot be used with")]
+fn a_backstop_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
+    let output = run(&[&["policy", "--backstop"][..], arguments].concat())?;
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    Ok(())
+}
+
+#[test]
+fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
+    let output = run(&["policy", "examples/tenants.yml", "--backstop", "--name", "mine", "--namespaces", "tenant"])?;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert_eq!(printed.matches("name: mine-backstop\n").count(), 2, "{printed}");
+    assert!(printed.contains("policyName: mine-backstop\n"), "{printed}");
+    assert!(printed.contains("- key: tenant\n        operator: Exists\n"), "{printed}");
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Reads YAML, of which JSON is a part, and remembers on which line everything stands.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
@@ -27,7 +27,7 @@ pub struct Document {
     pub value: Value,
     /// Where it begins in its document: `items[2]` of a `List`.
     root: String,
-    positions: BTreeMap<String, Position>,
+    positions: Arc<BTreeMap<String, Position>>,
 }
 
 /// What a YAML file has, up to the first error.
@@ -162,7 +162,7 @@ impl<'t> Reader<'t> {
         let first = self.next()?;
         let value = self.value(first, "", &mut known)?;
         // An error behind the document is its own.
-        Ok(Some(Document { value, root: String::new(), positions: known.positions }))
+        Ok(Some(Document { value, root: String::new(), positions: Arc::new(known.positions) }))
     }
 
     fn value(&mut self, event: Event<'t>, path: &str, known: &mut Known) -> Result<Value> {
@@ -222,7 +222,10 @@ impl<'t> Reader<'t> {
 
     fn count(&mut self, values: usize) -> Result<()> {
         self.values += values;
-        ensure!(self.values <= MOST_VALUES, "more than {MOST_VALUES} values, with those that aliases copy");
+        ensure!(
+            self.values <= MOST_VALUES,
+            "repetition limit exceeded: more than {MOST_VALUES} values, with those that aliases copy"
+        );
         Ok(())
     }
 }
