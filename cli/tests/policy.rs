@@ -150,7 +150,36 @@ fn what_wants_two_policies_gets_two(
     let spec = |file: &SettingsFile| file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
     assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
     assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
+    let written = policy_file(settings, &Around::default())?;
+    assert_eq!(policy_file(&written, &Around::default())?, written, "the tool takes what it has written");
     assert_eq!(said(settings)?, Vec::<String>::new());
+    Ok(())
+}
+
+/// Of a list, and with a byte-order mark or carriage returns, the same policies are written.
+#[test]
+fn several_policies_are_read_from_any_file() -> Result<()> {
+    let settings =
+        "placement: {clusterDefaultNodeSelector: a=b, onNodes: Reject}\nnodeMetadata: {propagate: [{nodeLabel: a}]}";
+    let written = policy_file(settings, &Around::default())?;
+    let said = |text: &str| yaml_documents(&policy_file(text, &Around::default())?);
+    let documents = yaml_documents(&written)?;
+    assert_eq!(documents.len(), 3);
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string();
+    for text in [format!("\u{feff}{written}"), written.replace('\n', "\r\n"), format!("# why\n---\n{written}"), list] {
+        assert_eq!(said(&text)?, documents, "{text}");
+    }
+    let around = Around { name: Some("mine".to_owned()), ..Around::default() };
+    assert!(policy_file(&written, &around).is_err(), "three policies can't have one name");
+    Ok(())
+}
+
+#[test]
+fn a_placeholder_says_so() -> Result<()> {
+    let own = Around { module: Some("registry://example.com/module:v1".to_owned()), ..Around::default() };
+    let says_so =
+        |around| Ok::<_, anyhow::Error>(policy_file("placement: {}", &around)?.contains("# A placeholder: nothing is"));
+    assert!(says_so(Around::default())? && !says_so(own)?);
     Ok(())
 }
 
