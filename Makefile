@@ -176,8 +176,8 @@ e2e-tests: annotated-policy.wasm | bats
 
 # Needs KUBECONFIG, and Kubewarden in that cluster; see e2e-tests/cluster/cluster.bash.
 .PHONY: e2e-cluster
-e2e-cluster: | bats kubectl jq
-	bats e2e-tests/cluster
+e2e-cluster: tool | bats kubectl jq
+	TOOL="$(abspath $(TOOL))" bats e2e-tests/cluster
 
 # What runs in CI, checked without the network.
 .PHONY: workflows

@@ -8,7 +8,7 @@
 //! | [`requests`] | what an API server would send to the policy |
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
-//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked |
+//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked; the backstop behind it |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`story`], [`stored`] | requests, told one after the other |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |

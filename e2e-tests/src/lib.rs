@@ -7,6 +7,7 @@
 //! Without the feature `wasm` there is no module and no Wasmtime: the policy is the crate that the module is made of.
 //! It answers the same, and mutation testing, which changes it a thousand times, can't wait for as many modules.
 
+pub mod admission_policies;
 #[cfg(feature = "wasm")]
 pub mod cost;
 pub mod generated;

@@ -7,8 +7,10 @@ mod common;
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
+use cli::policies::policy_file::{Around, backstop_file};
 use common::Case;
-use e2e_tests::{Evaluation, Policy, policy_under_test};
+use e2e_tests::{Evaluation, Policy, admission_policies::AdmissionPolicies, policy_under_test};
+use serde_json::json;
 
 fn main() -> Result<ExitCode> {
     let policy = Arc::new(policy_under_test()?);
@@ -20,7 +22,8 @@ fn main() -> Result<ExitCode> {
         }
         let evaluation = evaluate(&policy, case)?;
         case.step.check(&evaluation)?;
-        settles(&policy, case, &evaluation)
+        settles(&policy, case, &evaluation)?;
+        passes_backstop(case, &evaluation)
     })
 }
 
@@ -39,5 +42,31 @@ fn settles(policy: &Policy, case: &Case, evaluation: &Evaluation) -> Result<()> 
     let again = policy.validate(&request, &case.settings(), case.cluster()?).context("the second time")?;
     ensure!(again.answer.accepted, "its own result is rejected: {:?}", again.answer.message);
     ensure!(again.answer.mutated_object.is_none(), "its own result is changed: {:?}", again.patch);
+    Ok(())
+}
+
+/// A Pod that the policy let in, as it completed it, passes the backstop for the same settings.
+fn passes_backstop(case: &Case, evaluation: &Evaluation) -> Result<()> {
+    let (settings, mut request) = (case.settings(), case.request()?);
+    let entries = settings["placement"]["namespaces"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let has_fence = entries.len() <= 100 && entries.iter().any(|entry| entry["requiredNodeSelector"].is_string());
+    let creates_pod = request["operation"] == "CREATE"
+        && request["resource"]["resource"] == "pods"
+        && request["subResource"].as_str().unwrap_or_default().is_empty();
+    // API servers know who asks; the audit scanner does not say it.
+    let has_user = request["userInfo"]["username"].as_str().is_some_and(|name| !name.is_empty());
+    let names_node = request["object"]["spec"]["nodeName"].as_str().is_some_and(|name| !name.is_empty());
+    if !has_fence || !creates_pod || !has_user || names_node || !evaluation.answer.accepted {
+        return Ok(());
+    }
+    if let Some(completed) = &evaluation.answer.mutated_object {
+        request["object"] = completed.clone();
+    }
+    let name = request["namespace"].as_str().unwrap_or_default();
+    let mut namespace = case.cluster()?.namespace(name).cloned().unwrap_or_else(|| json!({ "metadata": {} }));
+    namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
+    let backstop = AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Around::default())?)?;
+    let denied = backstop.admit(&request, &namespace)?.denied;
+    ensure!(denied.is_empty(), "the backstop refuses what the policy completed: {denied:?}");
     Ok(())
 }

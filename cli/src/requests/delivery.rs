@@ -90,7 +90,7 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
 /// Whether labels are selected; an empty selector selects all.
 ///
 /// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
-fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
     let has = |key: &str| labels.get(key).and_then(Value::as_str);
     let is_met = |requirement: &LabelSelectorRequirement| {
         let value = has(&requirement.key);
