@@ -55,6 +55,7 @@ pub struct Unreadable {
 const AT_ONCE: usize = 4;
 
 impl Kubectl {
+    /// For the cluster of this context and kubeconfig; else for the one that kubectl would ask.
     pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
         let mut options = vec![];
         if let Some(context) = context {

@@ -13,9 +13,13 @@ pub struct Resource {
     pub name: &'static str,
 }
 
+/// A Pod.
 pub const POD: Resource = Resource { group: "", kind: "Pod", name: "pods" };
+/// What binds a Pod to a node.
 pub const BINDING: Resource = Resource { group: "", kind: "Binding", name: "pods/binding" };
+/// A Namespace.
 pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "namespaces" };
+/// A Node.
 pub const NODE: Resource = Resource { group: "", kind: "Node", name: "nodes" };
 
 /// Those that the policy has rules for.
