@@ -6,7 +6,7 @@
 //! | [`document`], [`manifests`], [`cluster`] | files, and a cluster that is written down in them |
 //! | [`settings_file`], [`deployment`] | settings, and the ClusterAdmissionPolicy around them |
 //! | [`required_rules`], [`policy_lint`], [`crd_validation`] | what such a policy needs, and what is wrong with it |
-//! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`preview`] | what would become of a whole cluster |
 //! | [`commands`], [`paper`] | the command line |
@@ -39,8 +39,9 @@ pub mod scheduler;
 pub mod settings;
 pub mod settings_file;
 pub mod stored;
-pub mod story;
 mod template;
+pub mod testing;
+pub mod tour;
 mod unrepeated;
 mod wrap;
 
@@ -54,5 +55,4 @@ pub use metadata::Metadata;
 pub use policy::{Call, Policy};
 pub use settings::ManagedKeys;
 pub use settings_file::SettingsFile;
-pub use story::{Chapter, Expect, Step, Story};
 pub use wrap::wrap;

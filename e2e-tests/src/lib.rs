@@ -18,9 +18,8 @@ mod wasm;
 mod workspace;
 
 pub use cli::{
-    Answer, Call, Chapter, Cluster, Deployment, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy,
-    SettingsAnswer, SettingsFile, Step, Story, admission_request, payload, preview, read_document, read_documents,
-    stored,
+    Answer, Call, Cluster, Deployment, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy,
+    SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
 };
 #[cfg(feature = "wasm")]
 pub use instructions::InstructionCounter;

@@ -8,6 +8,7 @@ mod input;
 mod pods;
 mod policy;
 mod preview;
+mod test;
 mod tour;
 mod try_manifests;
 
@@ -68,6 +69,7 @@ enum Command {
     Explain(explain::Explain),
     Preview(preview::Preview),
     Convert(convert::Convert),
+    Test(test::Test),
     Completion(completion::Completion),
 }
 
@@ -119,6 +121,7 @@ impl Arguments {
             Command::Explain(explain) => explain.run(&mut paper),
             Command::Preview(preview) => preview.run(&mut paper),
             Command::Convert(convert) => convert.run(&mut paper),
+            Command::Test(test) => test.run(&mut paper),
             Command::Completion(completion) => completion.run(&mut paper),
         }?;
         paper.print()?;
