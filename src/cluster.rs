@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use crate::decision::LogLevel;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::field_masks::FieldMasks;
 use crate::json::read::{ReadError, Within, read};
 use crate::json::{Raw, StringMap};
@@ -87,7 +87,10 @@ impl LookupError {
     /// is a mismatch, and one that can't be read a failure. `what` says who names it.
     pub fn reject(&self, what: &str) -> Rejection {
         if self.is_not_found {
-            return Rejection::forbidden(format!("{what}, which does not exist: {}", self.message));
+            return Rejection::forbidden(
+                CauseKind::NodeName,
+                format!("{what}, which does not exist: {}", self.message),
+            );
         }
         Rejection::internal(&self.message)
     }
@@ -96,7 +99,8 @@ impl LookupError {
 /// Rejects what names a node that can't exist. It is not looked up: the host pastes the name into the URL of the API
 /// server.
 pub fn no_such_node(what: &str) -> Rejection {
-    Rejection::forbidden(format!("{what}, which does not exist: no Node can have this name; name an existing node"))
+    let explanation = format!("{what}, which does not exist: no Node can have this name; name an existing node");
+    Rejection::forbidden(CauseKind::NodeName, explanation)
 }
 
 /// What came of looking for a Node.
@@ -255,7 +259,7 @@ impl<'t> Node<'t> {
 
     /// The taints that keep Pods away, without those that tell a passing condition.
     pub fn lasting_taints(&self) -> impl Iterator<Item = &Taint> {
-        self.taints.iter().filter(|taint| taint.keeps_pods_away() && !taint.tells_a_condition())
+        self.taints.iter().filter(|taint| taint.is_lasting())
     }
 
     /// Whether it has more than zero of the resource `name` for Pods.

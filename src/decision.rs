@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::json::{RawObject, ReadError, StringMap};
 use crate::message;
-use crate::settings::SettingsError;
+use crate::settings::{SettingsError, Source};
 
 /// How much it matters what is logged. It is written as the host spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -29,6 +29,8 @@ pub struct Decision<'a> {
     is_audited: bool,
     /// What is logged.
     pub log: Vec<(LogLevel, String)>,
+    /// Why it would be rejected, if its entry was enforced.
+    pub cause: Option<Cause>,
 }
 
 /// The answer to a request that must not pass.
@@ -45,17 +47,65 @@ struct Reasons {
     explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
+    exemption: Exemption,
     cause: Cause,
 }
 
-/// What rejections are told apart by, where something can be done about one.
+/// Under what circumstances a rejection does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    /// A whitelist does not allow something.
-    Whitelist,
-    /// A setting refers to a label that the Namespace does not have.
-    Unresolved,
-    Other,
+enum Exemption {
+    /// A whitelist does not allow something: it may be the RuntimeClass that brings it.
+    OfRuntimeClass,
+    /// A setting refers to a label that the Namespace does not have: it may not be needed.
+    IfNotNeeded,
+    None,
+}
+
+/// Nobody can ask the module for a cause, and it is smaller without.
+const KEEPS_CAUSES: bool = !cfg!(all(target_arch = "wasm32", feature = "guest"));
+
+/// Why something was rejected, or would be, as data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// What sort of cause it is.
+    pub kind: CauseKind,
+    /// The path of the setting that demands it: `placement.namespaces[0].requiredNodeSelector`.
+    pub setting: Option<String>,
+    /// The key of the Namespace's annotation that demands it instead.
+    pub annotation: Option<String>,
+    /// The namespace.
+    pub namespace: Option<String>,
+    /// The key of the label, of nodes or of the Namespace, that it is about.
+    pub label: Option<String>,
+    /// The toleration or taint that it is about, as `key[=value][:Effect]`.
+    pub taint: Option<String>,
+    /// What was demanded: `pool=blue`.
+    pub demanded: Option<String>,
+    /// What was asked for: `pool=red`.
+    pub asked: Option<String>,
+}
+
+/// The sorts of [`Cause`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CauseKind {
+    /// An object asks for what a node selector, a whitelist or a forbidden toleration does not allow.
+    Asks,
+    /// A setting refers to a label that the Namespace does not have, or whose value does not fit there.
+    MissingLabel,
+    /// An annotation of the Namespace is malformed, or contradicts something.
+    Annotation,
+    /// The RuntimeClass of the Pod brings what is not allowed.
+    RuntimeClass,
+    /// The node that a Pod names, or is bound to, is not one that it may use.
+    NodeName,
+    /// There is too much of something.
+    Limit,
+    /// What node metadata needs is lacking, or is for the policy alone to write.
+    Metadata,
+    /// The settings add a toleration that they forbid.
+    Taint,
+    /// The request, the settings, or what was looked up can't be read.
+    Unreadable,
 }
 
 /// The answer as the host reads it. Strings, numbers and texts that were read can always be written; and the host
@@ -91,6 +141,9 @@ impl Decision<'_> {
         self.warn(&format!("would be rejected: {}", rejection.reason()));
         self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
         self.audit("would-reject", rejection.message());
+        if KEEPS_CAUSES {
+            self.cause = Some(rejection.cause().clone());
+        }
         self.is_audited = true;
     }
 
@@ -125,29 +178,97 @@ impl Decision<'_> {
 
 impl Rejection {
     /// The rules forbid it.
-    pub fn forbidden(explanation: impl Into<String>) -> Self {
-        Self::new(403, None, explanation.into())
+    pub fn forbidden(kind: CauseKind, explanation: impl Into<String>) -> Self {
+        Self::new(403, kind, None, explanation.into())
     }
 
     /// The rules forbid it, and `sentence` is how an in-tree plugin of Kubernetes says so.
-    pub fn with_sentence(sentence: impl Into<String>, explanation: impl Into<String>) -> Self {
-        Self::new(403, Some(sentence.into()), explanation.into())
+    pub fn with_sentence(kind: CauseKind, sentence: impl Into<String>, explanation: impl Into<String>) -> Self {
+        Self::new(403, kind, Some(sentence.into()), explanation.into())
     }
 
     /// The request can't be read.
     pub fn bad_request(explanation: impl Into<String>) -> Self {
-        Self::new(400, None, explanation.into())
+        Self::new(400, CauseKind::Unreadable, None, explanation.into())
     }
 
     /// Something that the policy needs failed.
     pub fn internal(explanation: impl Into<String>) -> Self {
-        Self::new(500, None, explanation.into())
+        Self::new(500, CauseKind::Unreadable, None, explanation.into())
     }
 
     #[cold]
     #[inline(never)]
-    fn new(code: u16, sentence: Option<String>, explanation: String) -> Self {
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None, cause: Cause::Other }))
+    fn new(code: u16, kind: CauseKind, sentence: Option<String>, explanation: String) -> Self {
+        let cause = Cause {
+            kind,
+            setting: None,
+            annotation: None,
+            namespace: None,
+            label: None,
+            taint: None,
+            demanded: None,
+            asked: None,
+        };
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None, exemption: Exemption::None, cause }))
+    }
+
+    /// Why, as data.
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+
+    /// Why, as data.
+    pub fn into_cause(self) -> Cause {
+        self.0.cause
+    }
+
+    /// The same, because of what is demanded at `source`.
+    pub fn demanded_at(self, source: Source<'_>) -> Self {
+        self.because(|cause| match source {
+            Source::Annotation { key, namespace } => {
+                cause.annotation = Some(key.to_owned());
+                cause.namespace = Some(namespace.to_owned());
+            }
+            setting => cause.setting = Some(setting.path()),
+        })
+    }
+
+    /// The same, because of the setting at this path.
+    pub fn by_setting(self, path: &str) -> Self {
+        self.because(|cause| cause.setting = Some(path.to_owned()))
+    }
+
+    /// The same, in this namespace.
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        self.because(|cause| cause.namespace = Some(namespace.to_owned()))
+    }
+
+    /// The same, about the label `key`.
+    pub fn about_label(self, key: &str) -> Self {
+        self.because(|cause| cause.label = Some(key.to_owned()))
+    }
+
+    /// The same, about this toleration or taint.
+    pub fn about_taint(self, taint: &impl ToString) -> Self {
+        self.because(|cause| cause.taint = Some(taint.to_string()))
+    }
+
+    /// The same, where this was demanded.
+    pub fn demanding(self, demanded: &impl ToString) -> Self {
+        self.because(|cause| cause.demanded = Some(demanded.to_string()))
+    }
+
+    /// The same, where this was asked for.
+    pub fn asking_for(self, asked: &impl ToString) -> Self {
+        self.because(|cause| cause.asked = Some(asked.to_string()))
+    }
+
+    fn because(mut self, tell: impl FnOnce(&mut Cause)) -> Self {
+        if KEEPS_CAUSES {
+            tell(&mut self.0.cause);
+        }
+        self
     }
 
     /// The sentence and the explanation, of at most 1,024 characters; never empty.
@@ -175,25 +296,25 @@ impl Rejection {
 
     /// The same, because of a whitelist.
     pub fn by_whitelist(mut self) -> Self {
-        self.0.cause = Cause::Whitelist;
+        self.0.exemption = Exemption::OfRuntimeClass;
         self
     }
 
     /// Whether it is because of a whitelist.
     pub fn is_by_whitelist(&self) -> bool {
-        self.0.cause == Cause::Whitelist
+        self.0.exemption == Exemption::OfRuntimeClass
     }
 
     /// A setting refers to what the Namespace does not have.
     pub fn unresolved(explanation: impl Into<String>) -> Self {
-        let mut rejection = Self::forbidden(explanation);
-        rejection.0.cause = Cause::Unresolved;
+        let mut rejection = Self::forbidden(CauseKind::MissingLabel, explanation);
+        rejection.0.exemption = Exemption::IfNotNeeded;
         rejection
     }
 
     /// Whether a setting refers to what the Namespace does not have.
     pub fn is_unresolved(&self) -> bool {
-        self.0.cause == Cause::Unresolved
+        self.0.exemption == Exemption::IfNotNeeded
     }
 
     /// What is logged.

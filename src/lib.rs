@@ -21,7 +21,7 @@
 pub mod cluster;
 pub mod decision;
 pub mod field_masks;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "guest"))]
 mod host;
 pub mod json;
 mod message;
@@ -39,33 +39,47 @@ mod size;
 pub mod toleration;
 
 use cluster::{Cluster, LogLevel};
-use decision::Rejection;
+use decision::{Cause, Rejection};
 use settings::Settings;
+
+/// What an evaluation came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evaluation {
+    /// The answer as Kubewarden's host reads it.
+    pub answer: Vec<u8>,
+    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one.
+    pub cause: Option<Cause>,
+}
 
 /// Answers `validate`: decides about the request in `payload`. A rejection is logged.
 pub fn validate(payload: &[u8], cluster: &impl Cluster) -> Vec<u8> {
+    evaluate(payload, cluster).answer
+}
+
+/// Decides about the request in `payload`, as [`validate`] does, and tells the cause of a rejection as data.
+pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
     match decide(payload, cluster) {
-        Ok(answer) => answer,
+        Ok(evaluation) => evaluation,
         Err(rejection) => {
             cluster.log(LogLevel::Info, &rejection.for_log());
-            rejection.to_json()
+            Evaluation { answer: rejection.to_json(), cause: Some(rejection.into_cause()) }
         }
     }
 }
 
-fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Vec<u8>, Rejection> {
+fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejection> {
     let (request, settings) = request::read(payload)?;
     let settings = Settings::read(settings)?;
-    let decision = policy::decide(request, &settings, cluster)?;
+    let mut decision = policy::decide(request, &settings, cluster)?;
     for (level, message) in &decision.log {
         cluster.log(*level, message);
     }
-    let answer = decision.to_json();
+    let evaluation = Evaluation { answer: decision.to_json(), cause: decision.cause.take() };
     if cfg!(target_family = "wasm") {
         // The instance ends with its answer; taking all this apart before would be a tenth of the time.
         std::mem::forget((settings, decision));
     }
-    Ok(answer)
+    Ok(evaluation)
 }
 
 /// Answers `validate_settings`: finds every mistake in the settings in `payload`.

@@ -29,6 +29,47 @@ pub enum Resource {
     CronJob,
 }
 
+impl Resource {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KNOWN.iter().map(|known| known.0)
+    }
+
+    /// Its API group; empty for that of `v1`.
+    pub fn group(self) -> &'static str {
+        self.names().0
+    }
+
+    /// The kind of its objects, as in `Deployment`.
+    pub fn kind(self) -> &'static str {
+        self.names().1
+    }
+
+    /// Its name in requests, as in `deployments`.
+    pub fn plural(self) -> &'static str {
+        self.names().2
+    }
+
+    /// `apiVersion` of its objects. All groups are at their first version.
+    pub fn api_version(self) -> &'static str {
+        match self.group() {
+            "apps" => "apps/v1",
+            "batch" => "batch/v1",
+            _ => "v1",
+        }
+    }
+
+    /// Whether its objects hold a Pod template.
+    pub const fn has_template(self) -> bool {
+        !matches!(self, Self::Pod | Self::Binding | Self::Namespace | Self::Node)
+    }
+
+    fn names(self) -> (&'static str, &'static str, &'static str) {
+        let known = KNOWN.iter().find(|known| known.0 == self);
+        known.map(|(_, group, kind, plural)| (*group, *kind, *plural)).unwrap_or_default()
+    }
+}
+
 /// Each with its group, its kind, and its name in the plural.
 const KNOWN: [(Resource, &str, &str, &str); 12] = [
     (Resource::Pod, "", "Pod", "pods"),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::RawObject;
 use crate::object_meta::ObjectName;
 
@@ -23,12 +23,13 @@ pub fn check(object: &RawObject<'_>, old_object: Option<&RawObject<'_>>, name: &
     if size <= LARGEST_OBJECT || old_object.and_then(size_if_large).is_some_and(|old_size| size <= old_size) {
         return Ok(());
     }
-    Err(Rejection::forbidden(format!(
+    let explanation = format!(
         "{name} has {} KiB as the API server writes it, and at most {} KiB are allowed: a larger object could \
          not be changed or deleted any more; make it smaller",
         size.div_ceil(1024),
         LARGEST_OBJECT / 1024
-    )))
+    );
+    Err(Rejection::forbidden(CauseKind::Limit, explanation))
 }
 
 /// How many bytes `object` has when the API server writes it; nothing, if it surely fits in: no more of it is looked at

@@ -18,7 +18,7 @@ mod wasm;
 mod workspace;
 
 pub use cli::{
-    Answer, Call, Cluster, Deployment, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy,
+    Answer, Call, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
     SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
 };
 #[cfg(feature = "wasm")]

@@ -3,7 +3,7 @@
 
 use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::StringMap;
 use crate::object_meta::ObjectName;
 use crate::settings::node_metadata::MOST_WRITTEN;
@@ -26,14 +26,15 @@ pub fn check(
     if size <= MOST_OF_OTHERS || size <= size_of_others(propagations, old) {
         return Ok(());
     }
-    Err(Rejection::forbidden(format!(
+    let explanation = format!(
         "{name} has {} KiB of annotations beside those that its Binding is sure to overwrite, and at most {} KiB leave room \
          for what that brings: {} KiB of the {} KiB that the API server allows; make them smaller",
         size.div_ceil(1024),
         MOST_OF_OTHERS / 1024,
         MOST_WRITTEN / 1024,
         MOST_ANNOTATIONS / 1024
-    )))
+    );
+    Err(Rejection::forbidden(CauseKind::Limit, explanation))
 }
 
 fn size_of_others(propagations: &Propagations, annotations: &StringMap<'_>) -> usize {

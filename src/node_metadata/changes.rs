@@ -3,7 +3,7 @@
 
 use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
-use crate::decision::{Decision, Rejection};
+use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{LabelsAndAnnotations, ObjectName};
@@ -73,11 +73,13 @@ impl<'a> Changes<'a> {
     /// Such a label, unless it says what the policy says.
     pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
         let Some(key) = self.undone(TargetKind::Label).next() else { return Ok(()) };
-        Err(Rejection::forbidden(format!(
+        let explanation = format!(
             "{pod} brings the label {}, which only the policy writes (nodeMetadata.protect is true), and its controller \
              may select Pods by it; remove the label from the controller's Pod template",
             shorten(key)
-        )))
+        );
+        let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting("nodeMetadata.protect");
+        Err(rejection.about_label(key))
     }
 
     fn warn_of_what_is_undone(&self, decision: &mut Decision<'_>) {

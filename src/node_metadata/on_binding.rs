@@ -4,7 +4,7 @@ use super::changes::Changes;
 use super::propagation::Propagations;
 use super::values;
 use crate::cluster::NodeLookup;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::StringMap;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
@@ -43,20 +43,23 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
         if !written.contains_key(key)
             && let Err(problem) = check_one(kind, key, value)
         {
-            return Err(Rejection::forbidden(format!(
+            let explanation = format!(
                 "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: \
                  {problem}; remove it from the Binding"
-            )));
+            );
+            let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
+            return Err(if kind == TargetKind::Label { rejection.about_label(key) } else { rejection });
         }
     }
     if size > MOST_WRITTEN {
-        return Err(Rejection::forbidden(format!(
+        let explanation = format!(
             "the Binding of {pod} brings {} KiB of {}, with what the policy writes, and at most {} KiB are allowed: \
              otherwise the Pod could not be changed any more; remove some from the Binding",
             size.div_ceil(1024),
             kind.member(),
             MOST_WRITTEN / 1024
-        )));
+        );
+        return Err(Rejection::forbidden(CauseKind::Metadata, explanation));
     }
     Ok(())
 }

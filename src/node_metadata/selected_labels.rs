@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::propagation::Propagations;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{RawObject, ReadError, StringMap, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
@@ -21,12 +21,14 @@ pub fn reject_managed(propagations: &Propagations, review: &Review<'_>) -> Resul
     }
     let keys = selected_labels(review.resource, &review.object).within("object")?;
     let Some(key) = keys.iter().find(|key| propagations.manage(TargetKind::Label, key)) else { return Ok(()) };
-    Err(Rejection::forbidden(format!(
+    let explanation = format!(
         "{} selects its Pods by the label {}, which this policy writes when a Pod is bound (nodeMetadata.propagate): it \
          would lose its Pods or get others, and create Pods for ever; select by another label",
         review.name,
         shorten(key)
-    )))
+    );
+    let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting("nodeMetadata.propagate");
+    Err(rejection.about_label(key))
 }
 
 /// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays

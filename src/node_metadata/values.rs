@@ -3,13 +3,13 @@
 use super::node_source;
 use super::propagation::{Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
-use crate::decision::{Decision, Rejection};
+use crate::decision::{CauseKind, Decision, Rejection};
 use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{MOST_WRITTEN, Target};
+use crate::settings::node_metadata::{MOST_WRITTEN, NodeSource, Target, place};
 
 /// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
 ///
@@ -59,7 +59,7 @@ fn collect(
     };
     let mut collected = Collected { reserved: propagations.size_of_defaults(), ..Collected::default() };
     let mut lacking = None;
-    for entry in &propagations.entries {
+    for (position, entry) in propagations.entries.iter().enumerate() {
         for target in &entry.targets {
             collected.reserved -= entry.size_of_default(target);
             let mut is_written = false;
@@ -75,7 +75,9 @@ fn collect(
                 (Fallback::Default(default), _) => {
                     collected.add(target.kind, target.key.with_rest(""), default, decision);
                 }
-                (Fallback::Required, Some(node)) if lacking.is_none() => lacking = Some(lacks(entry, target, node)),
+                (Fallback::Required, Some(node)) if lacking.is_none() => {
+                    lacking = Some(lacks((position, entry), target, node));
+                }
                 (Fallback::Required | Fallback::Skip, _) => {}
             }
         }
@@ -130,13 +132,18 @@ fn unusable(kind: TargetKind, key: &str) -> Option<String> {
     }
 }
 
-fn lacks(entry: &Propagation, target: &Target, node: &Node<'_>) -> Rejection {
-    Rejection::forbidden(format!(
+fn lacks((position, entry): (usize, &Propagation), target: &Target, node: &Node<'_>) -> Rejection {
+    let explanation = format!(
         "Node {} lacks a usable {}, which is required for the Pod's {} {}; add it to the Node, or give the entry of \
          nodeMetadata.propagate a default",
         quote(node.name.as_str()),
         node_source::describe(&entry.source),
         target.kind.name(),
         target.key.with_rest("*"),
-    ))
+    );
+    let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting(&place(position));
+    match &entry.source {
+        NodeSource::Label(key) => rejection.about_label(&key.with_rest("*")),
+        NodeSource::Annotation(_) | NodeSource::Field(_) => rejection,
+    }
 }

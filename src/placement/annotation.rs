@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::StringMap;
-use crate::message::quote;
+use crate::message::{quote, shorten};
 use crate::settings::Source;
 
 /// The longest annotation that `placement` reads, in bytes. What it demands is added to every Pod of the namespace.
@@ -31,5 +31,6 @@ pub fn read<'s, T, E: Display>(
             Err(error) => error.to_string(),
         }
     };
-    Err(Rejection::forbidden(format!("{source} is not {what}: {problem}; correct the annotation {}", quote(text))))
+    let explanation = format!("{source} is not {what}: {problem}; correct the annotation {}", quote(text));
+    Err(Rejection::forbidden(CauseKind::Annotation, explanation).demanded_at(source).asking_for(&shorten(text)))
 }

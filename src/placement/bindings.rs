@@ -5,7 +5,7 @@ use super::holding_entry::HoldingEntry;
 use super::node_rules::NodeRules;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{Node, NodeLookup, NodeName};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::field_masks::FieldMasks;
 use crate::message::quote;
 use crate::object_meta::ObjectName;
@@ -27,7 +27,7 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
-    pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
+    pub fn of(holding: &HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
         // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
         let with_default = holding.settings.on_default_conflict != OnDefaultConflict::Yield;
         let rules = NodeRules::of(holding, with_default)?;
@@ -72,17 +72,19 @@ impl<'s> BindingRules<'s> {
         self.rules.verify(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
         for taint in node.lasting_taints() {
-            let objection = match objection_to(taint, node, tolerations) {
+            let (source, objects) = match objection_to(taint, node, tolerations) {
                 None => continue,
                 Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
-                Some(Objection::Forbidden { source, .. }) => format!("{source} forbids it"),
-                Some(Objection::NotAllowed { source }) => format!("{source} does not allow it"),
+                Some(Objection::Forbidden { source, .. }) => (source, "forbids"),
+                Some(Objection::NotAllowed { source }) => (source, "does not allow"),
             };
-            let rejection = Rejection::forbidden(format!(
-                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since \
-                 {objection}; bind it to another node",
+            let explanation = format!(
+                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind it \
+                 to another node",
                 quote(self.rules.namespace)
-            ));
+            );
+            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
+            let rejection = rejection.demanded_at(source).in_namespace(self.rules.namespace).about_taint(taint);
             return Err(rejection.with_detail(Node::taint_in_words(taint)));
         }
         Ok(())

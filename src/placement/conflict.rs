@@ -6,7 +6,7 @@ use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::sourced::SourcedRequirement;
 use super::term_outcome::{TermOutcome, labels_of, outcome_for};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::Raw;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::ObjectName;
@@ -48,7 +48,10 @@ fn reject_pairs(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &J
                 shorten(&requirement.to_string()),
                 remedy(requirement)
             );
-            return Err(Rejection::with_sentence(CONFLICT, explanation));
+            let kind = if judged.brings_by_class(key, value) { CauseKind::RuntimeClass } else { CauseKind::Asks };
+            let rejection = Rejection::with_sentence(kind, CONFLICT, explanation).demanded_at(source);
+            let rejection = rejection.in_namespace(rules.namespace).about_label(key).demanding(requirement);
+            return Err(rejection.asking_for(&format_args!("{key}={}", &**value)));
         }
     }
     Ok(())
@@ -77,12 +80,18 @@ fn reject_terms(
         }
     }
     let Some(lost) = first_lost else { return Ok(()) };
+    let key = lost.first().map(Requirement::key).unwrap_or_default();
     let explanation = format!(
         "the node affinity of {name} asks for {}, but {}, and no node can have both; change or remove that expression",
         quote(&text(&lost)),
-        rules.in_words(lost.first().map(Requirement::key).unwrap_or_default())
+        rules.in_words(key)
     );
-    Err(Rejection::with_sentence(CONFLICT, explanation))
+    let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, explanation).in_namespace(rules.namespace);
+    let rejection = rejection.about_label(key).asking_for(&text(&lost));
+    Err(match rules.requirements().find(|demanded| demanded.requirement.key() == key) {
+        Some(SourcedRequirement { requirement, source }) => rejection.demanded_at(source).demanding(requirement),
+        None => rejection,
+    })
 }
 
 /// Every term is compared with every value that is demanded, and each would be written into it. Together, they can
@@ -98,11 +107,12 @@ fn reject_too_many(terms: &[Term], rules: &NodeRules<'_>, name: &ObjectName) -> 
     if length.saturating_mul(terms.len()) <= LARGEST_OBJECT {
         return Ok(());
     }
-    Err(Rejection::forbidden(format!(
+    let explanation = format!(
         "{name} has {} terms of node affinity, to each of which {count} expressions of its namespace would be added, more \
          than can be stored; shorten one of the two",
         terms.len()
-    )))
+    );
+    Err(Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(rules.namespace))
 }
 
 fn remedy(requirement: &Requirement) -> String {

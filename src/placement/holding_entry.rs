@@ -4,7 +4,7 @@
 use crate::cluster::{Answer, Cluster, look_up_namespace};
 use crate::decision::Rejection;
 use crate::object_meta::LabelsAndAnnotations;
-use crate::selector;
+use crate::selector::{self, Requirement};
 use crate::settings::source::EntryAt;
 use crate::settings::{Placement, SettingsError};
 
@@ -69,7 +69,7 @@ impl<'s> CandidateEntries<'s> {
         let Self { settings, namespace, entries } = self;
         let mut holding = None;
         for entry in entries {
-            if matches(entry, &found)? {
+            if unmet(entry, &found)?.is_none() {
                 holding = Some(entry);
                 break;
             }
@@ -88,10 +88,11 @@ impl<'s> CandidateEntries<'s> {
     }
 }
 
-fn matches(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<bool, SettingsError> {
-    let Some(text) = &at.entry.namespace_selector else { return Ok(true) };
+/// What the entry asks of the labels of its Namespaces, and this one does not have.
+pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Option<Requirement>, SettingsError> {
+    let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
     match selector::parse(text) {
-        Ok(selector) => Ok(selector.matches(|key| namespace.labels.get(key).map(|value| &**value))),
+        Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key).map(|value| &**value)).cloned()),
         Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error.to_string())),
     }
 }

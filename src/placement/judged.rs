@@ -48,6 +48,11 @@ impl<'j> Judged<'j> {
         self.spec.string("nodeName").within(self.path)
     }
 
+    /// Whether its RuntimeClass, as far as it was looked up, brings `key=value`.
+    pub fn brings_by_class(&self, key: &str, value: &str) -> bool {
+        self.class.node_selector.get(key).is_some_and(|own| own == value)
+    }
+
     /// Whether it is a template.
     pub const fn is_template(&self) -> bool {
         matches!(self.name, ObjectName::TemplateOf(..))

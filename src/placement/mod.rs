@@ -19,6 +19,8 @@
 //! One file per rule: [`conflict`] (with `term_outcome`), [`injection`], [`whitelist`], [`tolerations`],
 //! [`named_node`], [`preferences`], [`runtime_classes`]. `additions`: all that they add.
 //!
+//! [`explanation`]: all that holds in a namespace, for people.
+//!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
 //! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,
 //! with their own configurations.
@@ -28,6 +30,7 @@ mod annotation;
 pub mod bindings;
 pub mod conflict;
 mod enforcement;
+pub mod explanation;
 pub mod holding_entry;
 pub mod injection;
 pub mod judged;

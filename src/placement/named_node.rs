@@ -8,7 +8,7 @@ use super::rules::Rules;
 use super::sourced::SourcedWhitelist;
 use super::tolerations;
 use crate::cluster::{Node, NodeLookup};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::field_masks::FieldMasks;
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
@@ -80,10 +80,11 @@ impl<'r> NamedNode<'r> {
         };
         self.rules.verify(node, &format!("{names_node}, but"), "name another node, or remove nodeName")?;
         if !self.selection.matches(node.name.as_str(), &node.labels) {
-            return Err(Rejection::forbidden(format!(
-                "{names_node}, which its own nodeSelector or node affinity does not match; change one of \
-                 them, or remove nodeName"
-            )));
+            let explanation = format!(
+                "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or remove \
+                 nodeName"
+            );
+            return Err(self.rejection(explanation));
         }
         self.verify_allowed(node)?;
         self.verify_tolerated(node)
@@ -94,17 +95,22 @@ impl<'r> NamedNode<'r> {
         format!("{} names node {}", self.judged.name, quote(&self.node_name))
     }
 
+    fn rejection(&self, explanation: String) -> Rejection {
+        let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
+        rejection.in_namespace(self.rules.namespace).asking_for(&self.node_name)
+    }
+
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
     fn verify_tolerated(&self, node: &Node<'_>) -> Result<(), Rejection> {
         let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
         let Some(taint) = untolerated(&tolerations, node.lasting_taints()) else { return Ok(()) };
-        let rejection = Rejection::forbidden(format!(
+        let explanation = format!(
             "{}, which has a taint that it does not tolerate; name another node, or remove nodeName",
             self.names_node()
-        ));
-        Err(rejection.with_detail(Node::taint_in_words(taint)))
+        );
+        Err(self.rejection(explanation).about_taint(taint).with_detail(Node::taint_in_words(taint)))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
@@ -114,12 +120,14 @@ impl<'r> NamedNode<'r> {
         for requirement in whitelist.selector().requirements() {
             let Some(value) = node.labels.get(requirement.key()) else { continue };
             if !requirement.accepts(Some(value)) && !self.may_always_have(requirement.key(), value, whitelist) {
-                let rejection = Rejection::forbidden(format!(
+                let explanation = format!(
                     "{}, and {source} allows only nodes with {}; name another node, or remove nodeName",
                     self.names_node(),
                     shorten(&requirement.to_string()),
-                ));
-                return Err(rejection.with_detail(node.label_in_words(requirement.key())));
+                );
+                let rejection = self.rejection(explanation).demanded_at(*source).about_label(requirement.key());
+                let detail = node.label_in_words(requirement.key());
+                return Err(rejection.demanding(requirement).with_detail(detail));
             }
         }
         Ok(())
@@ -163,11 +171,17 @@ pub fn must_match(judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<bool, Re
     if let Some(unresolved) = rules.whitelist.as_ref().and_then(|allowed| allowed.unresolved.as_ref()) {
         return Err(unresolved.clone());
     }
-    Err(Rejection::forbidden(format!(
+    let explanation = format!(
         "{} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
          allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
         judged.name,
         quote(&node_name),
         quote(rules.namespace)
-    )))
+    );
+    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
+    let rejection = rejection.in_namespace(rules.namespace).asking_for(&node_name);
+    Err(match refusing {
+        Some(allowed) => rejection.demanded_at(allowed.source),
+        None => rejection.by_setting("placement.onNodeName"),
+    })
 }

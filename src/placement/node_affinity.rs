@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
@@ -98,15 +98,12 @@ impl Term {
         self.fields.first()
     }
 
-    /// Whether a node with this name and these labels matches.
+    /// Whether a node with this name, of which `label` tells the labels, matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
-    pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
+    pub fn matches<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         !self.is_empty()
-            && self
-                .expressions
-                .iter()
-                .all(|expression| expression.accepts(labels.get(expression.key.as_str()).map(|value| &**value)))
+            && self.expressions.iter().all(|expression| expression.accepts(label(&expression.key)))
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 

@@ -1,16 +1,15 @@
 //! What a namespace demands of the nodes that its Pods run on: what its entry requires and, as default, what its
 //! annotations, its entry or the whole cluster say.
 
-use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
 use super::term_outcome::can_match;
 use crate::cluster::Node;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::selector::{self, PossibleValues, Requirement, Selector, Whitelist, text};
+use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, text};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
 
 /// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
@@ -41,26 +40,30 @@ impl<'s> NodeRules<'s> {
     /// mistake.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn of(holding: &'s HoldingEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, found, .. } = holding;
-        let mut annotated = Vec::new();
-        for key in &settings.namespace_annotations.0 {
-            let what = ("a node selector", key.as_str());
-            let read = annotation::read(what, namespace, &found.annotations, LONGEST, selector::parse)?;
-            annotated.extend(read.map(|(selector, source)| SourcedSelector { selector, source }));
+    pub fn of(holding: &HoldingEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
+        let HoldingEntry { settings, namespace, entry, .. } = *holding;
+        let mut node_selectors = Vec::new();
+        let mut default = None;
+        for source in holding.node_selector_sources() {
+            if !source.is_default() {
+                node_selectors.extend(holding.selector_at(source)?);
+            } else if with_default {
+                default = holding.selector_at(source)?;
+                node_selectors.extend(default.clone());
+            }
         }
-        let default_holds = with_default && annotated.is_empty();
-        let (mut required, mut default, mut whitelist) = (None, None, None);
-        if let Some(at) = *entry {
+        let mut whitelist = None;
+        if let Some(at) = entry {
             let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
-            required = parse(&at.entry.required_node_selector, "requiredNodeSelector")?;
-            default = match parse(&at.entry.default_node_selector, "defaultNodeSelector") {
-                // The default does not hold, so it does not matter that it can't be resolved.
-                Err(rejection) if rejection.is_unresolved() && !default_holds => None,
-                default => default?,
-            };
-            // What this entry itself demands is always allowed.
-            let own = required.iter().chain(&default).flat_map(|own| own.selector.requirements()).cloned().collect();
+            // What this entry itself demands is always allowed, even where its default does not hold; then it does not
+            // matter that it can't be resolved.
+            let mut own: Vec<Requirement> = Vec::new();
+            for field in ["requiredNodeSelector", "defaultNodeSelector"] {
+                match holding.selector_at(Source::Entry(at, field)) {
+                    Err(rejection) if rejection.is_unresolved() => {}
+                    demanded => own.extend(demanded?.iter().flat_map(|own| own.selector.requirements()).cloned()),
+                }
+            }
             let (selector, unresolved) = match parse(&at.entry.allowed_node_selector, "allowedNodeSelector") {
                 Err(rejection) if rejection.is_unresolved() => (Some(Selector::default()), Some(rejection)),
                 allowed => (allowed?.map(|allowed| allowed.selector), None),
@@ -71,14 +74,7 @@ impl<'s> NodeRules<'s> {
                 SourcedWhitelist { whitelist, source, unresolved }
             });
         }
-        if !default_holds {
-            default = None;
-        } else if default.is_none() {
-            let cluster_default = settings.cluster_default_node_selector.as_deref();
-            default = holding.selector(cluster_default, Source::Placement("clusterDefaultNodeSelector"))?;
-        }
-        let yielding = default.clone().filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
-        let node_selectors = required.into_iter().chain(default).chain(annotated).collect();
+        let yielding = default.filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
         let is_limited = whitelist.is_some();
         let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding, partial: None };
         rules.reject_contradictions()?;
@@ -148,11 +144,13 @@ impl<'s> NodeRules<'s> {
         let Some(SourcedRequirement { requirement, source }) = self.requirements().find(is_unmet) else {
             return Ok(());
         };
-        let rejection = Rejection::forbidden(format!(
+        let explanation = format!(
             "{what} {source} demands {}, which the node does not meet; {remedy}",
             shorten(&requirement.to_string()),
-        ));
-        Err(rejection.with_detail(node.label_in_words(requirement.key())))
+        );
+        let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
+        let rejection = rejection.in_namespace(self.namespace).about_label(requirement.key()).demanding(requirement);
+        Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_in_words(requirement.key())))
     }
 
     /// What is demanded of the label `key` and where, in words.
@@ -185,13 +183,21 @@ impl<'s> NodeRules<'s> {
         let explanation =
             format!("{}; no value of label {} satisfies them, change one of them", self.in_words(key), quote(key));
         let mut demanding = self.node_selectors.iter().filter(|own| !own.selector.on(key).is_empty());
-        if demanding.any(|own| matches!(own.source, Source::Annotation { .. })) {
-            let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
-            return Rejection::with_sentence(sentence, explanation);
-        }
-        Rejection::forbidden(format!(
-            "the node selectors of namespace {} contradict each other: {explanation}",
-            quote(self.namespace)
-        ))
+        let rejection = match demanding.find(|own| matches!(own.source, Source::Annotation { .. })) {
+            Some(annotated) => {
+                let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
+                let rejection = Rejection::with_sentence(CauseKind::Annotation, sentence, explanation);
+                rejection.demanded_at(annotated.source).demanding(&text(annotated.selector.on(key)))
+            }
+            // The settings were validated: only what references are filled in with can contradict something.
+            None => Rejection::forbidden(
+                CauseKind::MissingLabel,
+                format!(
+                    "the node selectors of namespace {} contradict each other: {explanation}",
+                    quote(self.namespace)
+                ),
+            ),
+        };
+        rejection.in_namespace(self.namespace).about_label(key)
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::node_affinity::Term;
-use crate::json::{RawObject, ReadError, StringMap, Within};
+use crate::json::read::read;
+use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 
 /// The member of a PodSpec that holds the pairs.
 pub const NODE_SELECTOR: &str = "nodeSelector";
@@ -35,6 +36,22 @@ impl<'a> NodeSelection<'a> {
         Ok(Self { node_selector, terms })
     }
 
+    /// Reads that of `spec`, the JSON text of a PodSpec.
+    ///
+    /// ```
+    /// use node_placement_policy::placement::node_selection::NodeSelection;
+    ///
+    /// let selection = NodeSelection::parse(r#"{"nodeSelector": {"pool": "blue"}}"#).unwrap();
+    /// assert!(selection.matches_node("node-a", |key| if key == "pool" { Some("blue") } else { None }));
+    /// assert!(!selection.matches_node("node-b", |_| None));
+    /// ```
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn parse(spec: &'a str) -> Result<Self, ReadError> {
+        Self::read(read::<Raw<'a>>(spec)?.object()?)
+    }
+
     /// The same with these pairs, where it does not have their keys.
     pub fn with_pairs(mut self, pairs: &BTreeMap<String, String>) -> Self {
         for (key, value) in pairs {
@@ -45,12 +62,17 @@ impl<'a> NodeSelection<'a> {
         self
     }
 
-    /// Whether a node with this name and these labels is one that the Pod may run on.
+    /// Whether a node with this name, of which `label` tells the labels, is one that the Pod may run on.
     ///
     /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
+    pub fn matches_node<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        self.node_selector.iter().all(|(key, value)| label(key) == Some(&**value))
+            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, &label)))
+    }
+
+    /// Whether a node with this name and these labels is one that the Pod may run on.
     pub fn matches(&self, node: &str, labels: &StringMap<'_>) -> bool {
-        self.node_selector.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, labels)))
+        self.matches_node(node, |key| labels.get(key).map(|value| &**value))
     }
 }
 

@@ -5,7 +5,7 @@ use super::annotation;
 use super::conflict::CONFLICT;
 use super::node_selection::NODE_SELECTOR;
 use super::whitelist::NOT_ALLOWED;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{StringMap, Within};
 use crate::review::Review;
 use crate::selector::{Selector, parse_pairs};
@@ -42,7 +42,11 @@ pub fn write(
     for requirement in demanded.requirements() {
         let Some(value) = requirement.only_value() else { continue };
         match pairs.get(requirement.key()) {
-            Some(own) if **own != *value => return Err(Rejection::with_sentence(CONFLICT, "")),
+            Some(own) if **own != *value => {
+                let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, "").demanded_at(source);
+                let rejection = rejection.in_namespace(namespace).about_label(requirement.key()).demanding(requirement);
+                return Err(rejection.asking_for(&format_args!("{}={}", requirement.key(), &**own)));
+            }
             Some(_) => {}
             None => {
                 pairs.insert(requirement.key().into(), value.into());
@@ -50,9 +54,15 @@ pub fn write(
             }
         }
     }
-    let whitelist = parse(Source::PluginConfig(namespace), of_config(namespace))?;
-    if !whitelist.is_empty() && !pairs.iter().all(|(key, value)| is_allowed(&whitelist, key, value)) {
-        return Err(Rejection::with_sentence(NOT_ALLOWED, ""));
+    let allowing = Source::PluginConfig(namespace);
+    let whitelist = parse(allowing, of_config(namespace))?;
+    let mut refused = pairs.iter().filter(|(key, value)| !is_allowed(&whitelist, key, value));
+    if !whitelist.is_empty()
+        && let Some((key, value)) = refused.next()
+    {
+        let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, "").demanded_at(allowing);
+        let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&whitelist);
+        return Err(rejection.asking_for(&format_args!("{}={}", &**key, &**value)));
     }
     if !added.is_empty() {
         review.object.object_mut("spec").within("object")?.set(NODE_SELECTOR, &pairs).within("object.spec")?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{StringMap, Within};
 use crate::message::shorten;
 use crate::object_meta;
@@ -49,12 +49,12 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     if changed.is_empty() {
         return Ok(());
     }
-    let keys: Vec<String> = changed.into_iter().collect();
-    Err(Rejection::forbidden(format!(
-        "{} must not set labels that decide which Pods it gets (placement.onNodes): {}; have an administrator set them",
+    let keys = changed.into_iter().collect::<Vec<_>>().join(", ");
+    let explanation = format!(
+        "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
         review.name,
-        keys.join(", ")
-    )))
+    );
+    Err(Rejection::forbidden(CauseKind::Asks, explanation).by_setting("placement.onNodes").about_label(&keys))
 }
 
 /// Every node label that a selector of the settings names.

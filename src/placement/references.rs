@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
 use super::sourced::{SourcedSelector, TolerationList};
 use crate::decision::Rejection;
 use crate::message::{quote, shorten};
 use crate::selector::{self, syntax};
-use crate::settings::{SettingsError, Source, reference};
+use crate::settings::{NamespaceEntry, SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
 impl<'s> HoldingEntry<'s> {
@@ -20,6 +21,53 @@ impl<'s> HoldingEntry<'s> {
         match self.resolve(text, source) {
             Err(rejection) if self.ignores_unresolved && rejection.is_unresolved() => Ok(None),
             resolved => resolved.map(Some),
+        }
+    }
+
+    /// Where the node selectors of the namespace stand, in order: what its entry requires; and with it its annotations
+    /// or, if there are none, the default of the entry or of the cluster.
+    ///
+    /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
+    pub fn node_selector_sources(&self) -> Vec<Source<'s>> {
+        let Self { settings, namespace, entry, ref found, .. } = *self;
+        let field_of_entry = |field, text: fn(&NamespaceEntry) -> &Option<String>| {
+            entry.filter(|at| text(at.entry).is_some()).map(|at| Source::Entry(at, field))
+        };
+        let mut sources = Vec::new();
+        sources.extend(field_of_entry("requiredNodeSelector", |entry| &entry.required_node_selector));
+        let keys = settings.namespace_annotations.0.iter().filter(|key| found.annotations.contains_key(key.as_str()));
+        let annotated: Vec<Source<'s>> = keys.map(|key| Source::Annotation { key, namespace }).collect();
+        if annotated.is_empty() {
+            let cluster_default = settings.cluster_default_node_selector.as_ref();
+            let default = field_of_entry("defaultNodeSelector", |entry| &entry.default_node_selector);
+            sources.extend(default.or(cluster_default.map(|_| Source::Placement("clusterDefaultNodeSelector"))));
+        }
+        sources.extend(annotated);
+        sources
+    }
+
+    /// The node selector at `source`, if there is one; with its references filled in.
+    ///
+    /// # Errors
+    /// The Namespace lacks a label, or its value does not fit there; the annotation is malformed; the settings have a
+    /// mistake.
+    pub fn selector_at(&self, source: Source<'s>) -> Result<Option<SourcedSelector<'s>>, Rejection> {
+        if let Source::Annotation { key, namespace } = source {
+            let what = ("a node selector", key);
+            let read = annotation::read(what, namespace, &self.found.annotations, LONGEST, selector::parse)?;
+            return Ok(read.map(|(selector, source)| SourcedSelector { selector, source }));
+        }
+        self.selector(self.text_at(source), source)
+    }
+
+    /// The text of the node selector at `source`, if there is one.
+    pub fn text_at(&self, source: Source<'s>) -> Option<&str> {
+        match source {
+            Source::Annotation { key, .. } => self.found.annotations.get(key).map(|text| &**text),
+            Source::Entry(at, "requiredNodeSelector") => at.entry.required_node_selector.as_deref(),
+            Source::Entry(at, "defaultNodeSelector") => at.entry.default_node_selector.as_deref(),
+            Source::Entry(at, _) => at.entry.allowed_node_selector.as_deref(),
+            Source::Placement(_) | Source::PluginConfig(_) => self.settings.cluster_default_node_selector.as_deref(),
         }
     }
 
@@ -98,22 +146,28 @@ impl<'s> HoldingEntry<'s> {
                     Err(expected) => format!("whose value is not valid, expected {expected}"),
                 },
             };
-            Err(Rejection::unresolved(format!(
+            let explanation = format!(
                 "{source} refers to label {} of namespace {}, {problem}; label the namespace",
                 shorten(key),
                 quote(self.namespace)
-            )))
+            );
+            Err(self.unresolved_at(source, explanation).about_label(key))
         })
     }
 
     fn misfit(&self, source: Source<'_>, filled: &str, problem: &str) -> Rejection {
         let labels: Vec<String> = self.references(source).map(shorten).collect();
-        Rejection::unresolved(format!(
+        let explanation = format!(
             "{source} refers to label {} of namespace {}, and becomes {}: {problem}; change the label",
             labels.join(", "),
             quote(self.namespace),
             quote(filled)
-        ))
+        );
+        self.unresolved_at(source, explanation).about_label(&labels.join(", ")).demanding(&filled)
+    }
+
+    fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
+        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
     }
 
     /// The labels that `source` may refer to.

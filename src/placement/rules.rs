@@ -23,7 +23,7 @@ impl<'s> Rules<'s> {
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
-    pub fn of(holding: &'s HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
+    pub fn of(holding: &HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
         let mut nodes = NodeRules::of(holding, true)?;
         let mut tolerations = TolerationRules::of(holding)?;
         nodes.is_limited |= tolerations.judge_anything();

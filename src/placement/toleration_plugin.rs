@@ -3,7 +3,7 @@
 use super::annotation;
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use super::tolerations::{CONFLICT, TOLERATIONS, in_words};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{Raw, RawObject, ReadError, StringMap, Within};
 use crate::pod_spec;
 use crate::review::Review;
@@ -93,7 +93,7 @@ pub fn admit(
     if merged.all(&pod.own).all(|toleration| is_allowed(toleration, whitelist)) {
         return Ok(merged);
     }
-    Err(Rejection::forbidden(format!("{CONFLICT} {scope} whitelist")))
+    Err(Rejection::forbidden(CauseKind::Asks, format!("{CONFLICT} {scope} whitelist")).in_namespace(namespace))
 }
 
 /// What the annotation `key` holds, if it is there.

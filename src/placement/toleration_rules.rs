@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::annotation::{self, LONGEST};
 use super::holding_entry::HoldingEntry;
 use super::sourced::TolerationList;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::message::quote;
 use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
 use crate::toleration::{Operator, Toleration, from_annotation};
@@ -19,6 +19,8 @@ pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/toleration
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
 #[derive(Clone, Debug, Default)]
 pub struct TolerationRules<'s> {
+    /// The name of the namespace.
+    pub namespace: &'s str,
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never judged, even where an annotation replaces them.
@@ -55,14 +57,15 @@ impl<'s> TolerationRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed.
-    pub fn of(holding: &'s HoldingEntry<'s>) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, entry, .. } = holding;
+    pub fn of(holding: &HoldingEntry<'s>) -> Result<Self, Rejection> {
+        let HoldingEntry { settings, namespace, entry, .. } = *holding;
         let mut rules = Self {
+            namespace,
             tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
             ..Self::default()
         };
         let mut defaults = None;
-        if let Some(at) = *entry {
+        if let Some(at) = entry {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
             let everything = vec![Toleration { operator: Operator::Exists, ..Toleration::default() }];
             let source = |field| Source::Entry(at, field);
@@ -95,10 +98,11 @@ impl<'s> TolerationRules<'s> {
         let Some(TolerationList { tolerations, source, .. }) = defaults else { return Ok(()) };
         let is_forbidden = |default: &&Toleration| forbidden.iter().any(|own| own.overlaps(default));
         let Some(default) = tolerations.iter().find(is_forbidden) else { return Ok(()) };
-        Err(Rejection::forbidden(format!(
+        let explanation = format!(
             "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
             quote(&default.to_string())
-        )))
+        );
+        Err(Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(*forbidding).about_taint(default))
     }
 
     /// The same for whom no whitelist and nothing forbidden holds.
@@ -146,7 +150,7 @@ impl<'s> TolerationRules<'s> {
 }
 
 /// What the annotation `key` holds, if it is there.
-fn in_annotation<'s>(key: &'s str, holding: &'s HoldingEntry<'_>) -> Result<Option<TolerationList<'s>>, Rejection> {
+fn in_annotation<'s>(key: &'s str, holding: &HoldingEntry<'s>) -> Result<Option<TolerationList<'s>>, Rejection> {
     let what = ("a list of tolerations", key);
     let read = annotation::read(what, holding.namespace, &holding.found.annotations, LONGEST, parse)?;
     Ok(read.map(|(tolerations, source)| TolerationList {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::judged::Judged;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::pod_spec;
@@ -148,16 +148,16 @@ fn reject(
         if is_of_extended || toleration.is_added_by_cluster(judged.is_of_daemon_set) {
             continue;
         }
-        let (what, remedy, is_by_whitelist) = match rules.objection_to(toleration) {
+        let (what, source, remedy, is_by_whitelist) = match rules.objection_to(toleration) {
             None => continue,
             Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
             // What the Pod's RuntimeClass brings is the administrator's.
             Some(Objection::NotAllowed { .. }) if judged.class.tolerates_same(toleration) => continue,
             Some(Objection::Forbidden { forbidding, source }) => {
-                (format!("{source} forbids ({})", quote(&forbidding.to_string())), "remove it", false)
+                (format!("{source} forbids ({})", quote(&forbidding.to_string())), source, "remove it", false)
             }
             Some(Objection::NotAllowed { source }) => {
-                (format!("{source} does not allow"), "remove it, or have it allowed", true)
+                (format!("{source} does not allow"), source, "remove it, or have it allowed", true)
             }
         };
         let (name, shown) = (judged.name, quote(&toleration.to_string()));
@@ -167,7 +167,9 @@ fn reject(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection = Rejection::with_sentence(format!("{CONFLICT} namespace whitelist"), explanation);
+        let kind = if judged.class.tolerates_same(toleration) { CauseKind::RuntimeClass } else { CauseKind::Asks };
+        let rejection = Rejection::with_sentence(kind, format!("{CONFLICT} namespace whitelist"), explanation);
+        let rejection = rejection.demanded_at(source).in_namespace(rules.namespace).about_taint(toleration);
         return Err(if is_by_whitelist { rejection.by_whitelist() } else { rejection });
     }
     Ok(())

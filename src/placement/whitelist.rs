@@ -5,8 +5,8 @@ use super::judged::Judged;
 use super::node_affinity::{Expression, Term};
 use super::node_rules::NodeRules;
 use super::sourced::{SourcedRequirement, SourcedWhitelist};
-use crate::decision::Rejection;
-use crate::message::{quote, quote_pair};
+use crate::decision::{CauseKind, Rejection};
+use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::selector::{Operator, Requirement, Whitelist};
 use crate::settings::OnNodeAffinity;
@@ -25,12 +25,16 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
     let (selection, whitelist, class_pairs) = (&injection.selection, &allowed.whitelist, &judged.class.node_selector);
-    let reject = |asked: &str, added| Err(rejection(asked, added, allowed, rules.namespace, judged.name));
+    let reject = |key: &str, what: &str, asked: &str, added| {
+        let shown = format!("{what}{}", quote(asked));
+        let rejection = rejection(&shown, added, allowed, rules.namespace, judged.name);
+        Err(rejection.about_label(key).asking_for(&asked))
+    };
     for (key, value) in &selection.node_selector {
         if !whitelist.allows_value(key, value) && class_pairs.get(&**key).is_none_or(|own| **own != **value) {
             let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
             let added = requirement.and_then(|requirement| injection.find(&requirement));
-            return reject(&quote_pair(key, value), added);
+            return reject(key, "", &format!("{}={}", &**key, &**value), added);
         }
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
@@ -38,9 +42,8 @@ pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'
     }
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
         if !allows(whitelist, expression) {
-            let asked = format!("node affinity {}", quote(&expression.to_string()));
             let added = expression.requirement.as_ref().and_then(|requirement| injection.find(requirement));
-            return reject(&asked, added);
+            return reject(&expression.key, "node affinity ", &expression.to_string(), added);
         }
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
@@ -48,7 +51,7 @@ pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'
         && !judged.is_pinned()
         && let Some(field) = fields.next()
     {
-        return reject(&format!("node affinity by matchFields {}", quote(&field.parts())), None);
+        return reject(&field.key, "node affinity by matchFields ", &field.parts(), None);
     }
     Ok(())
 }
@@ -73,7 +76,8 @@ fn rejection(
     if let Some(unresolved) = unresolved {
         return unresolved.clone();
     }
-    let whitelist = format!("{source} ({})", quote(&whitelist.selector().to_string()));
+    let allowed = whitelist.selector().to_string();
+    let whitelist = format!("{source} ({})", quote(&allowed));
     let explanation = match added {
         Some(SourcedRequirement { source, .. }) => format!(
             "{source} adds {asked} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of namespace \
@@ -82,5 +86,6 @@ fn rejection(
         ),
         None => format!("{name} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
-    Rejection::with_sentence(NOT_ALLOWED, explanation).by_whitelist()
+    let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
+    rejection.in_namespace(namespace).demanding(&allowed).by_whitelist()
 }

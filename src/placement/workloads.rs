@@ -6,9 +6,10 @@ use super::holding_entry::{CandidateEntries, HoldingEntry};
 use super::judged::{self, Judged};
 use super::node_selection::NodeSelection;
 use super::rules::Rules;
+use super::sourced::SourcedRequirement;
 use super::{pods, runtime_classes};
 use crate::cluster::Answer;
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
@@ -108,10 +109,18 @@ fn incomplete(name: &ObjectName, additions: &Additions<'_>) -> Rejection {
     for demanded in additions.injection.requirements() {
         missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
-    Rejection::forbidden(format!(
+    let explanation = format!(
         "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
         missing.join(", and ")
-    ))
+    );
+    let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
+    match (additions.injection.requirements().next(), additions.tolerations.first()) {
+        (Some(SourcedRequirement { requirement, source }), _) => {
+            rejection.demanded_at(source).about_label(requirement.key()).demanding(requirement)
+        }
+        (None, Some(toleration)) => rejection.about_taint(toleration).by_setting("placement.onDaemonSets"),
+        (None, None) => rejection,
+    }
 }
 
 /// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.

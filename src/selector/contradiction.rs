@@ -92,6 +92,26 @@ impl<'r> PossibleValues<'r> {
         }
     }
 
+    /// Whether all that is possible here is possible in `other`, too.
+    pub fn is_within(&self, other: &Self) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        if self.absence && !other.absence {
+            return false;
+        }
+        match (&self.only, &other.only) {
+            (Some(own), _) => own.iter().all(|value| other.accepts(value)),
+            // Only the absence is possible.
+            (None, _) if self.integers.is_some_and(Integers::is_empty) => true,
+            (None, Some(_)) => false,
+            (None, None) => {
+                other.except.iter().all(|value| !self.accepts(value))
+                    && Integers::are_within(self.integers, other.integers)
+            }
+        }
+    }
+
     fn accepts(&self, value: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
             && !self.except.contains(value)
@@ -118,6 +138,15 @@ impl Integers {
         value.parse().is_ok_and(|integer: i64| self.least <= integer && integer <= self.most)
     }
 
+    /// Whether all of `inner` are among `outer`; without bounds, any text will do.
+    fn are_within(inner: Option<Self>, outer: Option<Self>) -> bool {
+        match (inner, outer) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(inner), Some(outer)) => outer.least <= inner.least && inner.most <= outer.most,
+        }
+    }
+
     fn common(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(one), Some(other)) => {
@@ -128,10 +157,34 @@ impl Integers {
     }
 }
 
+impl Requirement {
+    /// Whether every label that meets this meets `other`, too. Never where they are on different labels.
+    pub fn implies(&self, other: &Self) -> bool {
+        self.key() == other.key() && PossibleValues::of([self]).is_within(&PossibleValues::of([other]))
+    }
+}
+
 impl Selector {
     /// The requirements on the first label for which nothing meets all of them.
     pub fn contradiction(&self) -> Option<&[Requirement]> {
         self.by_label().find(|requirements| PossibleValues::of(*requirements).is_empty())
+    }
+
+    /// Whether all labels that this selects are selected by `other`, too.
+    ///
+    /// ```
+    /// use node_placement_policy::selector::parse;
+    ///
+    /// let narrow = parse("pool in (a, b), tenant").unwrap();
+    /// assert!(narrow.implies(&parse("pool in (a, b, c)").unwrap()));
+    /// assert!(!narrow.implies(&parse("pool=a").unwrap()));
+    /// ```
+    pub fn implies(&self, other: &Self) -> bool {
+        let is_implied = |requirements: &[Requirement]| {
+            let own = requirements.first().map(|first| self.on(first.key())).unwrap_or_default();
+            PossibleValues::of(own).is_within(&PossibleValues::of(requirements))
+        };
+        self.contradiction().is_some() || other.by_label().all(is_implied)
     }
 
     /// The first label for which nothing meets the requirements of both selectors: this one's, and those of `other`.
@@ -143,5 +196,32 @@ impl Selector {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::selector::parse;
+
+    #[rstest::rstest]
+    #[case::one_value("a=x", "a", true)]
+    #[case::one_of_several("a=x", "a in (x,y)", true)]
+    #[case::several_of_one("a in (x,y)", "a=x", false)]
+    #[case::absence("!a", "a!=x", true)]
+    #[case::presence("a", "a!=x", false)]
+    #[case::presence_and_other("a,a!=x", "a notin (x)", true)]
+    #[case::fewer_excluded("a!=x", "a notin (x,y)", false)]
+    #[case::more_excluded("a notin (x,y)", "a!=x", true)]
+    #[case::narrower_bounds("a>4", "a>3", true)]
+    #[case::wider_bounds("a>3", "a>4", false)]
+    #[case::bounds_are_values("a>3", "a", true)]
+    #[case::bounds_exclude_text("a>3", "a!=x", true)]
+    #[case::bounds_include_an_integer("a>3", "a!=5", false)]
+    #[case::one_label_of_two("a=x,b=y", "b", true)]
+    #[case::another_label("a=x", "b", false)]
+    #[case::everything("a=x", "", true)]
+    #[case::nothing_implies_all("a=x,a=y", "b", true)]
+    fn implication(#[case] one: &str, #[case] other: &str, #[case] expected: bool) {
+        assert_eq!(parse(one).unwrap().implies(&parse(other).unwrap()), expected);
     }
 }

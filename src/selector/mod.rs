@@ -49,7 +49,12 @@ impl Selector {
 
     /// Whether labels are selected, of which `label` tells the value by key (`labels.Selector.Matches`).
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
-        self.requirements.iter().all(|requirement| requirement.accepts(label(requirement.key())))
+        self.first_unmet(label).is_none()
+    }
+
+    /// The first requirement that labels don't meet, of which `label` tells the value by key.
+    pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Requirement> {
+        self.requirements.iter().find(|requirement| !requirement.accepts(label(requirement.key())))
     }
 
     /// The requirements, those on the same label together.

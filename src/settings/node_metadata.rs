@@ -133,6 +133,6 @@ impl NodeSource {
 }
 
 /// The path of an entry of `propagate`.
-pub(super) fn place(position: usize) -> String {
+pub(crate) fn place(position: usize) -> String {
     format!("nodeMetadata.propagate[{position}]")
 }

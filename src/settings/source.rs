@@ -32,6 +32,21 @@ pub struct EntryAt<'s> {
     pub entry: &'s NamespaceEntry,
 }
 
+impl Source<'_> {
+    /// Whether this is a node selector that holds where no annotation is present.
+    pub fn is_default(&self) -> bool {
+        matches!(self, Self::Entry(_, "defaultNodeSelector") | Self::Placement("clusterDefaultNodeSelector"))
+    }
+
+    /// The path of the setting, without what else tells an entry from others. The key of an annotation is none.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Entry(at, field) => format!("{at}.{field}"),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

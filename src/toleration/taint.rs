@@ -1,11 +1,29 @@
 //! Taints of Nodes, and what tolerates them.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 use super::{Effect, Operator, Toleration};
 
-/// What the keys of taints begin with that Kubernetes itself puts on Nodes, to tell a condition that passes.
-const CONDITIONS: &str = "node.kubernetes.io/";
+/// What the keys of taints begin with that tell a condition of the Node which passes: those of Kubernetes itself, of
+/// cloud providers, of the Node Readiness Controller, and of the Cluster Autoscaler.
+const PASSING_PREFIXES: [&str; 6] = [
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "readiness.k8s.io/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+];
+
+/// The keys of taints that Karpenter and the Cluster Autoscaler put on Nodes which they start or drain.
+const PASSING_KEYS: [&str; 4] = [
+    "karpenter.sh/disrupted",
+    "karpenter.sh/unregistered",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+];
 
 /// One entry of a Node's `spec.taints`; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -20,9 +38,15 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// Whether this tells a passing condition of the Node, such as `node.kubernetes.io/not-ready`.
-    pub fn tells_a_condition(&self) -> bool {
-        self.key.starts_with(CONDITIONS)
+    /// Whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node that an
+    /// autoscaler drains, or that is not ready yet, is still its tenant's node.
+    pub fn is_passing(&self) -> bool {
+        PASSING_KEYS.contains(&self.key.as_str()) || PASSING_PREFIXES.iter().any(|prefix| self.key.starts_with(prefix))
+    }
+
+    /// Whether Pods stay away that don't tolerate this, for as long as somebody wants them to.
+    pub fn is_lasting(&self) -> bool {
+        self.keeps_pods_away() && !self.is_passing()
     }
 
     /// Whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
@@ -45,6 +69,14 @@ impl Toleration {
             Operator::Exists => true,
             Operator::Other(_) => false,
         }
+    }
+}
+
+impl fmt::Display for Taint {
+    /// `key[=value]:Effect`, as for `kubectl taint`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equals = if self.value.is_empty() { "" } else { "=" };
+        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect.as_str())
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Policy, SettingsFile,
-    paper::Paper,
+    output::paper::Paper,
     testing::{
         Report, Suite,
         init::write_tests,

@@ -2,7 +2,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::{Outcome, input::Engine};
-use crate::{paper::Paper, testing::Ended, tour::tour};
+use crate::{output::paper::Paper, testing::Ended, tour::tour};
 
 /// Show what the policy does, with requests to a sample cluster
 #[derive(Args, Default)]

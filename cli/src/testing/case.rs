@@ -1,6 +1,6 @@
 //! A case: the request that it makes, and what becomes of it.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{
@@ -9,7 +9,14 @@ use super::{
     nodes::nodes,
     source::written_out,
 };
-use crate::{Answer, Evaluation, Manifests, Policy, admission_request, preview::of_manifest, stored};
+use crate::{
+    Answer, Evaluation, Manifests, Policy, admission_request,
+    requests::{
+        admission::of_manifest,
+        delivery::{Delivery, delivery},
+    },
+    stored,
+};
 
 /// How a case ended.
 #[derive(Debug)]
@@ -49,7 +56,7 @@ impl Test {
         let request = self.request(case)?;
         let (evaluation, not_asked) = asked.answer(&request)?;
         let nodes = match case.expect.nodes {
-            Some(_) => Some(nodes(&asked, &request, &evaluation).context("expect.nodes")?),
+            Some(_) => Some(nodes(&asked, self.places()?, &request, &evaluation).context("expect.nodes")?),
             None => None,
         };
         let binding = evaluation.answer.mutated_object.as_ref();
@@ -65,7 +72,7 @@ impl Test {
         let ended = self.run(case, policy)?;
         let mismatches = match &ended {
             Ended::Invalid(message) if case.expect.invalid.is_none() => {
-                anyhow::bail!("settings: {message}");
+                bail!("settings: {message}");
             }
             Ended::Invalid(message) => case.expect.compare_refusal(message),
             Ended::Answered(answered) => case.expect.compare(answered),
@@ -136,11 +143,14 @@ impl Asked<'_> {
         let mut together = untouched();
         let (mut is_asked, mut not_asked) = (false, None);
         let mut request = request.clone();
-        for Deployed { settings, deployment } in self.deployed {
-            let spared = deployment.and_then(|deployment| deployment.spares(&request, namespace));
-            if let Some(reason) = spared {
-                not_asked.get_or_insert(reason);
-                continue;
+        for Deployed { settings, policy } in self.deployed {
+            match policy.map_or(Delivery::Sent, |policy| delivery(policy, &request, namespace)) {
+                Delivery::Sent => {}
+                Delivery::KeptAway(reason) => {
+                    not_asked.get_or_insert(reason);
+                    continue;
+                }
+                Delivery::Unknown(reason) => bail!("nobody can tell whether the policy is asked: {reason}"),
             }
             is_asked = true;
             let evaluation = self.policy.validate(&request, settings, self.cluster.clone())?;
@@ -166,7 +176,7 @@ fn untouched() -> Evaluation {
         audit_annotations: None,
         warnings: None,
     };
-    Evaluation { answer, patch: None, lookups: vec![], logs: vec![], refused: vec![] }
+    Evaluation { answer, patch: None, lookups: vec![], logs: vec![], refused: vec![], cause: None }
 }
 
 /// What the next policy says, after those before it.
@@ -184,6 +194,7 @@ fn add(together: &mut Evaluation, next: Evaluation) {
     if let Some(mut patch) = next.patch {
         together.patch.get_or_insert_default().0.append(&mut patch.0);
     }
+    together.cause = next.cause;
     together.lookups.extend(next.lookups);
     together.logs.extend(next.logs);
     together.refused.extend(next.refused);

@@ -1,6 +1,6 @@
 //! The format of a file with tests.
 
-use std::{borrow::Cow, collections::BTreeSet, path::Path};
+use std::{borrow::Cow, collections::BTreeSet, path::Path, sync::OnceLock};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{
     expect::Expect,
+    nodes::Places,
     source::{Files, Source},
 };
 use crate::{
-    Deployment, Manifests, SettingsFile,
-    document::{read_text, yaml_documents},
+    Manifests, PolicySpec, SettingsFile,
+    input::documents::{read_text, yaml_documents},
 };
 
 /// Tests of settings.
@@ -59,13 +60,14 @@ struct Read {
     /// The settings as YAML, in the order in which somebody wrote them.
     settings_as_written: String,
     cluster: Manifests,
+    places: OnceLock<Places>,
 }
 
 /// Settings, and the policy around them, if there is one.
 #[derive(Debug)]
 pub struct Deployed<'t> {
     pub settings: Cow<'t, Value>,
-    pub deployment: Option<&'t Deployment>,
+    pub policy: Option<&'t PolicySpec>,
 }
 
 /// One request, and how it must end.
@@ -117,7 +119,7 @@ pub struct User {
 impl<'t> Deployed<'t> {
     /// What a file has.
     pub fn new(file: &'t SettingsFile) -> Self {
-        Self { settings: Cow::Borrowed(&file.settings), deployment: file.deployment.as_ref() }
+        Self { settings: Cow::Borrowed(&file.settings), policy: file.policy.as_ref() }
     }
 }
 
@@ -202,6 +204,18 @@ impl Test {
     /// The objects that there are.
     pub fn cluster(&self) -> &Manifests {
         &self.read.cluster
+    }
+
+    /// Its Nodes and NodePools, read when somebody asks for them.
+    ///
+    /// # Errors
+    /// One of them is none.
+    pub fn places(&self) -> Result<&Places> {
+        if let Some(places) = self.read.places.get() {
+            return Ok(places);
+        }
+        let places = Places::of(self.cluster())?;
+        Ok(self.read.places.get_or_init(|| places))
     }
 
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {

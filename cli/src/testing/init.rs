@@ -6,12 +6,17 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{case::Asked, file::Deployed, nodes::nodes};
+use super::{case::Asked, file::Deployed, nodes::{Places, nodes}};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     namespace_rules::holding_entry,
-    preview::{creation, gets, of_manifest},
-    resource::Resource,
+    preview::gets,
+    requests::{
+        admission::of_manifest,
+        owner::controller,
+        resource::{POD, Resource},
+        template::template,
+    },
 };
 
 #[derive(Serialize)]
@@ -42,6 +47,7 @@ struct WrittenCase {
 pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy, paths: [&Path; 2]) -> Result<String> {
     let deployed: Vec<Deployed<'_>> = files.iter().map(Deployed::new).collect();
     let asked = Asked { deployed: &deployed, cluster, policy };
+    let places = Places::of(cluster)?;
     let mut known = BTreeSet::new();
     let mut cases = vec![];
     for manifest in subjects(cluster) {
@@ -54,7 +60,7 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         if not_asked.is_some() || !known.insert((entry, kind_of_answer(&evaluation, &manifest))) {
             continue;
         }
-        let expect = expected(&asked, &request, &evaluation)?;
+        let expect = expected(&asked, &places, &request, &evaluation)?;
         cases.push(WrittenCase { name: name(&manifest, &evaluation), manifest, expect });
     }
     ensure!(!cases.is_empty(), "the policy is asked about nothing in the cluster: expected Namespaces that it covers");
@@ -78,40 +84,28 @@ fn subjects(cluster: &Manifests) -> Vec<Value> {
             "spec": scheduled(&Value::Null),
         })
     });
-    let workloads = cluster.objects().iter().filter_map(|object| {
-        let resource = Resource::of_manifest(&object.identity.api_version, &object.identity.kind).ok().flatten()?;
-        let parsed = object.parse();
-        let is_pod = resource.kind == "Pod";
-        let template = template(&parsed).is_some();
-        ((is_pod || template) && creation::controller(&parsed).is_none()).then(|| reduced(&parsed))
+    let others = cluster.objects().iter().filter_map(|object| {
+        let resource = Resource::of(&object.identity.api_version, &object.identity.kind)?;
+        let object = object.parse();
+        let is_judged = resource == POD || resource.template().is_some();
+        (is_judged && controller(&object).is_none()).then(|| reduced(&object, resource))
     });
-    plain.chain(workloads).collect()
-}
-
-const TEMPLATES: [&str; 2] = ["/spec/template", "/spec/jobTemplate/spec/template"];
-
-fn template(workload: &Value) -> Option<&'static str> {
-    TEMPLATES.into_iter().find(|path| workload.pointer(path).is_some_and(Value::is_object))
+    plain.chain(others).collect()
 }
 
 /// The object with nothing but its name and what decides about its nodes.
-fn reduced(object: &Value) -> Value {
-    let spec = match template(object) {
-        None => scheduled(&object["spec"]),
-        Some(path) => {
-            let spec = scheduled(&object.pointer(path).unwrap_or(&Value::Null)["spec"]);
-            match path {
-                "/spec/template" => json!({ "template": { "spec": spec } }),
-                _ => json!({ "jobTemplate": { "spec": { "template": { "spec": spec } } } }),
-            }
-        }
-    };
-    json!({
+fn reduced(object: &Value, resource: Resource) -> Value {
+    let mut reduced = json!({
         "apiVersion": object["apiVersion"],
         "kind": object["kind"],
         "metadata": { "name": object["metadata"]["name"], "namespace": object["metadata"]["namespace"] },
-        "spec": spec,
-    })
+    });
+    let mut place = &mut reduced;
+    for step in resource.template().unwrap_or_default() {
+        place = &mut place[*step];
+    }
+    place["spec"] = scheduled(&template(object).unwrap_or(object)["spec"]);
+    reduced
 }
 
 fn scheduled(spec: &Value) -> Value {
@@ -139,7 +133,7 @@ fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (String, Option<
     (kind, answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
 }
 
-fn expected(asked: &Asked<'_>, request: &Value, evaluation: &Evaluation) -> Result<Value> {
+fn expected(asked: &Asked<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {
     let answer = &evaluation.answer;
     let mut expect = json!({ "accepted": answer.accepted });
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
@@ -151,8 +145,8 @@ fn expected(asked: &Asked<'_>, request: &Value, evaluation: &Evaluation) -> Resu
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
         expect["warnings"] = warnings.clone().into();
     }
-    if asked.cluster.nodes().next().is_some() {
-        expect["nodes"] = nodes(asked, request, evaluation)?.into();
+    if !places.is_empty() {
+        expect["nodes"] = nodes(asked, places, request, evaluation)?.into();
     }
     Ok(expect)
 }

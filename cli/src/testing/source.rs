@@ -12,7 +12,7 @@ use serde_json::{Value, value::to_raw_value};
 
 use crate::{
     Manifests, SettingsFile,
-    document::{read_document, read_documents, yaml_objects},
+    input::documents::{read_document, read_documents, yaml_objects},
 };
 
 /// Something that is written inline, or the path of its file.
