@@ -3,13 +3,18 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
+use node_placement_policy::{placement::explanation::Explanation, settings::Settings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{case::Asked, file::Deployed, nodes::{Places, nodes}};
+use super::{
+    case::Asked,
+    file::Deployed,
+    nodes::{Places, nodes},
+};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    namespace_rules::holding_entry,
+    input::json::{members, text},
     preview::gets,
     requests::{
         admission::of_manifest,
@@ -54,9 +59,8 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         let Some(request) = of_manifest(manifest.clone(), None)? else { continue };
         let (evaluation, not_asked) = asked.answer(&request)?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
-        let entry = cluster
-            .namespace(namespace)
-            .and_then(|there| files.iter().find_map(|file| holding_entry(&file.typed, namespace, there)));
+        let there = cluster.namespace(namespace);
+        let entry = files.iter().find_map(|file| entry(&file.typed, namespace, there?));
         if not_asked.is_some() || !known.insert((entry, kind_of_answer(&evaluation, &manifest))) {
             continue;
         }
@@ -71,6 +75,15 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
          # otherwise. Run it with: kubectl node-placement test FILE\n{}",
         yaml_serde::to_string(&WrittenFile { tests: vec![test] })?
     ))
+}
+
+/// The position of the entry that holds for a namespace.
+fn entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
+    let [labels, annotations] = ["labels", "annotations"].map(|field| {
+        let texts = members(&namespace["metadata"][field]);
+        texts.map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
+    });
+    Explanation::of(settings, name, &labels, &annotations).ok()?.entry().map(|at| at.position)
 }
 
 /// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about
@@ -98,8 +111,11 @@ fn reduced(object: &Value, resource: Resource) -> Value {
     let mut reduced = json!({
         "apiVersion": object["apiVersion"],
         "kind": object["kind"],
-        "metadata": { "name": object["metadata"]["name"], "namespace": object["metadata"]["namespace"] },
+        "metadata": { "name": object["metadata"]["name"] },
     });
+    if object["metadata"]["namespace"].is_string() {
+        reduced["metadata"]["namespace"] = object["metadata"]["namespace"].clone();
+    }
     let mut place = &mut reduced;
     for step in resource.template().unwrap_or_default() {
         place = &mut place[*step];
