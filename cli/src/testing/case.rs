@@ -23,7 +23,7 @@ use crate::{
 pub enum Ended {
     /// The settings are refused, with this message.
     Invalid(String),
-    Answered(Answered),
+    Answered(Box<Answered>),
 }
 
 /// A request that was answered.
@@ -61,7 +61,8 @@ impl Test {
         };
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
-        Ok(Ended::Answered(Answered { request, evaluation, not_asked, nodes, bound_pod }))
+        let answered = Answered { request, evaluation, not_asked, nodes, bound_pod };
+        Ok(Ended::Answered(Box::new(answered)))
     }
 
     /// Has the policy answer a case, and compares that with what is expected.

@@ -63,7 +63,7 @@ impl Report {
 pub fn lines(mismatches: &[Mismatch]) -> Vec<String> {
     let line = |mismatch: &Mismatch| {
         let Mismatch { field, expected, found } = mismatch;
-        [format!("{field}: expected {expected}"), format!("{:1$}     found {found}", "", field.len() + 1)]
+        [format!("{field}: expected {expected}"), format!("{:1$}found    {found}", "", field.len() + 2)]
     };
     mismatches.iter().flat_map(line).collect()
 }
