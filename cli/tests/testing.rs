@@ -173,6 +173,23 @@ fn what_failed_is_told_with_expected_and_found() -> Result<()> {
     Ok(())
 }
 
+/// That the policy can't look something up is no rejection that somebody meant.
+#[test]
+fn an_object_that_the_cluster_lacks_is_told() -> Result<()> {
+    let rejected = "[{ name: a, expect: { accepted: false } }]";
+    let file = tests(rejected).replace("{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue } }, ", "");
+    let settings = "{ placement: { namespaces: [{ namespaceSelector: team, requiredNodeSelector: pool=blue }] } }";
+    let output = test("lacking", &[("tests.yml", &file.replace(SETTINGS, settings))], &[])?;
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("cluster: expected Namespace team-blue\n           found    nothing"), "{text}");
+    let meant = rejected.replace("accepted: false", "code: 500");
+    let file = tests(&meant).replace("{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue } }, ", "");
+    let output = test("lacking", &[("tests.yml", &file.replace(SETTINGS, settings))], &[])?;
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    Ok(())
+}
+
 #[test]
 fn junit_names_each_case() -> Result<()> {
     let cases = "[{ name: a, expect: { accepted: true } }, { name: 'b < c', expect: { accepted: false } }]";

@@ -65,7 +65,8 @@ impl Test {
         Ok(Ended::Answered(Box::new(answered)))
     }
 
-    /// Has the policy answer a case, and compares that with what is expected.
+    /// Has the policy answer a case, and compares that with what is expected. A rejection only because the test's
+    /// cluster lacks an object is none, unless it is expected with its code.
     ///
     /// # Errors
     /// The case can't be asked, or its settings have a mistake that nobody expects.
@@ -76,9 +77,21 @@ impl Test {
                 bail!("settings: {message}");
             }
             Ended::Invalid(message) => case.expect.compare_refusal(message),
-            Ended::Answered(answered) => case.expect.compare(answered),
+            Ended::Answered(answered) => {
+                let mut mismatches = case.expect.compare(answered);
+                if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
+                    mismatches.extend(self.lacking(&answered.evaluation));
+                }
+                mismatches
+            }
         };
         Ok((ended, mismatches))
+    }
+
+    /// What the policy looks up, and the test's cluster does not have.
+    fn lacking(&self, evaluation: &Evaluation) -> impl Iterator<Item = Mismatch> {
+        let missing = evaluation.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
+        missing.map(|lookup| Mismatch { field: "cluster", expected: lookup.to_string(), found: "nothing".to_owned() })
     }
 
     /// The admission request of a case.
