@@ -10,7 +10,7 @@
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked; the backstop behind it |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
-//! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
@@ -26,7 +26,8 @@ pub mod preview;
 pub mod requests;
 pub mod scheduling;
 pub mod stored;
-pub mod story;
+pub mod testing;
+pub mod tour;
 
 pub use engine::{
     call::Call,
@@ -43,4 +44,3 @@ pub use input::{
     settings_file::SettingsFile,
 };
 pub use output::{changes::changes, wrap::wrap};
-pub use story::{Chapter, Expect, Step, Story};
