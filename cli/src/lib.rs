@@ -21,6 +21,7 @@ pub mod document;
 pub mod evaluation;
 pub mod explain;
 pub mod host_calls;
+#[cfg(feature = "module")]
 pub mod interpreter;
 pub mod kubectl;
 pub mod manifests;

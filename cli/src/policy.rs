@@ -6,10 +6,11 @@ use std::{
 use anyhow::Result;
 use serde_json::Value;
 
+#[cfg(feature = "module")]
+use crate::interpreter::Interpreted;
 use crate::{
     cluster::{Cluster, Lookup},
     host_calls::{HostCalls, lock},
-    interpreter::Interpreted,
     metadata::Metadata,
     native::Native,
 };
@@ -59,6 +60,7 @@ impl Policy {
     ///
     /// # Errors
     /// It is no module, or none that a waPC host can run.
+    #[cfg(feature = "module")]
     pub fn interpreted(module: &[u8]) -> Result<Self> {
         Ok(Self::new(Interpreted::load(module)?, Metadata::of_this_policy()))
     }

@@ -18,11 +18,19 @@ use crate::{
 #[derive(Args, Default)]
 pub struct Engine {
     /// Run this module of the policy, in place of the policy that is built in
+    #[cfg(feature = "module")]
     #[arg(long = "module", value_name = "FILE")]
     module: Option<PathBuf>,
 }
 
 impl Engine {
+    #[cfg(not(feature = "module"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "with an interpreter, there is a module to load")]
+    pub fn policy(&self) -> Result<Policy> {
+        Ok(Policy::native())
+    }
+
+    #[cfg(feature = "module")]
     pub fn policy(&self) -> Result<Policy> {
         let Some(path) = &self.module else { return Ok(Policy::native()) };
         let module = fs::read(there(path)?).with_context(|| path.display().to_string())?;

@@ -124,6 +124,17 @@ impl<'p> Preview<'p> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let total = self.cluster.objects().len();
+        if cfg!(target_family = "wasm") {
+            let mut tally = Tally { unreadable: self.unreadable.clone(), ..Tally::default() };
+            for (done, object) in self.cluster.objects().iter().enumerate() {
+                progress(done, total);
+                self.ask_about(object, &mut tally).with_context(|| object.identity.to_string())?;
+            }
+            tally.entries = self.entries();
+            tally.unlabelled = self.unlabelled(&tally);
+            tally.pools = self.pools(&tally)?;
+            return Ok(tally);
+        }
         thread::scope(|scope| {
             let workers: Vec<_> = (0..cores).map(|_| scope.spawn(|| self.work(&next))).collect();
             while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
