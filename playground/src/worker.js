@@ -34,9 +34,8 @@ class Text {
 
   constructor(listener = () => {}) {
     this.console = new ConsoleStdout((bytes) => {
-      const written = this.#decoder.decode(bytes, { stream: true });
-      this.text += written;
-      listener(written);
+      this.text += this.#decoder.decode(bytes, { stream: true });
+      listener(this.text);
     });
   }
 }
@@ -73,12 +72,11 @@ async function folder(files) {
 
 function progressListener() {
   let next = 0;
-  return (written) => {
-    const [, progress] = written.split(LINE_START);
-    if (progress && performance.now() >= next) {
-      next = performance.now() + PROGRESS_INTERVAL;
-      self.postMessage({ progress });
-    }
+  return (text) => {
+    const start = text.lastIndexOf(LINE_START) + LINE_START.length;
+    if (start < LINE_START.length || start === text.length || performance.now() < next) return;
+    next = performance.now() + PROGRESS_INTERVAL;
+    self.postMessage({ progress: text.slice(start) });
   };
 }
 
