@@ -11,7 +11,7 @@ use cli::{
         plugins::{PairList, refused_tolerations},
         write_settings,
     },
-    document::yaml_documents,
+    input::documents::yaml_documents,
 };
 use e2e_tests::{Answer, Manifests, Policy};
 use k8s_openapi::api::core::v1;

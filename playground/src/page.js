@@ -88,13 +88,13 @@ async function show(command, { stdout = "", stderr = "" }) {
   const printed = isReport ? stderr : stderr + stdout;
   element("text").replaceChildren(terminalText(printed.trimEnd()));
   element("text").hidden = printed.trim() === "";
+  markMistakes(plainText(printed));
   element("report").hidden = !isReport;
   if (isReport) {
     element("report").srcdoc = stdout;
     await new Promise((loaded) => (element("report").onload = loaded));
   } else {
     element("report").removeAttribute("srcdoc");
-    markMistakes(plainText(stderr + stdout));
   }
 }
 

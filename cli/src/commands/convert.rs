@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
-    document::yaml_documents,
-    paper::Paper,
-    policy_file::{Around, policy_file},
+    input::documents::yaml_documents,
+    output::paper::Paper,
+    policies::policy_file::{Around, policy_file},
 };
 
 /// Turn the configuration of PodNodeSelector and PodTolerationRestriction into settings

@@ -1,18 +1,15 @@
 //! What several commands take: the policy, its settings, a cluster.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
 use crate::{
     Manifests, Policy, SettingsFile,
-    kubectl::{Kubectl, Listed},
-    native,
-    policy_lint::{Findings, lint},
+    engine::native,
+    input::kubectl::{Kubectl, Listed},
+    policies::policy_lint::{Findings, lint},
 };
 
 #[derive(Args, Default)]
@@ -24,17 +21,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    #[cfg(not(feature = "module"))]
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "with an interpreter, there is a module to load")]
     pub fn policy(&self) -> Result<Policy> {
+        #[cfg(feature = "module")]
+        if let Some(path) = &self.module {
+            let module = std::fs::read(there(path)?).with_context(|| path.display().to_string())?;
+            return Policy::interpreted(&module).with_context(|| path.display().to_string());
+        }
         Ok(Policy::native())
-    }
-
-    #[cfg(feature = "module")]
-    pub fn policy(&self) -> Result<Policy> {
-        let Some(path) = &self.module else { return Ok(Policy::native()) };
-        let module = fs::read(there(path)?).with_context(|| path.display().to_string())?;
-        Policy::interpreted(&module).with_context(|| path.display().to_string())
     }
 }
 
@@ -73,7 +66,7 @@ pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
 
 /// What is wrong with settings, and with the policy around them.
 pub fn findings(policy: &Policy, file: &SettingsFile) -> Result<Findings> {
-    let mut findings = match &file.deployment {
+    let mut findings = match &file.policy {
         Some(deployment) => lint(&file.settings, deployment),
         None => Findings::default(),
     };

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
 
-use crate::paper::{Color, Paper};
+use crate::output::paper::{Color, Paper};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

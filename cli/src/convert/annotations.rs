@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Manifests, Policy,
     preview::{creation, trial},
-    resource::NAMESPACE,
+    requests::resource::NAMESPACE,
 };
 
 const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";

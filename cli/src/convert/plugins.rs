@@ -8,7 +8,7 @@ use node_placement_policy::selector::{Requirement, parse_pairs};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{document::read_document, native::mistakes};
+use crate::{engine::native::mistakes, input::documents::read_document};
 
 const NODE_SELECTOR: &str = "PodNodeSelector";
 const TOLERATIONS: &str = "PodTolerationRestriction";

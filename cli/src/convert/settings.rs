@@ -6,7 +6,7 @@ use node_placement_policy::toleration::Toleration as PolicyToleration;
 use serde_json::{Value, json};
 
 use super::plugins::{PairList, Plugins, PodNodeSelector, PodTolerationRestriction};
-use crate::{document::yaml_documents, native::mistakes, template::render, wrap};
+use crate::{engine::native::mistakes, input::documents::yaml_documents, output::template::render, wrap};
 
 const TEMPLATE: &str = include_str!("settings.yml.j2");
 
