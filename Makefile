@@ -113,10 +113,11 @@ playground/node_modules: playground/package.json playground/package-lock.json | 
 	npm ci --prefix playground --no-audit --no-fund
 	touch $@
 
-# Opens the playground in Chromium: every example and every button, against the native tool.
+# Opens the playground in Chromium: every example and every button, against the native tool as it is released.
 .PHONY: playground-test
-playground-test: playground tool | chromium
-	node --test playground/test.js
+playground-test: playground | toolchain chromium
+	cargo build --release --locked -p kubectl-node-placement
+	PLAYGROUND=$(BUILD)/playground.html TOOL=$(BUILD)/release/kubectl-node_placement node --test playground/test.js
 
 # As a plugin of kubectl, for the user at hand.
 .PHONY: install

@@ -8,15 +8,15 @@ import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import { readExamples } from "./examples.js";
 
 const root = dirname(import.meta.dirname);
-const PAGE = process.env.PLAYGROUND ?? join(root, "target/playground.html");
-const TOOL = process.env.TOOL ?? join(root, "target/release/kubectl-node_placement");
+const PAGE = resolve(process.env.PLAYGROUND ?? join(root, "target/playground.html"));
+const TOOL = resolve(process.env.TOOL ?? join(root, "target/release/kubectl-node_placement"));
 const ADDRESS = pathToFileURL(PAGE).href;
 const COMMANDS = ["preview", "try", "check", "policy", "explain", "test"];
 const WIDTHS = [360, 1280];
@@ -87,6 +87,8 @@ async function native(page, extraFiles = []) {
 
 const withoutTime = (text) => text.replace(/\d{4}-\d\d-\d\d( \d\d:\d\d UTC)?/g, "DATE");
 
+const withoutColours = (text) => text.replace(/\x1b\[[\d;]*m/g, "");
+
 /** Compares what the page shows of its last run with what the native tool prints. */
 async function compare(page) {
   const expected = await native(page);
@@ -95,7 +97,7 @@ async function compare(page) {
   assert.match(said, outcome[expected.status], `${expected.args.join(" ")}: ${expected.stderr}`);
   const text = await page.textContent("#text");
   if (!expected.stdout.startsWith("<!doctype html>")) {
-    assert.equal(text, (expected.stderr + expected.stdout).trimEnd());
+    assert.equal(text, withoutColours(expected.stderr + expected.stdout).trimEnd());
     assert.ok(text.length > 20, text);
     return;
   }
@@ -223,6 +225,28 @@ test("typed settings are what the tool reads, and a mistake is marked where it i
   assert.ok((await page.locator("#settings .cm-lintRange-error").count()) > 0, "no mark");
   await page.context().close();
 });
+
+for (const [name, text] of [
+  ["nothing", ""],
+  ["no YAML", "placement: [\n"],
+  ["a list", "[]"],
+  ["deeply nested", `placement: ${"[".repeat(20_000)}`],
+  ["deeply nested JSON", `{"placement": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`],
+  ["aliases that multiply", `a: &a [1]\n${Array.from({ length: 30 }, (_, at) => `b${at}: &b${at} [${at ? `*b${at - 1}, *b${at - 1}` : "*a, *a"}]`).join("\n")}\n`],
+  ["control characters", "placement:\n  \u001b[31mred: 1\n"],
+  ["letters of other languages", "placement: { namespaces: [{ name: \"größe-名前\" }] }\n"],
+]) {
+  test(`settings that are ${name}`, async () => {
+    const page = await open();
+    await type(page, "settings", text);
+    await page.fill("#namespace", "größe-名前");
+    for (const command of ["check", "preview", "explain"]) {
+      await press(page, command);
+      await compare(page);
+    }
+    await page.context().close();
+  });
+}
 
 test("a link has the settings and the manifest, and the cluster only if the box says so", async () => {
   const page = await open();

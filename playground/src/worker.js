@@ -10,9 +10,9 @@ const PROGRESS_INTERVAL = 200;
 const LINE_START = "\r\x1b[K";
 
 self.onmessage = async ({ data: { module, args, columns, files } }) => {
+  const stdout = new Text();
+  const stderr = new Text(progressListener());
   try {
-    const stdout = new Text();
-    const stderr = new Text(progressListener());
     const wasi = new WASI(
       ["kubectl node-placement", ...args],
       [`COLUMNS=${columns}`],
@@ -23,7 +23,7 @@ self.onmessage = async ({ data: { module, args, columns, files } }) => {
     const status = wasi.start(instance);
     self.postMessage({ status, stdout: stdout.text, stderr: withoutProgress(stderr.text) });
   } catch (error) {
-    self.postMessage({ failure: describe(error) });
+    self.postMessage({ failure: describe(error, stderr.text) });
   }
 };
 
@@ -86,10 +86,10 @@ function withoutProgress(text) {
 }
 
 /** Why the tool ended without an exit status. */
-function describe(error) {
-  if (error instanceof RangeError && /stack/i.test(error.message)) return "The input is nested too deeply.";
-  if (error instanceof RangeError || /memory|allocation/i.test(error.message)) {
-    return "The input needs more memory than a browser gives to a page. Use the command-line tool.";
+function describe(error, stderr) {
+  if (/call stack|memory access out of bounds/.test(error.message)) return "The input is nested too deeply.";
+  if (error instanceof RangeError || stderr.includes("memory allocation")) {
+    return "The input needs more memory than the browser gives to a page. Use the command-line tool.";
   }
-  return `The tool failed: ${error.message}`;
+  return `The tool failed: ${stderr || error.message}`;
 }
