@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -111,7 +111,8 @@ async function compare(page) {
 /** How much wider the page, or the report in it, is than what it is shown in. */
 async function overflow(page) {
   const excess = (target) => target.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  return Math.max(...(await Promise.all(page.frames().map(excess))));
+  const hasReport = await page.isVisible("#report");
+  return Math.max(...(await Promise.all(page.frames().slice(0, hasReport ? 2 : 1).map(excess))));
 }
 
 /** Replaces an editor's text, as a user does. */
@@ -378,7 +379,7 @@ describe("files", () => {
         window.progress.add(document.getElementById("progress").textContent);
       }, 20);
     });
-    const began = performance.now();
+    const began = browserSeconds();
     await page.click("[data-command=preview]");
     await page.waitForTimeout(1000);
     await page.click("#settings .cm-content");
@@ -387,7 +388,7 @@ describe("files", () => {
     const typed = await page.locator("#settings .cm-content").textContent();
     const isRunning = await page.evaluate(() => Boolean(document.querySelector("[aria-busy]")));
     await idle(page, 300_000);
-    const seconds = (performance.now() - began) / 1000;
+    const seconds = browserSeconds() - began;
     const { longestGap, progress } = await page.evaluate(() => ({ longestGap: window.longestGap, progress: [...window.progress] }));
     const shown = await page.getAttribute("#report", "srcdoc");
 
@@ -396,13 +397,11 @@ describe("files", () => {
     for (const [name, text] of files.filter(([name]) => !name.includes("/"))) writeFileSync(join(folder, name), text);
     mkdirSync(join(folder, "cluster"));
     writeFileSync(join(folder, "cluster/large-cluster.json"), readFileSync(path));
-    const before = process.resourceUsage();
     const clock = spawnSync("/usr/bin/env", ["bash", "-c", 'TIMEFORMAT="%U %S"; time "$@" >output', "-", TOOL, ...args], { cwd: folder, encoding: "utf8" });
-    assert.ok(before);
     const nativeSeconds = clock.stderr.trim().split("\n").at(-1).split(" ").reduce((sum, part) => sum + Number(part), 0);
     console.log(
-      `${(statSync(path).size / 1e6).toFixed(0)} MB: ${seconds.toFixed(1)} s in the page, ${nativeSeconds.toFixed(1)} s of the native tool's ` +
-        `processor time; the page was busy for at most ${longestGap.toFixed(0)} ms; told ${progress.length - 1} times how far it is`,
+      `${(statSync(path).size / 1e6).toFixed(0)} MB: ${seconds.toFixed(1)} s of the browser's processor time, ${nativeSeconds.toFixed(1)} s of the native tool's; ` +
+        `the page was busy for at most ${longestGap.toFixed(0)} ms; told ${progress.length - 1} times how far it is`,
     );
     assert.equal(withoutTime(shown), withoutTime(readFileSync(join(folder, "output"), "utf8")));
     assert.ok(isRunning, "it had ended before something could be typed");
@@ -420,6 +419,22 @@ describe("files", () => {
     await page.context().close();
   });
 });
+
+/** The processor time that all processes of the browser have used, as Linux tells it. */
+function browserSeconds() {
+  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((id) => {
+    try {
+      // After the name in brackets: the state, the parent, and eleventh and twelfth the ticks, a hundred a second.
+      const fields = readFileSync(`/proc/${id}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
+      return [{ id, parent: fields[1], ticks: Number(fields[11]) + Number(fields[12]) }];
+    } catch {
+      return [];
+    }
+  });
+  const secondsBelow = (parent) =>
+    processes.filter((it) => it.parent === parent).reduce((sum, { id, ticks }) => sum + ticks / 100 + secondsBelow(id), 0);
+  return secondsBelow(String(process.pid));
+}
 
 /** A cluster of 500 nodes, 300 namespaces and 20,000 Pods, as `kubectl get -o json` prints it. */
 function largeCluster() {

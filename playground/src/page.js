@@ -90,12 +90,9 @@ async function show(command, { stdout = "", stderr = "" }) {
   element("text").hidden = printed.trim() === "";
   markMistakes(plainText(printed));
   element("report").hidden = !isReport;
-  if (isReport) {
-    element("report").srcdoc = stdout;
-    await new Promise((loaded) => (element("report").onload = loaded));
-  } else {
-    element("report").removeAttribute("srcdoc");
-  }
+  if (!isReport) return;
+  element("report").srcdoc = stdout;
+  await new Promise((loaded) => (element("report").onload = loaded));
 }
 
 /** Marks every `FILE:LINE:COLUMN` and `FILE: … line LINE column COLUMN` that was printed. */
