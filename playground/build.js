@@ -1,11 +1,10 @@
 // Makes playground.html of page.html, src, the examples, and the tool as a module:
 //
-//   node build.js TOOL.wasm PLAYGROUND.html
+//   node build.js TOOL.wasm.xz PLAYGROUND.html
 
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { readExamples } from "./examples.js";
 
@@ -76,7 +75,7 @@ const parts = {
   repository: REPOSITORY,
   licences: escapeHtml(licences([...worker.inputs, ...script.inputs])),
   examples: JSON.stringify(readExamples(root)).replaceAll("<", "\\u003c"),
-  tool: gzipSync(readFileSync(tool), { level: 9 }).toString("base64"),
+  tool: readFileSync(tool, "base64"),
   script: script.text,
 };
 const html = readFileSync(join(folder, "page.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);

@@ -1,5 +1,6 @@
 // The command-line tool, as the page runs it.
 
+import { XzReadableStream } from "xz-decompress";
 /** The bundle of worker.js, which the build puts here. */
 import worker from "worker-bundle";
 
@@ -11,7 +12,7 @@ compiled.catch(() => {});
 
 async function compile() {
   const bytes = Uint8Array.from(atob(document.getElementById("tool").textContent), (letter) => letter.charCodeAt(0));
-  const module = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const module = new XzReadableStream(new Blob([bytes]).stream());
   return WebAssembly.compile(await new Response(module).arrayBuffer());
 }
 
