@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { build } from "esbuild";
-import { readExamples } from "./examples.js";
+import { readExamples } from "./read-examples.js";
 
 const REPOSITORY = "https://github.com/node-placement/node-placement-policy";
 const LARGEST = 2.5 * 1024 * 1024;

@@ -1,12 +1,15 @@
 // The page: editors on the left, commands and what they print on the right.
 
 import { Editor } from "./editor.js";
+import { inputsOf } from "./examples.js";
 import { fromFragment, toFragment } from "./link.js";
 import { plainText, terminalText } from "./terminal.js";
 import { run } from "./tool.js";
 
 const element = (id) => document.getElementById(id);
 const examples = JSON.parse(element("examples").textContent);
+const entries = examples.menu.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, inputs: inputsOf(entry, examples.texts) }));
+const sample = entries[0].inputs;
 const [namespace, subject] = [element("namespace"), element("subject")];
 
 const editors = Object.fromEntries(
@@ -48,7 +51,7 @@ function files() {
   const texts = Object.values(editors).filter((editor) => !editor.files.length);
   const attached = editors.cluster.files.map((file) => [`cluster/${file.name}`, file]);
   return [
-    ...examples.files,
+    ...Object.entries(examples.texts),
     ...texts.map((editor) => [`${editor.name}.yml`, editor.text]),
     ...attached,
   ];
@@ -132,14 +135,24 @@ function fillExamples() {
   }
 }
 
-/** Puts an example into its editor, and the manifests that are made for it into theirs. */
+/**
+ * Puts an example into its editor, and what it is to be tried on into the others, unless something of the user's own is
+ * there.
+ */
 function choose(name) {
-  const entry = examples.menu.flatMap(({ entries }) => entries).find((entry) => entry.name === name);
+  const entry = entries.find((entry) => entry.name === name);
   if (!entry) return;
-  fill(entry.inputs);
-  Object.keys(entry.inputs).forEach((input) => editors[input].open());
+  const [own] = Object.keys(entry.inputs);
+  const inputs = Object.entries(entry.inputs).filter(([input]) => input === own || isExample(editors[input]));
+  fill(Object.fromEntries(inputs));
+  editors[own].open();
   suggestNamespace();
-  say(`${name}: in ${Object.keys(entry.inputs).map((input) => editors[input].title).join(" and ")}.`);
+  say(`${name}: in ${inputs.map(([input]) => editors[input].title).join(", ")}.`);
+}
+
+/** Whether an editor has what an example has put there, or nothing. */
+function isExample(editor) {
+  return editor.isEmpty || entries.some(({ inputs }) => inputs[editor.name] === editor.text);
 }
 
 function fill(inputs) {
@@ -161,7 +174,7 @@ async function makeLink() {
     return say("The cluster is too large for a link. Clear the box, and send its files.");
   }
   const { settings, manifest, tests, cluster } = editors;
-  const isSample = cluster.text === examples.sample.cluster;
+  const isSample = cluster.text === sample.cluster;
   const fragment = await toFragment({
     settings: settings.text,
     manifest: manifest.text,
@@ -192,15 +205,15 @@ async function load() {
   try {
     input = await fromFragment(window.location.hash.slice(1));
   } catch (error) {
-    fill(examples.sample);
+    fill(sample);
     return say(`The link can't be read: ${error.message}. Copy all of it.`);
   }
   if (!input) {
-    fill(examples.sample);
+    fill(sample);
     suggestNamespace();
     return start("preview");
   }
-  const cluster = input.sample === "cluster" ? examples.sample.cluster : (input.cluster ?? "");
+  const cluster = input.sample === "cluster" ? sample.cluster : (input.cluster ?? "");
   fill({ settings: "", manifest: "", tests: "", ...input, cluster });
   namespace.value = input.namespace ?? "";
   subject.value = input.subject ?? "";
