@@ -7,6 +7,7 @@ pub mod call;
 pub mod cluster;
 pub mod evaluation;
 pub mod host_calls;
+#[cfg(feature = "module")]
 pub mod interpreter;
 pub mod metadata;
 pub mod native;
