@@ -5,6 +5,8 @@
 TARGET := wasm32-wasip1
 BUILD := $(or $(CARGO_TARGET_DIR),target)
 MODULES := $(BUILD)/$(TARGET)/release
+TOOL_SOURCES := $(shell find cli/src cli/tour -type f) cli/Cargo.toml
+EXAMPLES := $(shell find examples cli/tour -type f)
 SOURCES := $(shell find src -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
 
 # Memory that is there from the start costs nothing until it is used; a fresh instance that asks for more, for every
@@ -84,6 +86,40 @@ run:
 .PHONY: tool
 tool: | toolchain
 	@cargo build --quiet --locked -p kubectl-node-placement
+
+# The tool in a browser, as one file. Needs Node.js and npm.
+PLAYGROUND_FILES := $(wildcard playground/*.* playground/src/*)
+PLAYGROUND_MODULE := $(BUILD)/$(TARGET)/playground/kubectl-node_placement.wasm
+PLAYGROUND_TOOL := $(BUILD)/$(TARGET)/playground/tool.wasm.xz
+# What Rust's compiler takes for granted in browsers.
+WASM_FEATURES := bulk-memory bulk-memory-opt multivalue mutable-globals nontrapping-float-to-int reference-types sign-ext
+
+.PHONY: playground
+playground: $(BUILD)/playground.html
+
+$(BUILD)/playground.html: $(PLAYGROUND_TOOL) $(PLAYGROUND_FILES) playground/node_modules $(EXAMPLES) deny.toml LICENSE
+	node playground/build.js $< $@
+
+# Browsers read gzip themselves, but xz makes this a third smaller.
+$(PLAYGROUND_TOOL): $(PLAYGROUND_MODULE) playground/node_modules | xz
+	playground/node_modules/.bin/wasm-opt $< $(WASM_FEATURES:%=--enable-%) -Oz -o $(@:.xz=)
+	xz --force --keep -9 --extreme --check=crc32 $(@:.xz=)
+
+# The stack is that of a native process.
+$(PLAYGROUND_MODULE): export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := -Clink-arg=-zstack-size=8388608 $(ADDRESSES) $(NAMES)
+$(PLAYGROUND_MODULE): $(SOURCES) $(TOOL_SOURCES) Makefile | toolchain
+	cargo build --locked --profile playground --target $(TARGET) -p kubectl-node-placement --no-default-features
+	touch $@
+
+playground/node_modules: playground/package.json playground/package-lock.json | node npm
+	npm ci --prefix playground --no-audit --no-fund
+	touch $@
+
+# Opens the playground in Chromium: every example and every button, against the native tool as it is released.
+.PHONY: playground-test
+playground-test: playground | toolchain chromium
+	cargo build --release --locked -p kubectl-node-placement
+	PLAYGROUND=$(BUILD)/playground.html TOOL=$(BUILD)/release/kubectl-node_placement node --test playground/test.js
 
 # As a plugin of kubectl, for the user at hand.
 .PHONY: install
@@ -203,14 +239,17 @@ clean: | toolchain
 	cargo clean
 	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
 
-.PHONY: kwctl bats kubectl jq chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
-kwctl bats kubectl jq chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
+.PHONY: kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
+kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
 HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org
+HOME_OF_node := https://nodejs.org (Debian: apt install nodejs)
+HOME_OF_npm := https://nodejs.org (Debian: apt install npm)
+HOME_OF_xz := https://tukaani.org/xz (Debian: apt install xz-utils)
 HOME_OF_chromium := https://www.chromium.org (Debian: apt install chromium)
 HOME_OF_buildah := https://buildah.io (Debian: apt install buildah)
 HOME_OF_zizmor := https://docs.zizmor.sh (pipx install zizmor)

@@ -75,7 +75,7 @@ fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejectio
         cluster.log(*level, message);
     }
     let evaluation = Evaluation { answer: decision.to_json(), cause: decision.cause.take() };
-    if cfg!(target_family = "wasm") {
+    if cfg!(all(target_family = "wasm", feature = "guest")) {
         // The instance ends with its answer; taking all this apart before would be a tenth of the time.
         std::mem::forget((settings, decision));
     }

@@ -11,7 +11,7 @@
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
-//! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
@@ -28,7 +28,8 @@ pub mod preview;
 pub mod requests;
 pub mod scheduling;
 pub mod stored;
-pub mod story;
+pub mod testing;
+pub mod tour;
 
 pub use engine::{
     call::Call,
@@ -45,4 +46,3 @@ pub use input::{
     settings_file::SettingsFile,
 };
 pub use output::{changes::changes, wrap::wrap};
-pub use story::{Chapter, Expect, Step, Story};

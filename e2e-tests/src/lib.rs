@@ -19,9 +19,8 @@ mod wasm;
 mod workspace;
 
 pub use cli::{
-    Answer, Call, Chapter, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
-    SettingsAnswer, SettingsFile, Step, Story, admission_request, payload, preview, read_document, read_documents,
-    stored,
+    Answer, Call, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
+    SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
 };
 #[cfg(feature = "wasm")]
 pub use instructions::InstructionCounter;

@@ -1,9 +1,6 @@
 //! What several commands take: the policy, its settings, a cluster.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -18,15 +15,19 @@ use crate::{
 #[derive(Args, Default)]
 pub struct Engine {
     /// Run this module of the policy, in place of the policy that is built in
+    #[cfg(feature = "module")]
     #[arg(long = "module", value_name = "FILE")]
     module: Option<PathBuf>,
 }
 
 impl Engine {
     pub fn policy(&self) -> Result<Policy> {
-        let Some(path) = &self.module else { return Ok(Policy::native()) };
-        let module = fs::read(there(path)?).with_context(|| path.display().to_string())?;
-        Policy::interpreted(&module).with_context(|| path.display().to_string())
+        #[cfg(feature = "module")]
+        if let Some(path) = &self.module {
+            let module = std::fs::read(there(path)?).with_context(|| path.display().to_string())?;
+            return Policy::interpreted(&module).with_context(|| path.display().to_string());
+        }
+        Ok(Policy::native())
     }
 }
 

@@ -7,6 +7,7 @@ mod explain;
 mod input;
 mod policy;
 mod preview;
+mod test;
 mod tour;
 mod trial;
 mod try_manifests;
@@ -70,6 +71,7 @@ enum Command {
     Explain(explain::Explain),
     Preview(preview::Preview),
     Convert(convert::Convert),
+    Test(test::Test),
     Completion(completion::Completion),
 }
 
@@ -112,6 +114,7 @@ impl Arguments {
             Command::Explain(explain) => explain.run(&mut paper),
             Command::Preview(preview) => preview.run(&mut paper),
             Command::Convert(convert) => convert.run(&mut paper),
+            Command::Test(test) => test.run(&mut paper),
             Command::Completion(completion) => completion.run(&mut paper),
         }?;
         paper.print()?;

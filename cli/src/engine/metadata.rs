@@ -1,3 +1,5 @@
+//! What a policy may ask its host for.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};

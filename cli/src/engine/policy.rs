@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
+#[cfg(feature = "module")]
+use super::interpreter::Interpreted;
 use super::{
     call::{Call, Engine},
     cluster::Cluster,
     host_calls::HostCalls,
-    interpreter::Interpreted,
     metadata::Metadata,
     native::Native,
 };
@@ -34,6 +35,7 @@ impl Policy {
     ///
     /// # Errors
     /// It is no module, or none that a waPC host can run.
+    #[cfg(feature = "module")]
     pub fn interpreted(module: &[u8]) -> Result<Self> {
         Ok(Self::new(Interpreted::load(module)?, Metadata::of_this_policy()))
     }

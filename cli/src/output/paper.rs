@@ -63,6 +63,7 @@ impl Ink {
 }
 
 impl Paper {
+    /// With colours as `color` says.
     pub fn new(color: Color) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colors = match color {
@@ -91,6 +92,7 @@ impl Paper {
         }
     }
 
+    /// An empty line.
     pub fn gap(&mut self) {
         self.write("");
     }
@@ -100,6 +102,7 @@ impl Paper {
         self.text.clear();
     }
 
+    /// A heading, in bold.
     pub fn heading(&mut self, text: &str) {
         wrap(text, self.width).iter().for_each(|line| self.draw(&self.ink(BOLD, line)));
     }
@@ -114,6 +117,7 @@ impl Paper {
         }
     }
 
+    /// A chapter of the tour, with its settings.
     pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
         self.heading(title);
         wrap(prose, self.width).iter().for_each(|line| self.write(line));
@@ -232,6 +236,7 @@ impl Paper {
         value.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
+    /// Prose below a verdict.
     pub fn below(&mut self, text: &str) {
         wrap(text, self.width - INDENT).iter().for_each(|line| self.line(line));
     }

@@ -122,8 +122,11 @@ impl<'p> Preview<'p> {
     pub fn run(&self, progress: impl Fn(usize, usize)) -> Result<Tally> {
         // There are no threads in WASI.
         if cfg!(target_family = "wasm") {
-            let mut tally = self.work(&AtomicUsize::new(0))?;
-            tally.unreadable = self.unreadable.clone();
+            let mut tally = Tally { unreadable: self.unreadable.clone(), ..Tally::default() };
+            for (done, object) in self.cluster.objects().iter().enumerate() {
+                progress(done, self.cluster.objects().len());
+                self.ask_about(object, &mut tally).with_context(|| object.identity.to_string())?;
+            }
             return self.complete(tally);
         }
         let cores = thread::available_parallelism().map_or(1, usize::from);

@@ -1,0 +1,246 @@
+// The page: editors on the left, commands and what they print on the right.
+
+import { Editor } from "./editor.js";
+import { inputsOf } from "./examples.js";
+import { fromFragment, toFragment } from "./link.js";
+import { plainText, terminalText } from "./terminal.js";
+import { run } from "./tool.js";
+
+const element = (id) => document.getElementById(id);
+const examples = JSON.parse(element("examples").textContent);
+const entries = examples.menu.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, inputs: inputsOf(entry, examples.texts) }));
+const sample = entries[0].inputs;
+const [namespace, subject] = [element("namespace"), element("subject")];
+
+const editors = Object.fromEntries(
+  [
+    { name: "settings", title: "Settings", isOpen: true },
+    { name: "cluster", title: "Cluster", takesFiles: true },
+    { name: "manifest", title: "Manifest", isOpen: true },
+    { name: "tests", title: "Tests" },
+  ].map((editor) => [editor.name, new Editor({ ...editor, onRun: () => start(last), onMistake: say })]),
+);
+
+/** The arguments of each command. */
+const commands = {
+  preview: () => ["preview", "-s", "settings.yml", "-c", clusterPath(), "-o", "html"],
+  try: () => ["try", "manifest.yml", "-s", "settings.yml", ...(editors.cluster.isEmpty ? [] : ["-c", clusterPath()])],
+  check: () => ["check", "settings.yml"],
+  policy: () => ["policy", "settings.yml"],
+  explain: () => ["explain", ...explained(), "-s", "settings.yml", "-c", clusterPath()],
+  test: () => ["test", "tests.yml"],
+};
+
+/** What the exit statuses say. */
+const statuses = { 0: "Done", 1: "Done: something is refused, or not ready", 2: "There is a mistake in the input" };
+
+let last = "preview";
+let running;
+
+function clusterPath() {
+  return editors.cluster.files.length ? "cluster" : "cluster.yml";
+}
+
+function explained() {
+  const named = namespace.value.trim() ? ["-n", namespace.value.trim()] : [];
+  return subject.value.trim() ? [...named, subject.value.trim()] : named;
+}
+
+/** What the tool finds in its folder: the inputs, and the examples, which tests may name. */
+function files() {
+  const texts = Object.values(editors).filter((editor) => !editor.files.length);
+  const attached = editors.cluster.files.map((file) => [`cluster/${file.name}`, file]);
+  return [
+    ...Object.entries(examples.texts),
+    ...texts.map((editor) => [`${editor.name}.yml`, editor.text]),
+    ...attached,
+  ];
+}
+
+/** Runs a command, and shows what it prints. One that still runs is stopped. */
+async function start(command) {
+  running?.abort();
+  const stop = new AbortController();
+  running = stop;
+  last = command;
+  const args = commands[command]();
+  element("line").textContent = ["kubectl node-placement", ...args].join(" ");
+  say("Running");
+  element("stop").hidden = false;
+  element("output").setAttribute("aria-busy", "true");
+  const began = performance.now();
+  const onProgress = (text) => {
+    element("progress").hidden = false;
+    element("progress").textContent = text;
+  };
+  const result = await run({ args, columns: columns(), files: files(), stopped: stop.signal, onProgress });
+  if (running !== stop) return;
+  await show(command, result);
+  if (running !== stop) return;
+  running = undefined;
+  element("stop").hidden = true;
+  element("progress").hidden = true;
+  element("output").removeAttribute("aria-busy");
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  say(result.failure ?? `${statuses[result.status] ?? `Exit status ${result.status}`} (${seconds} s)`);
+}
+
+/** Shows what was printed, a report in its frame. */
+async function show(command, { stdout = "", stderr = "" }) {
+  const isReport = command === "preview" && stdout.startsWith("<!doctype html>");
+  const printed = isReport ? stderr : stderr + stdout;
+  element("text").replaceChildren(terminalText(printed.trimEnd()));
+  element("text").hidden = printed.trim() === "";
+  markMistakes(plainText(printed));
+  element("report").hidden = !isReport;
+  if (!isReport) return;
+  element("report").srcdoc = stdout;
+  await new Promise((loaded) => (element("report").onload = loaded));
+}
+
+/** Marks every `FILE:LINE:COLUMN` and `FILE: … line LINE column COLUMN` that was printed. */
+function markMistakes(text) {
+  for (const editor of Object.values(editors)) {
+    const place = new RegExp(`\\b${editor.name}\\.yml(?::(\\d+):(\\d+)|\\b.*\\bline (\\d+),? column (\\d+))`);
+    const mistakes = text.split("\n").flatMap((message) => {
+      const found = place.exec(message);
+      return found ? [{ line: Number(found[1] ?? found[3]), column: Number(found[2] ?? found[4]), message }] : [];
+    });
+    editor.mark(mistakes);
+  }
+}
+
+/** How many letters fit into a line of the output. */
+function columns() {
+  const ruler = document.createElement("pre");
+  ruler.className = "ruler";
+  ruler.textContent = "0".repeat(100);
+  element("output").append(ruler);
+  const letter = ruler.getBoundingClientRect().width / 100;
+  ruler.remove();
+  const padding = 2 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return Math.max(40, Math.min(120, Math.floor((element("output").clientWidth - padding) / letter)));
+}
+
+function say(sentence) {
+  element("status").textContent = sentence;
+}
+
+function fillExamples() {
+  for (const { title, entries } of examples.menu) {
+    const group = document.createElement("optgroup");
+    group.label = title;
+    group.append(...entries.map(({ name, title }) => new Option(`${name}: ${title}`, name)));
+    element("example").append(group);
+  }
+}
+
+/**
+ * Puts an example into its editor, and what it is to be tried on into the others, unless something of the user's own is
+ * there.
+ */
+function choose(name) {
+  const entry = entries.find((entry) => entry.name === name);
+  if (!entry) return;
+  const [own] = Object.keys(entry.inputs);
+  const inputs = Object.entries(entry.inputs).filter(([input]) => input === own || isExample(editors[input]));
+  fill(Object.fromEntries(inputs));
+  editors[own].open();
+  suggestNamespace();
+  say(`${name}: in ${inputs.map(([input]) => editors[input].title).join(", ")}.`);
+}
+
+/** Whether an editor has what an example has put there, or nothing. */
+function isExample(editor) {
+  return editor.isEmpty || entries.some(({ inputs }) => inputs[editor.name] === editor.text);
+}
+
+function fill(inputs) {
+  for (const [name, editor] of Object.entries(editors)) {
+    if (inputs[name] === undefined) continue;
+    editor.text = inputs[name];
+  }
+}
+
+/** The namespace of the manifest is the one to explain. */
+function suggestNamespace() {
+  const [, name] = /^\s+namespace: (\S+)/m.exec(editors.manifest.text) ?? [];
+  if (name) namespace.value = name;
+}
+
+async function makeLink() {
+  const withCluster = element("link-cluster").checked;
+  if (withCluster && editors.cluster.files.length) {
+    return say("The cluster is too large for a link. Clear the box, and send its files.");
+  }
+  const { settings, manifest, tests, cluster } = editors;
+  const isSample = cluster.text === sample.cluster;
+  const fragment = await toFragment({
+    settings: settings.text,
+    manifest: manifest.text,
+    tests: tests.text,
+    command: last,
+    namespace: namespace.value,
+    subject: subject.value,
+    ...(isSample && { sample: "cluster" }),
+    ...(withCluster && !isSample && { cluster: cluster.text }),
+  });
+  if (!fragment) return say("The input is too large for a link. Send its files.");
+  window.history.replaceState(null, "", `#${fragment}`);
+  const field = element("link-text");
+  field.value = window.location.href;
+  element("link-result").hidden = false;
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+    say("The link is copied.");
+  } catch {
+    say("Copy the link from its field.");
+  }
+}
+
+/** Fills the editors from the address, or with the sample, and runs the command that goes with it. */
+async function load() {
+  let input;
+  try {
+    input = await fromFragment(window.location.hash.slice(1));
+  } catch (error) {
+    fill(sample);
+    return say(`The link can't be read: ${error.message}. Copy all of it.`);
+  }
+  if (!input) {
+    fill(sample);
+    suggestNamespace();
+    return start("preview");
+  }
+  const cluster = input.sample === "cluster" ? sample.cluster : (input.cluster ?? "");
+  fill({ settings: "", manifest: "", tests: "", ...input, cluster });
+  namespace.value = input.namespace ?? "";
+  subject.value = input.subject ?? "";
+  if (!cluster) say("The link has no cluster in it. Open yours, or choose an example.");
+  const command = Object.hasOwn(commands, input.command) ? input.command : "preview";
+  return cluster || command === "check" || command === "policy" ? start(command) : undefined;
+}
+
+element("editors").append(...Object.values(editors).map((editor) => editor.element));
+fillExamples();
+element("example").onchange = ({ target }) => choose(target.value);
+element("link").onclick = makeLink;
+element("stop").onclick = () => running?.abort();
+element("commands").addEventListener("click", async ({ target }) => {
+  if (!target.dataset.command) return;
+  await start(target.dataset.command);
+  // On a phone, the output is below the editors.
+  element("line").scrollIntoView({ block: "nearest" });
+});
+for (const field of [namespace, subject]) {
+  field.addEventListener("keydown", ({ key }) => key === "Enter" && start("explain"));
+}
+// A file that misses the editors must not replace the page.
+window.addEventListener("dragover", (event) => event.preventDefault());
+window.addEventListener("drop", (event) => {
+  event.preventDefault();
+  if (event.dataTransfer.types.includes("Files")) say("Drop the file on the editor that it is for.");
+});
+window.addEventListener("hashchange", load);
+load();
