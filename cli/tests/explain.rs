@@ -174,7 +174,7 @@ fn text(output: &Output) -> String {
 #[case::why_does_my_pod_wait_that_asks_for_two_pools_at_once(
     "team-blue", &["pod/two-pools"], 0,
     &[
-        "it waits: no node takes it",
+        "it waits: no node fits",
         "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which it asks for itself",
         "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, demanded by",
     ]
@@ -182,7 +182,7 @@ fn text(output: &Output) -> String {
 #[case::why_does_my_pod_wait_that_tolerates_nothing(
     "team-blue", &["pod/plain"], 0,
     &[
-        "Pod plain, as it is it waits: no node takes it",
+        "Pod plain, as it is it waits: no node fits",
         "(blue-1): no: the node has the taint tenant=blue:NoSchedule, which the Pod does not tolerate",
         "Pod plain, created now can run on 1 of 4 nodes",
     ]
@@ -190,7 +190,7 @@ fn text(output: &Output) -> String {
 #[case::why_does_my_deployment_wait_that_is_too_large(
     "team-blue", &["deployment/large"], 0,
     &[
-        "created now it waits: no node that would take it is large enough",
+        "created now it waits: no node that fits is large enough",
         "(blue-1): fits, but no node has enough cpu",
         "kubectl describe deployment large -n team-blue",
     ]
@@ -217,9 +217,9 @@ fn text(output: &Output) -> String {
 )]
 #[case::why_does_nothing_of_my_cron_job_run(
     "other", &["cronjob/nightly"], 0,
-    &["it waits: no node takes it", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
+    &["it waits: no node fits", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
 )]
-#[case::when_will_it_run("acme", &[], 0, &["it waits: every node that would take it is cordoned, not ready, or about to go"])]
+#[case::when_will_it_run("acme", &[], 0, &["it waits: every node that fits is cordoned, not ready, or about to go"])]
 #[case::what_would_happen_if_this_was_enforced(
     "trial", &["deployment/wrong"], 0,
     &["would be rejected: pod node label selector conflicts"]
@@ -313,5 +313,62 @@ fn a_cluster_without_nodes_is_told() -> Result<()> {
     let output = run(&["explain", "-n", "team-blue", "-s", &settings, "-c", &cluster])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(text(&output).contains("the cluster as given has no Nodes and no NodePools"), "{output:?}");
+    Ok(())
+}
+
+/// `try` asks the same nodes.
+#[rstest]
+#[case::a_deployment_that_fits("{}", "its Pods could run on blue-1", json!(["blue-1"]))]
+#[case::one_that_is_too_large(
+    "{ requests: { cpu: \"6\" } }",
+    "its Pods would wait: no node that fits is large enough",
+    json!([])
+)]
+fn a_manifest_is_tried_on_the_nodes_of_a_cluster(
+    #[case] resources: &str,
+    #[case] told: &str,
+    #[case] nodes: Value,
+) -> Result<()> {
+    let manifest = format!(
+        "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: team-blue}}, spec: {{template: {{spec: \
+         {{containers: [{{name: c, image: i, resources: {resources}}}]}}}}}}}}"
+    );
+    let manifest = file("web.yml", &manifest)?.to_string_lossy().into_owned();
+    let settings = file("settings.yml", SETTINGS)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", CLUSTER)?.to_string_lossy().into_owned();
+    let arguments = ["try", &manifest, "-s", &settings, "-c", &cluster];
+    let output = run(&arguments)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output).contains(told), "{output:?}");
+    let output = run(&[&arguments[..], &["-o", "json"]].concat())?;
+    let data: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(data[0]["nodes"], nodes, "{data}");
+    Ok(())
+}
+
+/// A request goes to each policy whose rules take it, and what one has changed is what the next one is asked about.
+#[test]
+fn a_manifest_is_tried_by_several_policies() -> Result<()> {
+    let settings = SETTINGS.to_owned() + "nodeMetadata: { propagate: [{ nodeLabel: zone, env: ZONE }] }\n";
+    let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
+    let written = String::from_utf8(run(&["policy", &settings])?.stdout)?;
+    assert_eq!(written.matches("kind: ClusterAdmissionPolicy").count(), 2, "{written}");
+    let policies = file("policy.yml", &written)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", CLUSTER)?.to_string_lossy().into_owned();
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: team-blue}, spec: {containers: [{name: c}]}}";
+    let pod = file("pod.yml", pod)?.to_string_lossy().into_owned();
+    let output = run(&["try", &pod, "-s", &policies, "-c", &cluster])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output);
+    for line in [
+        "CREATE pods team-blue/a, by node-placement ",
+        "CREATE pods team-blue/a, by node-placement-node-metadata",
+        "it could run on blue-1",
+    ] {
+        assert!(told.contains(line), "{line:?} is missing in\n{told}");
+    }
+    // What is stored has what both have written.
+    let stored = told.split_once("as it will be stored:").map_or("", |(_, stored)| stored);
+    assert!(stored.contains("node.example.com/pool: blue") && stored.contains("name: ZONE"), "{told}");
     Ok(())
 }

@@ -127,10 +127,10 @@ fn why_it_waits(fit: &Fit) -> Option<&'static str> {
         return None;
     }
     Some(match (fit.pools.iter().any(|pool| pool.fits), fit.too_small.is_empty(), fit.not_now.is_empty()) {
-        (false, ..) => "no node takes it",
-        (true, false, true) => "no node that would take it is large enough",
-        (true, true, false) => "every node that would take it is cordoned, not ready, or about to go",
-        _ => "of the nodes that would take it, none is large enough and ready",
+        (false, ..) => "no node fits",
+        (true, false, true) => "no node that fits is large enough",
+        (true, true, false) => "every node that fits is cordoned, not ready, or about to go",
+        _ => "no node that fits is both large enough and ready",
     })
 }
 
