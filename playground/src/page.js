@@ -9,7 +9,8 @@ import { run } from "./tool.js";
 const element = (id) => document.getElementById(id);
 const examples = JSON.parse(element("examples").textContent);
 const entries = examples.menu.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, inputs: inputsOf(entry, examples.texts) }));
-const sample = entries[0].inputs;
+/** What the page begins with. */
+const [beginning] = entries;
 const [namespace, subject] = [element("namespace"), element("subject")];
 
 const editors = Object.fromEntries(
@@ -143,7 +144,8 @@ function choose(name) {
   const entry = entries.find((entry) => entry.name === name);
   if (!entry) return;
   const [own] = Object.keys(entry.inputs);
-  const inputs = Object.entries(entry.inputs).filter(([input]) => input === own || isExample(editors[input]));
+  const isWanted = (input) => entry === beginning || input === own || isExample(editors[input]);
+  const inputs = Object.entries(entry.inputs).filter(([input]) => isWanted(input));
   fill(Object.fromEntries(inputs));
   editors[own].open();
   suggestNamespace();
@@ -157,8 +159,7 @@ function isExample(editor) {
 
 function fill(inputs) {
   for (const [name, editor] of Object.entries(editors)) {
-    if (inputs[name] === undefined) continue;
-    editor.text = inputs[name];
+    if (inputs[name] !== undefined) editor.text = inputs[name];
   }
 }
 
@@ -174,7 +175,7 @@ async function makeLink() {
     return say("The cluster is too large for a link. Clear the box, and send its files.");
   }
   const { settings, manifest, tests, cluster } = editors;
-  const isSample = cluster.text === sample.cluster;
+  const example = entries.find(({ inputs }) => inputs.cluster === cluster.text);
   const fragment = await toFragment({
     settings: settings.text,
     manifest: manifest.text,
@@ -182,14 +183,14 @@ async function makeLink() {
     command: last,
     namespace: namespace.value,
     subject: subject.value,
-    ...(isSample && { sample: "cluster" }),
-    ...(withCluster && !isSample && { cluster: cluster.text }),
+    ...(example ? { clusterOf: example.name } : withCluster && { cluster: cluster.text }),
   });
   if (!fragment) return say("The input is too large for a link. Send its files.");
   window.history.replaceState(null, "", `#${fragment}`);
   const field = element("link-text");
   field.value = window.location.href;
   element("link-result").hidden = false;
+  element("link-contents").textContent = withCluster ? "settings, manifest, tests and cluster" : "settings, manifest and tests";
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
@@ -205,15 +206,15 @@ async function load() {
   try {
     input = await fromFragment(window.location.hash.slice(1));
   } catch (error) {
-    fill(sample);
-    return say(`The link can't be read: ${error.message}. Copy all of it.`);
+    fill(beginning.inputs);
+    return say(`The link can't be read: ${error.message}.`);
   }
   if (!input) {
-    fill(sample);
+    fill(beginning.inputs);
     suggestNamespace();
     return start("preview");
   }
-  const cluster = input.sample === "cluster" ? sample.cluster : (input.cluster ?? "");
+  const cluster = input.cluster ?? entries.find(({ name }) => name === input.clusterOf)?.inputs.cluster ?? "";
   fill({ settings: "", manifest: "", tests: "", ...input, cluster });
   namespace.value = input.namespace ?? "";
   subject.value = input.subject ?? "";
