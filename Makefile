@@ -184,6 +184,7 @@ fmt: | toolchain
 lint: | toolchain
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --target $(TARGET) -p node-placement-policy --locked -- -D warnings
+	cargo clippy --target $(TARGET) -p kubectl-node-placement --locked -- -D warnings
 
 # Stops at what breaks a check, and says how to see it again; fuzz/README.md tells what becomes of the rest. A sanitizer
 # would only slow it down: the policy has no unsafe code.
@@ -211,8 +212,8 @@ e2e-tests: annotated-policy.wasm | bats
 
 # Needs KUBECONFIG, and Kubewarden in that cluster; see e2e-tests/cluster/cluster.bash.
 .PHONY: e2e-cluster
-e2e-cluster: | bats kubectl jq
-	bats e2e-tests/cluster
+e2e-cluster: tool | bats kubectl jq
+	TOOL="$(abspath $(TOOL))" bats e2e-tests/cluster
 
 # What runs in CI, checked without the network.
 .PHONY: workflows

@@ -8,9 +8,9 @@
 //! | [`requests`] | what an API server would send to the policy |
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
-//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked |
+//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked; the backstop behind it |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
-//! | [`story`], [`stored`] | requests, told one after the other |
+//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
@@ -26,13 +26,15 @@ pub mod preview;
 pub mod requests;
 pub mod scheduling;
 pub mod stored;
-pub mod story;
+pub mod testing;
+pub mod tour;
 
 pub use engine::{
+    call::Call,
     cluster::{Cluster, Lookup, NoCluster},
     evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
     metadata::Metadata,
-    policy::{Call, Policy},
+    policy::Policy,
 };
 pub use input::{
     documents::{read_document, read_documents},
@@ -42,4 +44,3 @@ pub use input::{
     settings_file::SettingsFile,
 };
 pub use output::{changes::changes, wrap::wrap};
-pub use story::{Chapter, Expect, Step, Story};

@@ -215,14 +215,19 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
             continue;
         }
         for update in feature.updates {
-            let condition = match update {
-                Update::Unbound => "has(oldObject.spec.nodeName)",
-                Update::Tolerations => "!has(oldObject.spec.nodeName)",
-                Update::Bound => "object.spec != oldObject.spec",
-                Update::ManagedKeys => "!has(oldObject.metadata.deletionTimestamp)",
+            let other = feature.updated().find(|resource| *resource != "pods").unwrap_or_default();
+            let (resource, condition) = match update {
+                Update::Unbound => ("pods", "has(oldObject.spec.nodeName)"),
+                Update::Tolerations => ("pods", "!has(oldObject.spec.nodeName)"),
+                Update::Bound => ("pods", "object.spec != oldObject.spec"),
+                Update::ManagedKeys => ("pods", "!has(oldObject.metadata.deletionTimestamp)"),
+                Update::Template => (other, "object.metadata != oldObject.metadata"),
+                Update::Selector => (other, "object.spec.template != oldObject.spec.template"),
+                // The annotations may be what changes.
+                Update::LabelsOrAnnotations => (other, "object.metadata.labels != oldObject.metadata.labels"),
             };
             let condition =
-                format!("request.resource.resource != 'pods' || request.operation != 'UPDATE' || {condition}");
+                format!("request.resource.resource != '{resource}' || request.operation != 'UPDATE' || {condition}");
             let mistakes =
                 found(&settings, |spec| spec["matchConditions"] = json!([{ "name": "x", "expression": condition }]))?;
             assert!(

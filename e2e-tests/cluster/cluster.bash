@@ -6,12 +6,14 @@
 #
 #   POLICY_MODULE   the module to deploy                  [default: the released one]
 #   POLICY_SERVER   the PolicyServer that serves it       [default: default]
+#   TOOL            the command-line tool                 [default: that of `make tool`]
 #   NO_SCHEDULER    set, if the cluster has no scheduler: the tests that need one are skipped
 #   NO_KUBELET      set, if it has no real Node:          likewise
 
 CLUSTER="${BATS_TEST_DIRNAME:?}"
 POLICY='node-placement-e2e'
 MODULE="${POLICY_MODULE:-registry://ghcr.io/node-placement/policies/node-placement:v0.1.0}"
+TOOL="${TOOL:-$CLUSTER/../../target/debug/kubectl-node_placement}"
 NAMESPACES=(npe2e-production npe2e-development npe2e-noannotation npe2e-default npe2e-free)
 NODES=(npe2e-production-1 npe2e-development-1)
 
@@ -43,6 +45,17 @@ clean_up() {
   done
   kubectl delete namespace "${NAMESPACES[@]}" --ignore-not-found --wait --timeout=2m
   kubectl delete node "${NODES[@]}" npe2e-gone --ignore-not-found
+}
+
+# backstop <settings>: what the tool prints for them.
+backstop() {
+  "$TOOL" policy "$1" --backstop --name "$POLICY"
+}
+
+delete_backstop() {
+  for name in "$POLICY-backstop" "$POLICY-backstop-warn"; do
+    kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy "$name" --ignore-not-found
+  done
 }
 
 served() {

@@ -7,6 +7,7 @@
 //! Without the feature `wasm` there is no module and no Wasmtime: the policy is the crate that the module is made of.
 //! It answers the same, and mutation testing, which changes it a thousand times, can't wait for as many modules.
 
+pub mod admission_policies;
 #[cfg(feature = "wasm")]
 pub mod cost;
 pub mod generated;
@@ -18,9 +19,8 @@ mod wasm;
 mod workspace;
 
 pub use cli::{
-    Answer, Call, Chapter, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
-    SettingsAnswer, SettingsFile, Step, Story, admission_request, payload, preview, read_document, read_documents,
-    stored,
+    Answer, Call, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
+    SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
 };
 #[cfg(feature = "wasm")]
 pub use instructions::InstructionCounter;

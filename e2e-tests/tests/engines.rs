@@ -26,9 +26,9 @@ fn main() -> Result<ExitCode> {
 
 /// All that is said to the host.
 fn said(policy: &Policy, case: &Case) -> Result<String> {
-    let settings = case.settings();
+    let settings = case.settings()?;
     let verdict = policy.validate_settings(&settings)?;
-    let call = policy.call("validate", &payload(&case.request()?, &settings), case.cluster()?);
+    let call = policy.call("validate", &payload(&case.request()?, &settings), case.cluster().clone());
     let answer = call.result.map_err(anyhow::Error::msg).context("no answer")?;
     Ok(format!("{verdict:?} {} {:?} {:?}", String::from_utf8(answer)?, call.lookups, call.logs))
 }

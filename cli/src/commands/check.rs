@@ -8,6 +8,7 @@ use super::{
     Format, Outcome,
     input::{Engine, findings, there},
 };
+use crate::output::terminal::complain;
 use crate::{SettingsFile, output::paper::Paper, policies::policy_lint::Findings};
 
 /// Find mistakes in settings, and in the policy around them
@@ -52,7 +53,7 @@ impl Check {
             return paper.data(self.output, &json!({ "mistakes": mistakes, "remarks": remarks }));
         }
         let path = self.settings.display();
-        mistakes.iter().for_each(|line| eprintln!("error: {path}: {line}"));
+        mistakes.iter().for_each(|line| complain(&format!("error: {path}: {line}")));
         if mistakes.is_empty() {
             let what = if is_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
             paper.write(&format!("{path}: {what}"));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use crate::output::terminal::complain;
 use crate::{
     Manifests, Policy, SettingsFile,
     engine::native,
@@ -60,7 +61,7 @@ pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
     let Findings { mistakes, remarks } = findings(policy, &file)?;
     let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{}: {line}", path.display()));
     ensure!(mistakes.is_empty(), "{}", lines(mistakes).collect::<Vec<_>>().join("\nerror: "));
-    lines(remarks).for_each(|line| eprintln!("{line}"));
+    lines(remarks).for_each(|line| complain(&line));
     Ok(file)
 }
 
@@ -107,7 +108,7 @@ impl Cluster {
         );
         if let [object, others @ ..] = manifests.repeated() {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            eprintln!("{}: duplicate objects are ignored: {object}{others}", path.display());
+            complain(&format!("{}: duplicate objects are ignored: {object}{others}", path.display()));
         }
         Ok(Some(manifests))
     }

@@ -5,18 +5,21 @@ mod completion;
 mod convert;
 mod explain;
 mod input;
-mod pods;
 mod policy;
 mod preview;
+mod test;
 mod tour;
+mod trial;
 mod try_manifests;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Parser, Subcommand, error::ErrorKind};
 
+pub use crate::output::format::Format;
 use crate::output::paper::{Color, Paper};
+use crate::output::terminal::complain;
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,16 +71,8 @@ enum Command {
     Explain(explain::Explain),
     Preview(preview::Preview),
     Convert(convert::Convert),
+    Test(test::Test),
     Completion(completion::Completion),
-}
-
-/// How something is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    #[default]
-    Text,
-    Json,
-    Yaml,
 }
 
 /// Runs the command that the process was started with.
@@ -89,7 +84,7 @@ pub fn main() -> ExitCode {
     match arguments.run() {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(&format!("error: {error:#}"));
             Outcome::Mistaken.into()
         }
     }
@@ -104,7 +99,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
     let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
-    eprintln!("{problem}; see kubectl node-placement --help");
+    complain(&format!("{problem}; see kubectl node-placement --help"));
     Outcome::Mistaken.into()
 }
 
@@ -119,6 +114,7 @@ impl Arguments {
             Command::Explain(explain) => explain.run(&mut paper),
             Command::Preview(preview) => preview.run(&mut paper),
             Command::Convert(convert) => convert.run(&mut paper),
+            Command::Test(test) => test.run(&mut paper),
             Command::Completion(completion) => completion.run(&mut paper),
         }?;
         paper.print()?;

@@ -9,7 +9,7 @@ use crate::{
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
     output::paper::Paper,
-    policies::policy_file::{Around, policy_file},
+    policies::policy_file::{Around, backstop_file, policy_file},
 };
 
 /// Write the ClusterAdmissionPolicy that settings need
@@ -18,6 +18,7 @@ use crate::{
   kubectl node-placement policy settings.yml --name placement > policy.yml
   kubectl node-placement policy settings.yml --namespaces 'tenant=blue' | kubectl apply -f -
   kubectl node-placement policy policy.yml > new.yml     # after a change of its settings
+  kubectl node-placement policy policy.yml --backstop    # what holds the fence while no policy-server answers
 
 Review it before you apply it: the comments say why each field is there. Settings that need two policies, because of
 another failurePolicy or of onNodes, become two documents. Of a whole policy, its name, module, policyServer,
@@ -38,6 +39,10 @@ pub struct Policy {
     /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
     #[arg(long, value_name = "SELECTOR")]
     namespaces: Option<String>,
+    /// Write a ValidatingAdmissionPolicy instead: the API server itself refuses Pods that lack their namespace's
+    /// requiredNodeSelector
+    #[arg(long, conflicts_with_all = ["module", "policy_server"])]
+    backstop: bool,
 }
 
 impl Policy {
@@ -55,7 +60,8 @@ impl Policy {
             policy_server: self.policy_server.clone(),
             namespaces: self.namespaces.clone(),
         };
-        paper.write(policy_file(&text, &around).with_context(|| path.to_string())?.trim_end());
+        let write = if self.backstop { backstop_file } else { policy_file };
+        paper.write(write(&text, &around).with_context(|| path.to_string())?.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -8,17 +8,17 @@ use std::{
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use terminal_size::{Width, terminal_size};
 
 use super::{
     Format, Outcome,
     input::{AskedCluster, Engine, Settings, read_valid},
 };
+use crate::output::terminal::{escaped, width};
 use crate::{
     input::kubectl::Listed,
     output::paper::Paper,
     preview::{
-        Changes, Origin, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, page_of_changes, report,
+        Changes, Origin, Preview as Previewed, Verdict, lines, lines_of_changes, page, page_of_changes, report,
         report_of_changes,
     },
 };
@@ -109,11 +109,6 @@ impl Preview {
     }
 }
 
-/// Of the terminal, if there is one.
-fn width() -> usize {
-    terminal_size().map_or(WIDTH, |(Width(width), _)| usize::from(width))
-}
-
 /// A line on the terminal that says how far it is.
 struct Progress {
     start: Instant,
@@ -128,7 +123,7 @@ impl Progress {
 
     fn tell(&self, what: &str) {
         if self.is_watched && self.start.elapsed() > PATIENCE {
-            eprint!("\r\x1b[K{what}");
+            eprint!("\r\x1b[K{}", escaped(what));
             let _ = stderr().flush();
             self.is_told.lock().map(|mut is_told| *is_told = true).unwrap_or_default();
         }

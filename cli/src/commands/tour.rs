@@ -1,11 +1,8 @@
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use super::{Outcome, input::Engine};
-use crate::{
-    output::paper::Paper,
-    story::{Story, tour},
-};
+use crate::{output::paper::Paper, testing::Ended, tour::tour};
 
 /// Show what the policy does, with requests to a sample cluster
 #[derive(Args, Default)]
@@ -20,14 +17,17 @@ pub struct Tour {
 impl Tour {
     pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
         let policy = self.engine.policy()?;
-        let Story { chapters, epilogue } = tour(self.all)?;
-        for chapter in &chapters {
-            paper.chapter(&chapter.title, &chapter.prose, &chapter.settings_as_written);
-            let cluster = chapter.cluster()?;
-            for (step, request, evaluation) in chapter.evaluate(&policy)? {
-                paper.evaluation(&step.title, &request, &evaluation, &cluster);
-                if let Some(pod) = step.bound_pod(&evaluation) {
-                    paper.bound_pod(&pod);
+        let (suite, after) = tour(self.all)?;
+        for test in &suite.tests {
+            paper.chapter(&test.name, &test.description, test.settings_as_written());
+            for case in &test.cases {
+                let answered = match test.run(case, &policy)? {
+                    Ended::Answered(answered) => answered,
+                    Ended::Invalid(message) => bail!("{}: {}: invalid settings: {message}", test.name, case.name),
+                };
+                paper.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
+                if let Some(pod) = &answered.bound_pod {
+                    paper.bound_pod(pod);
                 }
                 if self.all {
                     paper.gap();
@@ -37,7 +37,7 @@ impl Tour {
                 paper.gap();
             }
         }
-        paper.write(epilogue.trim_end());
+        paper.write(after.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -7,12 +7,10 @@ use serde_json::{Value, json};
 use super::{
     Format, Outcome,
     input::{Cluster, Engine, Settings, there},
-    pods::tell_of_pods,
+    trial::{Trial, join},
 };
-use crate::requests::delivery::delivery;
 use crate::{
-    Evaluation, Lookup, Manifests, NoCluster, Policy, SettingsFile, admission_request,
-    engine::cluster,
+    Manifests, admission_request,
     input::documents::{read_document, read_documents},
     output::paper::Paper,
     requests::admission::of_manifest,
@@ -158,73 +156,6 @@ impl Try {
     }
 }
 
-/// Whom requests are put to.
-pub struct Trial<'p> {
-    policy: &'p Policy,
-    pub file: SettingsFile,
-    pub known: Manifests,
-    pub has_cluster: bool,
-}
-
-impl Trial<'_> {
-    /// Asks the policy about one request.
-    fn judge(&self, request: &Value, paper: &mut Paper) -> Result<(Outcome, Value)> {
-        let name = name(request);
-        let namespace = request["namespace"].as_str().and_then(|name| self.known.namespace(name));
-        let deployment = self.file.policy.as_ref();
-        if let Some(reason) = deployment.and_then(|deployment| delivery(deployment, request, namespace).kept_away()) {
-            paper.unsent(&name, &reason);
-            tell_of_pods(self, request, &request["object"], paper)?;
-            return Ok((Outcome::Accepted, json!({ "request": name, "verdict": "notSent", "reason": reason })));
-        }
-        let evaluation = self.ask(request)?;
-        paper.evaluation(&name, request, &evaluation, &self.known);
-        paper.missing(&evaluation, &self.known, self.has_cluster);
-        paper.records(&evaluation);
-        let answer = &evaluation.answer;
-        let object = answer.mutated_object.as_ref().unwrap_or(&request["object"]);
-        let data = json!({
-            "request": name,
-            "verdict": if answer.accepted { "accepted" } else { "rejected" },
-            "code": answer.code,
-            "message": answer.message,
-            "warnings": answer.warnings,
-            "patch": evaluation.patch,
-            "auditAnnotations": answer.audit_annotations,
-            "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "missing": self.missing(&evaluation).map(ToString::to_string).collect::<Vec<_>>(),
-        });
-        if !answer.accepted {
-            return Ok((Outcome::Rejected, data));
-        }
-        tell_of_pods(self, request, object, paper)?;
-        paper.stored(object);
-        Ok((Outcome::Accepted, data))
-    }
-
-    pub fn ask(&self, request: &Value) -> Result<Evaluation> {
-        let cluster: Box<dyn cluster::Cluster> = match self.has_cluster {
-            true => Box::new(self.known.clone()),
-            false => Box::new(Brought(self.known.clone())),
-        };
-        self.policy.validate(request, &self.file.settings, cluster)
-    }
-
-    /// What was looked up, and is not there.
-    pub fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
-        evaluation.lookups.iter().filter(|lookup| !self.known.finds(lookup))
-    }
-}
-
-/// Without a cluster, nothing is known of what is not created here.
-struct Brought(Manifests);
-
-impl cluster::Cluster for Brought {
-    fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        if self.0.finds(lookup) { self.0.get(lookup) } else { NoCluster.get(lookup) }
-    }
-}
-
 /// A list, as `kubectl get` prints it, stands for its items.
 fn items(mut document: Value) -> Vec<Value> {
     let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
@@ -240,25 +171,9 @@ fn no_business(object: &Value) -> String {
     format!("the policy does not handle the kind {} of {}", text("kind"), text("apiVersion"))
 }
 
-/// `CREATE pods/binding team-a/web`, of whatever is there.
-fn name(request: &Value) -> String {
-    let text = |pointer| request.pointer(pointer).and_then(Value::as_str);
-    let resource = [text("/resource/resource"), text("/subResource")];
-    let name = text("/name").or(text("/object/metadata/name")).or(text("/object/metadata/generateName"));
-    // A Namespace's request names it twice.
-    let namespace = text("/namespace").filter(|_| resource[0] != Some("namespaces"));
-    let object = [namespace, name];
-    let words = [text("/operation").unwrap_or_default().to_owned(), join(&resource), join(&object)];
-    words.join(" ").trim_end().to_owned()
-}
-
 /// `Secret team-a/s`.
 fn title(object: &Value) -> String {
     let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
     let name = join(&[text("/metadata/namespace"), text("/metadata/name")]);
     format!("{} {name}", text("/kind").unwrap_or_default()).trim_end().to_owned()
-}
-
-fn join(parts: &[Option<&str>]) -> String {
-    parts.iter().flatten().copied().collect::<Vec<_>>().join("/")
 }

@@ -1,3 +1,5 @@
+//! What a policy says to one request, and to its settings.
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -8,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     engine::cluster::{Cluster, Lookup, NoCluster},
-    engine::policy::{Call, Policy},
+    engine::{call::Call, policy::Policy},
 };
 
 /// What a policy says to a request, word for word.
@@ -58,10 +60,18 @@ impl Policy {
         Ok(Evaluation { answer, patch, lookups, logs, refused, cause })
     }
 
+    /// Asks whether settings are valid.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
     pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {
         parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), NoCluster))
     }
 
+    /// Asks for the version of the protocol that the policy speaks with its host.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
     pub fn protocol_version(&self) -> Result<String> {
         parse_answer(&self.call("protocol_version", b"", NoCluster))
     }

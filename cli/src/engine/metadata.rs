@@ -1,9 +1,11 @@
+//! What a policy may ask its host for.
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::input::documents::read_document;
+use crate::input::{documents::read_document, policy_spec::ContextAwareResource};
 
 /// What a policy declares in `policy-metadata.yml` that it will ask its host for.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -11,13 +13,6 @@ use crate::input::documents::read_document;
 pub struct Metadata {
     pub context_aware_resources: Vec<ContextAwareResource>,
     pub host_capabilities: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContextAwareResource {
-    pub api_version: String,
-    pub kind: String,
 }
 
 /// That of this policy.

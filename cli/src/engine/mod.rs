@@ -3,6 +3,7 @@
 //! A [`policy::Policy`] is the policy's own crate ([`native`]) or a module of it, run by an interpreter
 //! ([`interpreter`]). Its look-ups reach a [`cluster::Cluster`]; [`evaluation`] is what it says to one request.
 
+pub mod call;
 pub mod cluster;
 pub mod evaluation;
 pub mod host_calls;

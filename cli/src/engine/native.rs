@@ -10,8 +10,8 @@ use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 
 use crate::{
+    engine::call::Engine,
     engine::host_calls::{HostCalls, lock},
-    engine::policy::Engine,
 };
 
 /// Answers as the module does, and calls the host as the module does.

@@ -8,28 +8,26 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use node_placement_policy::resource::Resource;
 
 use super::{documents::json_objects, manifests::Manifests};
 
-/// What is listed of a cluster, as kubectl names it.
-const LISTED: &[&str] = &[
-    "namespaces",
-    "nodes",
-    "pods",
-    "deployments.apps",
-    "replicasets.apps",
-    "statefulsets.apps",
-    "daemonsets.apps",
-    "jobs.batch",
-    "cronjobs.batch",
-    "replicationcontrollers",
-    "podtemplates",
-    "runtimeclasses.node.k8s.io",
-    "nodepools.karpenter.sh",
-];
+/// Where the API server, and Karpenter, look as well.
+const LOOKED_AT: [&str; 2] = ["runtimeclasses.node.k8s.io", NODE_POOLS];
 
-/// Those that a cluster has only if something is installed there.
-const OPTIONAL: [&str; 1] = ["nodepools.karpenter.sh"];
+/// Only a cluster with Karpenter has them.
+const NODE_POOLS: &str = "nodepools.karpenter.sh";
+
+/// What is listed of a cluster, as kubectl names it: all that the policy has rules for, but Bindings, which nobody can
+/// list, and what is looked at besides.
+fn listed() -> Vec<String> {
+    let names = Resource::all().filter(|resource| *resource != Resource::Binding);
+    let name = |resource: Resource| match resource.group() {
+        "" => resource.plural().to_owned(),
+        group => format!("{}.{group}", resource.plural()),
+    };
+    names.map(name).chain(LOOKED_AT.map(str::to_owned)).collect()
+}
 
 /// How kubectl is called.
 pub struct Kubectl {
@@ -57,6 +55,7 @@ pub struct Unreadable {
 const AT_ONCE: usize = 4;
 
 impl Kubectl {
+    /// For the cluster of this context and kubeconfig; else for the one that kubectl would ask.
     pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
         let mut options = vec![];
         if let Some(context) = context {
@@ -74,7 +73,7 @@ impl Kubectl {
     /// The cluster can't be reached.
     pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
         let mut answers = vec![];
-        for resources in LISTED.chunks(AT_ONCE) {
+        for resources in listed().chunks(AT_ONCE) {
             progress(&format!("asking the cluster for {}", resources.join(", ")));
             let asked = resources.iter().map(|resource| Ok((resource, self.start(&all(resource))?)));
             for (resource, kubectl) in asked.collect::<Result<Vec<_>>>()? {
@@ -138,7 +137,7 @@ fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Answer> 
     // What is refused is told as such; without a cluster, nothing can be told.
     let is_unknown_kind = error.contains("doesn't have a resource type");
     let is_not_found = error.contains("(NotFound)");
-    if is_unknown_kind && OPTIONAL.contains(&resource) {
+    if is_unknown_kind && resource == NODE_POOLS {
         return Ok(Answer::NoSuchKind);
     }
     if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {

@@ -1,3 +1,5 @@
+//! A cluster that is written down: objects, each as the JSON that came, typed when somebody asks for it.
+
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
@@ -83,14 +85,17 @@ impl Manifests {
         &self.repeated
     }
 
+    /// An object as JSON, if it is there.
     pub fn find(&self, identity: &Identity) -> Option<&Value> {
         self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
     }
 
+    /// A Namespace as JSON, if it is there.
     pub fn namespace(&self, name: &str) -> Option<&Value> {
         self.of_the_cluster("Namespace", name)
     }
 
+    /// A Node as JSON, if it is there.
     pub fn node(&self, name: &str) -> Option<&Value> {
         self.of_the_cluster("Node", name)
     }

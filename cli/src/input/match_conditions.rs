@@ -4,6 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, bail};
 use cel::{Context as Variables, Env, Program, extensions};
+use k8s_openapi::api::admissionregistration::v1::MatchCondition;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
@@ -18,14 +20,15 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
 });
 
 /// The conditions of a policy, ready to be evaluated.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Vec<MatchCondition>")]
 pub struct MatchConditions(Vec<Condition>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Condition {
-    name: String,
+    written: MatchCondition,
     /// Or why it can't be read.
-    program: Result<Program, String>,
+    program: Result<Arc<Program>, String>,
 }
 
 /// What becomes of a request.
@@ -38,18 +41,23 @@ pub enum Passage {
     Unknown(String, String),
 }
 
-impl MatchConditions {
-    /// Reads `spec.matchConditions`.
-    pub fn read(conditions: &Value) -> Self {
-        let conditions = conditions.as_array().into_iter().flatten().map(|condition| {
-            let name = condition["name"].as_str().unwrap_or_default().to_owned();
-            let expression = condition["expression"].as_str().unwrap_or_default();
-            let program = ENVIRONMENT.compile(expression).map_err(|error| first_line(&error.to_string()));
-            Condition { name, program }
+impl From<Vec<MatchCondition>> for MatchConditions {
+    fn from(conditions: Vec<MatchCondition>) -> Self {
+        let conditions = conditions.into_iter().map(|written| {
+            let program = ENVIRONMENT.compile(&written.expression).map(Arc::new);
+            Condition { written, program: program.map_err(|error| first_line(&error.to_string())) }
         });
         Self(conditions.collect())
     }
+}
 
+impl MatchConditions {
+    /// As they are written.
+    pub fn written(&self) -> impl Iterator<Item = &MatchCondition> {
+        self.0.iter().map(|condition| &condition.written)
+    }
+
+    /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,7 +72,7 @@ impl MatchConditions {
             Ok(variables) => variables,
             Err(error) => return Passage::Unknown(String::new(), first_line(&format!("{error:#}"))),
         };
-        for Condition { name, program } in &self.0 {
+        for Condition { written: MatchCondition { name, .. }, program } in &self.0 {
             let value = program.as_ref().map_err(Clone::clone).and_then(|program| {
                 let value = program.execute(&variables).map_err(|error| first_line(&error.to_string()))?;
                 if let cel::Value::Bool(passes) = value { Ok(passes) } else { Err("not true or false".to_owned()) }
@@ -102,6 +110,10 @@ mod tests {
 
     use super::*;
 
+    fn conditions(expression: &str) -> MatchConditions {
+        vec![MatchCondition { name: "c".to_owned(), expression: expression.to_owned() }].into()
+    }
+
     #[rstest]
     #[case::optional_fields("object.?spec.?nodeName.orValue('') == ''", Passage::Passes)]
     #[case::an_optional_field_that_is_there("object.metadata.?name.orValue('') == 'web'", Passage::Passes)]
@@ -110,7 +122,7 @@ mod tests {
     #[case::lists("[1, 2, 3].slice(0, 1) == [1]", Passage::Passes)]
     #[case::no("request.operation == 'UPDATE'", Passage::KeptAway("c".to_owned()))]
     fn expressions_have_what_kubernetes_gives_them(#[case] expression: &str, #[case] expected: Passage) {
-        let conditions = MatchConditions::read(&json!([{ "name": "c", "expression": expression }]));
+        let conditions = conditions(expression);
         let request = json!({ "operation": "CREATE", "object": { "metadata": { "name": "web" } }, "oldObject": null });
         assert_eq!(conditions.evaluate(&request), expected);
     }
@@ -120,7 +132,7 @@ mod tests {
     #[case::no_expression("object.")]
     #[case::no_truth("1")]
     fn what_can_t_be_evaluated_is_unknown(#[case] expression: &str) {
-        let conditions = MatchConditions::read(&json!([{ "name": "c", "expression": expression }]));
+        let conditions = conditions(expression);
         let request = json!({ "operation": "CREATE", "object": {}, "oldObject": null });
         assert!(matches!(conditions.evaluate(&request), Passage::Unknown(..)));
     }

@@ -1,77 +1,115 @@
-use anyhow::{Context, Result};
+//! The `spec` of a ClusterAdmissionPolicy.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::match_conditions::MatchConditions;
-use crate::engine::metadata::ContextAwareResource;
 
-/// What of a ClusterAdmissionPolicy decides which requests reach the policy, and what it may look up.
-#[derive(Debug, Default, Deserialize)]
+/// The `spec` of a ClusterAdmissionPolicy, with what decides which requests reach the policy.
+///
+/// Kubewarden's SDK has such a type too, which refuses unknown fields, so that only the first is told, and lacks one
+/// that Kubewarden has. A test compares the fields.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicySpec {
-    pub rules: Vec<Rule>,
+    /// Whether the policy also covers Kubewarden's own namespace.
+    pub allow_inside_admission_controller_namespace: Option<bool>,
+    /// Whether the audit scanner asks it.
+    pub background_audit: Option<bool>,
+    /// What it may look up.
     pub context_aware_resources: Vec<ContextAwareResource>,
-    pub namespace_selector: LabelSelector,
-    pub object_selector: LabelSelector,
-    #[serde(skip)]
+    /// `Fail` or `Ignore`.
+    pub failure_policy: Option<String>,
+    /// In CEL: which requests are kept from it.
     pub match_conditions: MatchConditions,
+    /// `Equivalent` or `Exact`.
+    pub match_policy: Option<String>,
+    /// What the API server says where the policy rejects, instead of the policy's own words.
+    pub message: Option<String>,
+    /// `monitor` or `protect`.
+    pub mode: Option<String>,
+    /// Where the policy-server finds the module.
+    pub module: Option<String>,
+    /// Whether it may change objects.
+    pub mutating: Option<bool>,
+    /// The namespaces that it covers.
+    pub namespace_selector: LabelSelector,
+    /// The objects that it covers.
+    pub object_selector: LabelSelector,
+    /// The PolicyServer that runs it.
+    pub policy_server: Option<String>,
+    /// The requests that are sent to it.
+    pub rules: Vec<Rule>,
+    /// Its settings, as they are written.
+    pub settings: BTreeMap<String, Value>,
+    /// `None` or `NoneOnDryRun`.
+    pub side_effects: Option<String>,
+    /// How long an evaluation may take, in seconds.
+    pub timeout_eval_seconds: Option<i64>,
+    /// How long a request may take, in seconds.
+    pub timeout_seconds: Option<i64>,
     /// All of it, as it is written.
     #[serde(skip)]
     pub spec: Value,
+    /// The paths of the fields that nobody knows: `spec.rules[0].resorces`. The API server drops them.
+    #[serde(skip)]
+    pub unknown_fields: Vec<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// Requests that are sent to a policy (`RuleWithOperations`).
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rule {
-    api_groups: Vec<String>,
+    /// API groups; `""` is the core group, `*` are all.
+    pub api_groups: Vec<String>,
+    /// Versions of the API.
+    pub api_versions: Vec<String>,
+    /// `CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*`.
+    pub operations: Vec<String>,
+    /// Resources, with subresources: `pods/binding`.
     pub resources: Vec<String>,
-    operations: Vec<String>,
+    /// `Cluster`, `Namespaced`, or `*`.
+    pub scope: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// A kind that a policy may look up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct LabelSelector {
-    match_labels: Map<String, Value>,
-    match_expressions: Vec<Expression>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Expression {
-    key: String,
-    operator: Operator,
-    #[serde(default)]
-    values: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-enum Operator {
-    In,
-    NotIn,
-    Exists,
-    DoesNotExist,
+pub struct ContextAwareResource {
+    /// As in `node.k8s.io/v1`.
+    pub api_version: String,
+    /// As in `Node`.
+    pub kind: String,
 }
 
 impl PolicySpec {
-    /// Reads the `spec` of a ClusterAdmissionPolicy.
+    /// Reads the `spec` of a ClusterAdmissionPolicy. Unknown fields are kept for who asks.
+    ///
+    /// # Errors
+    /// The first field of a wrong type: its path, what was expected, and what was found.
     pub fn read(spec: &Value) -> Result<Self> {
-        let mut spec = spec.clone();
-        if let Some(fields) = spec.as_object_mut() {
-            // As the API server does.
-            fields.retain(|_, value| !value.is_null());
-        }
-        let deployment = Self::deserialize(&spec).context("spec of the ClusterAdmissionPolicy")?;
-        let match_conditions = MatchConditions::read(&spec["matchConditions"]);
-        Ok(Self { spec, match_conditions, ..deployment })
+        let mut unknown_fields = vec![];
+        let present = without_nulls(spec);
+        let mut note = |path: serde_ignored::Path<'_>| unknown_fields.push(format!("spec.{path}"));
+        let read = serde_ignored::Deserializer::new(&present, &mut note);
+        let read: Result<Self, _> = serde_path_to_error::deserialize(read);
+        let read = read.map_err(|error| anyhow!("spec.{}: {}", error.path(), expectation(error.inner())))?;
+        let unknown_fields = unknown_fields.iter().map(|path| with_positions(path)).collect();
+        Ok(Self { spec: spec.clone(), unknown_fields, ..read })
     }
 
     /// Whether it decides nothing yet: everything passes, unchanged.
     pub fn only_monitors(&self) -> bool {
-        self.spec["mode"] == "monitor"
+        self.mode.as_deref() == Some("monitor")
     }
 
     /// Whether it never will: it is there for the audit scanner's reports.
     pub fn only_reports(&self) -> bool {
-        self.only_monitors() && self.spec["mutating"] == false && self.spec["backgroundAudit"] != false
+        self.only_monitors() && self.mutating == Some(false) && self.background_audit != Some(false)
     }
 
     /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
@@ -109,35 +147,47 @@ impl Rule {
     }
 }
 
-impl LabelSelector {
-    /// Whether labels are selected; an empty selector selects all.
-    pub fn matches(&self, labels: &Value) -> bool {
-        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
-            && self.match_expressions.iter().all(|expression| expression.matches(labels))
-    }
-
-    /// Whether it is about no other label than `key`.
-    pub fn names_only(&self, key: &str) -> bool {
-        self.match_labels.keys().all(|own| own == key) && self.match_expressions.iter().all(|own| own.key == key)
-    }
-
-    /// The same if there are more labels, of which nobody knows.
-    pub fn may_match(&self, labels: &Value) -> bool {
-        let is_unknown = |key: &String| labels.get(key).is_none();
-        self.match_labels.iter().all(|(key, value)| is_unknown(key) || labels.get(key) == Some(value))
-            && self.match_expressions.iter().all(|expression| is_unknown(&expression.key) || expression.matches(labels))
+/// What is null is absent, as for the API server; but the settings are the policy's.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, value)| (key.clone(), if key == "settings" { value.clone() } else { without_nulls(value) }))
+            .collect(),
+        Value::Array(elements) => elements.iter().map(without_nulls).collect(),
+        scalar => scalar.clone(),
     }
 }
 
-impl Expression {
-    fn matches(&self, labels: &Value) -> bool {
-        let value = labels.get(&self.key).and_then(Value::as_str);
-        let is_listed = || value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
-        match self.operator {
-            Operator::In => is_listed(),
-            Operator::NotIn => !is_listed(),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
+/// `rules.?.0.resorces` as `rules[0].resorces`.
+fn with_positions(path: &str) -> String {
+    let mut written = String::new();
+    for step in path.split('.').filter(|step| *step != "?") {
+        match step.parse::<usize>() {
+            Ok(position) => written += &format!("[{position}]"),
+            Err(_) if written.is_empty() => written += step,
+            Err(_) => written += &format!(".{step}"),
         }
     }
+    written
+}
+
+/// What `serde` says, in the words of the other mistakes.
+fn expectation(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
+    else {
+        return text;
+    };
+    let expected = match expected {
+        "a boolean" => "true or false",
+        "i64" => "a number",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        other => other.strip_prefix("struct ").map_or(other, |_| "an object"),
+    };
+    let found = found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text);
+    format!("expected {expected}; found {found}")
 }

@@ -1,3 +1,5 @@
+//! A file with settings, or with the policy that has them.
+
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};

@@ -1,3 +1,5 @@
+//! Objects in which no key stands twice.
+
 use std::fmt;
 
 use serde::{

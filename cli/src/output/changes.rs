@@ -1,3 +1,5 @@
+//! What an object got, for people.
+
 use std::iter::zip;
 
 use serde_json::{Map, Value, json};

@@ -1,3 +1,5 @@
+//! What people read on a terminal.
+
 use std::{
     env,
     io::{ErrorKind, IsTerminal, Write, stdout},
@@ -7,10 +9,17 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde_json::Value;
 
-use crate::{Evaluation, Lookup, Manifests, commands::Format, output::changes::changes, stored::environment, wrap};
+use crate::{
+    Evaluation, Lookup, Manifests,
+    output::{
+        changes::changes,
+        format::Format,
+        terminal::{escaped, width},
+    },
+    stored::environment,
+    wrap,
+};
 
-/// No line is longer, unless a single word is.
-const WIDTH: usize = 100;
 /// Where the text beside a verdict begins.
 const INDENT: usize = 12;
 
@@ -32,10 +41,29 @@ pub enum Color {
 /// What people read: plain text, with colours where there is a terminal that wants them.
 pub struct Paper {
     colors: bool,
+    /// No line is longer, unless a single word is.
+    width: usize,
     text: String,
 }
 
+/// Text whose control characters are written out, with the tool's own colours.
+pub struct Ink(String);
+
+impl From<&str> for Ink {
+    fn from(text: &str) -> Self {
+        Self(escaped(text).into_owned())
+    }
+}
+
+impl Ink {
+    fn and(mut self, other: &Self) -> Self {
+        self.0 += &other.0;
+        self
+    }
+}
+
 impl Paper {
+    /// With colours as `color` says.
     pub fn new(color: Color) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colors = match color {
@@ -43,7 +71,7 @@ impl Paper {
             Color::Always => true,
             Color::Never => false,
         };
-        Self { colors, text: String::new() }
+        Self { colors, width: width(), text: String::new() }
     }
 
     /// For programs: JSON or YAML.
@@ -64,6 +92,7 @@ impl Paper {
         }
     }
 
+    /// An empty line.
     pub fn gap(&mut self) {
         self.write("");
     }
@@ -73,25 +102,27 @@ impl Paper {
         self.text.clear();
     }
 
+    /// A heading, in bold.
     pub fn heading(&mut self, text: &str) {
-        self.write(&self.ink(BOLD, text));
+        wrap(text, self.width).iter().for_each(|line| self.draw(&self.ink(BOLD, line)));
     }
 
     /// A line below a heading, or more where it is long.
     pub fn item(&mut self, text: &str) {
         let indent = 2 + text.len() - text.trim_start().len();
-        let lines = wrap(text.trim_start(), WIDTH - indent - 2);
+        let lines = wrap(text.trim_start(), self.width - indent - 2);
         for (place, line) in lines.iter().enumerate() {
             let indent = if place == 0 { indent } else { indent + 2 };
             self.write(&format!("{:indent$}{line}", ""));
         }
     }
 
+    /// A chapter of the tour, with its settings.
     pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
-        self.write(&self.ink(BOLD, title));
-        wrap(prose, WIDTH).iter().for_each(|line| self.write(line));
+        self.heading(title);
+        wrap(prose, self.width).iter().for_each(|line| self.write(line));
         self.gap();
-        settings.lines().for_each(|line| self.write(&format!("    {}", self.ink(DIM, line))));
+        settings.lines().for_each(|line| self.draw(&Ink::from("    ").and(&self.ink(DIM, line))));
         self.gap();
     }
 
@@ -102,7 +133,7 @@ impl Paper {
             true => self.ink(GREEN, "  accepted  "),
             false => self.ink(RED, "  REJECTED  "),
         };
-        self.write(&format!("{verdict}{}", self.ink(BOLD, asked)));
+        self.draw(&verdict.and(&self.ink(BOLD, asked)));
         if !answer.accepted || answer.message.is_some() {
             let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
             self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
@@ -134,13 +165,13 @@ impl Paper {
 
     /// An object that is not the policy's business.
     pub fn skipped(&mut self, object: &str, reason: &str) {
-        self.write(&format!("  skipped   {}", self.ink(BOLD, object)));
+        self.draw(&Ink::from("  skipped   ").and(&self.ink(BOLD, object)));
         self.below(reason);
     }
 
     /// A request that the policy never sees.
     pub fn unsent(&mut self, asked: &str, reason: &str) {
-        self.write(&format!("  not sent  {}", self.ink(BOLD, asked)));
+        self.draw(&Ink::from("  not sent  ").and(&self.ink(BOLD, asked)));
         self.below(&format!("not sent to the policy: {reason}"));
     }
 
@@ -165,10 +196,10 @@ impl Paper {
             }
         }
         for (name, value) in environment(pod) {
-            self.line(&format!(
-                "  container sees {}",
-                self.ink(BOLD, &format!("{name}={}", value.as_str().unwrap_or_default()))
-            ));
+            self.draw_below(
+                &Ink::from("  container sees ")
+                    .and(&self.ink(BOLD, &format!("{name}={}", value.as_str().unwrap_or_default()))),
+            );
         }
     }
 
@@ -197,7 +228,7 @@ impl Paper {
             return self.below(&place);
         };
         let line = format!("{place} {value}");
-        if INDENT + line.chars().count() <= WIDTH {
+        if INDENT + line.chars().count() <= self.width {
             return self.line(&line);
         }
         self.line(&place);
@@ -205,28 +236,36 @@ impl Paper {
         value.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
+    /// Prose below a verdict.
     pub fn below(&mut self, text: &str) {
-        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(line));
+        wrap(text, self.width - INDENT).iter().for_each(|line| self.line(line));
     }
 
     fn aside(&mut self, text: &str) {
-        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(&self.ink(DIM, line)));
+        wrap(text, self.width - INDENT).iter().for_each(|line| self.draw_below(&self.ink(DIM, line)));
     }
 
     fn line(&mut self, text: &str) {
-        self.write(&format!("{:INDENT$}{text}", ""));
+        self.draw_below(&text.into());
     }
 
+    fn draw_below(&mut self, ink: &Ink) {
+        self.draw(&Ink(" ".repeat(INDENT)).and(ink));
+    }
+
+    /// A line, or several. Control characters are written out; colours are the tool's own.
     pub fn write(&mut self, line: &str) {
+        self.draw(&line.into());
+    }
+
+    fn draw(&mut self, Ink(line): &Ink) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    fn ink(&self, ink: &str, text: &str) -> String {
-        match self.colors {
-            true => format!("\x1b[{ink}m{text}\x1b[0m"),
-            false => text.to_owned(),
-        }
+    fn ink(&self, ink: &str, text: &str) -> Ink {
+        let text = escaped(text);
+        Ink(if self.colors { format!("\x1b[{ink}m{text}\x1b[0m") } else { text.into_owned() })
     }
 }
 

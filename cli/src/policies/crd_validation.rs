@@ -1,36 +1,86 @@
-//! What in the `spec` of a ClusterAdmissionPolicy the API server refuses, Kubewarden's own webhook refuses, or nobody knows.
+//! What in the `spec` of a ClusterAdmissionPolicy the API server refuses, Kubewarden's own webhook refuses, or nobody
+//! knows.
 
-use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
+use std::ops::RangeInclusive;
 
+use k8s_openapi::{
+    api::admissionregistration::v1::MatchCondition,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
+use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
 
-use crate::{engine::native::label_key, input::json::list_of as list};
-
-/// Of Kubewarden's custom resource, as its SDK has it; a test holds the file to that.
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("cluster_admission_policy.schema.json")).expect("a test has read it")
-});
+use crate::{
+    engine::native::label_key,
+    input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
+};
 
 const OPERATIONS: [&str; 5] = ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"];
 const SCOPES: [&str; 3] = ["*", "Namespaced", "Cluster"];
+const SELECTOR_OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
 const MOST_CONDITIONS: usize = 64;
-
-const TIMEOUT: &str = "timeoutSeconds";
-const EVALUATION_TIMEOUT: &str = "timeoutEvalSeconds";
 const SECONDS: RangeInclusive<i64> = 2..=30;
 /// Of requests, where nothing is said.
 const DEFAULT_SECONDS: i64 = 10;
 
-/// The mistakes in `spec`, a line each. Fields that nobody knows are among them: the API server drops them.
+/// The mistakes in `spec`, a line each: the first field of a wrong type; else all unknown fields, and all wrong values.
 pub fn crd_mistakes(spec: &Value) -> Vec<String> {
+    match PolicySpec::read(spec) {
+        Ok(policy) => [unknown_fields(&policy), wrong_values(&policy)].concat(),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// Fields that nobody knows: the API server drops them.
+fn unknown_fields(policy: &PolicySpec) -> Vec<String> {
+    let line = |path: &String| {
+        let (parent, field) = path.rsplit_once('.').unwrap_or(("", path));
+        let mut known = known_fields(parent).to_vec();
+        known.sort_unstable();
+        let near = known
+            .iter()
+            .max_by(|one, other| strsim::jaro_winkler(one, field).total_cmp(&strsim::jaro_winkler(other, field)));
+        let meant = near.filter(|near| strsim::jaro_winkler(near, field) > SIMILAR);
+        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        format!("{path}: unknown field; expected one of {}{meant}", known.join(", "))
+    };
+    policy.unknown_fields.iter().map(line).collect()
+}
+
+/// What is less alike is something else.
+const SIMILAR: f64 = 0.8;
+
+/// The fields of the object at a path.
+fn known_fields(path: &str) -> &'static [&'static str] {
+    let step = path.rsplit('.').next().unwrap_or_default();
+    match step.split_once('[').map_or(step, |(list, _)| list) {
+        "rules" => serde_introspect::<Rule>(),
+        "matchConditions" => serde_introspect::<MatchCondition>(),
+        "contextAwareResources" => serde_introspect::<ContextAwareResource>(),
+        "namespaceSelector" | "objectSelector" => serde_introspect::<LabelSelector>(),
+        "matchExpressions" => serde_introspect::<LabelSelectorRequirement>(),
+        _ => serde_introspect::<PolicySpec>(),
+    }
+}
+
+fn wrong_values(policy: &PolicySpec) -> Vec<String> {
     let mut mistakes = Mistakes::default();
-    mistakes.find_by_schema("spec", spec, &SCHEMA);
-    if spec["mutating"].is_null() {
+    if policy.module.is_none() {
+        mistakes.add("spec.module: missing");
+    }
+    if policy.mutating.is_none() {
         mistakes.add("spec.mutating: missing; expected true or false");
     }
-    mistakes.find_wrong_timeouts(spec);
-    mistakes.find_wrong_rules(spec);
-    mistakes.find_wrong_conditions(spec);
+    mistakes.find_no_choice("spec.failurePolicy", policy.failure_policy.as_deref(), &["Fail", "Ignore"]);
+    mistakes.find_no_choice("spec.matchPolicy", policy.match_policy.as_deref(), &["Equivalent", "Exact"]);
+    mistakes.find_no_choice("spec.mode", policy.mode.as_deref(), &["monitor", "protect"]);
+    mistakes.find_no_choice("spec.sideEffects", policy.side_effects.as_deref(), &["None", "NoneOnDryRun"]);
+    mistakes.find_wrong_timeouts(policy);
+    mistakes.find_wrong_rules(policy);
+    mistakes.find_wrong_conditions(policy);
+    mistakes.find_wrong_look_ups(policy);
+    mistakes.find_wrong_selector("spec.namespaceSelector", &policy.namespace_selector);
+    mistakes.find_wrong_selector("spec.objectSelector", &policy.object_selector);
     mistakes.0
 }
 
@@ -38,158 +88,104 @@ pub fn crd_mistakes(spec: &Value) -> Vec<String> {
 struct Mistakes(Vec<String>);
 
 impl Mistakes {
-    /// What has no place in the schema. What is null is absent.
-    fn find_by_schema(&mut self, path: &str, value: &Value, schema: &Value) {
-        if value.is_null() {
-            return;
-        }
-        let alternatives = alternatives(schema);
-        let choices: BTreeSet<&str> = alternatives.iter().flat_map(|schema| choices(schema)).collect();
-        if !choices.is_empty() {
-            return self.find_no_choice(path, value, &choices.into_iter().collect::<Vec<_>>());
-        }
-        let types: Vec<&str> =
-            alternatives.iter().flat_map(|schema| types(schema)).filter(|it| *it != "null").collect();
-        if !types.is_empty() && !types.iter().any(|expected| is_of(value, expected)) {
-            let expected: Vec<&str> = types.iter().map(|expected| in_words(expected)).collect();
-            return self.add(format!("{path}: expected {}; found {value}", expected.join(" or ")));
-        }
-        for schema in alternatives {
-            for (place, element) in list(value).iter().enumerate() {
-                self.find_by_schema(&format!("{path}[{place}]"), element, &schema["items"]);
-            }
-            self.find_by_properties(path, value, schema);
+    fn find_no_choice(&mut self, path: &str, found: Option<&str>, choices: &[&str]) {
+        if let Some(found) = found.filter(|found| !choices.contains(found)) {
+            self.add(format!("{path}: expected one of {}; found {found:?}", choices.join(", ")));
         }
     }
 
-    fn find_by_properties(&mut self, path: &str, object: &Value, schema: &Value) {
-        let (Some(fields), Some(known)) = (object.as_object(), schema["properties"].as_object()) else { return };
-        for (field, value) in fields {
-            match known.get(field) {
-                Some(schema) => self.find_by_schema(&format!("{path}.{field}"), value, schema),
-                None => {
-                    let known: BTreeSet<&str> = known.keys().map(String::as_str).collect();
-                    let known: Vec<&str> = known.into_iter().collect();
-                    self.add(format!("{path}.{field}: unknown field; expected one of {}", known.join(", ")));
-                }
-            }
-        }
-        for field in list(&schema["required"]).iter().filter_map(Value::as_str) {
-            if fields.get(field).is_none_or(Value::is_null) {
-                self.add(format!("{path}.{field}: missing"));
-            }
-        }
-    }
-
-    fn find_no_choice(&mut self, path: &str, found: &Value, choices: &[&str]) {
-        if !found.is_null() && !choices.iter().any(|choice| found == choice) {
-            self.add(format!("{path}: expected one of {}; found {found}", choices.join(", ")));
-        }
-    }
-
-    fn find_wrong_timeouts(&mut self, spec: &Value) {
-        for field in [TIMEOUT, EVALUATION_TIMEOUT] {
-            if let Some(seconds) = spec[field].as_i64().filter(|seconds| !SECONDS.contains(seconds)) {
-                let (least, most) = (SECONDS.start(), SECONDS.end());
+    fn find_wrong_timeouts(&mut self, policy: &PolicySpec) {
+        let PolicySpec { timeout_seconds, timeout_eval_seconds, .. } = policy;
+        let (least, most) = (SECONDS.start(), SECONDS.end());
+        for (field, seconds) in [("timeoutSeconds", timeout_seconds), ("timeoutEvalSeconds", timeout_eval_seconds)] {
+            if let Some(seconds) = seconds.filter(|seconds| !SECONDS.contains(seconds)) {
                 self.add(format!("spec.{field}: expected from {least} to {most} seconds; found {seconds}"));
             }
         }
-        let timeout = spec[TIMEOUT].as_i64().unwrap_or(DEFAULT_SECONDS);
-        let evaluation = spec[EVALUATION_TIMEOUT].as_i64().filter(|seconds| SECONDS.contains(seconds));
-        if let Some(evaluation) = evaluation.filter(|evaluation| *evaluation > timeout) {
+        let timeout = timeout_seconds.unwrap_or(DEFAULT_SECONDS);
+        let evaluation = timeout_eval_seconds.filter(|seconds| SECONDS.contains(seconds) && *seconds > timeout);
+        if let Some(found) = evaluation {
             self.add(format!(
-                "spec.{EVALUATION_TIMEOUT}: expected at most {TIMEOUT}, which is {timeout}; found {evaluation}"
+                "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is {timeout}; found {found}"
             ));
         }
     }
 
-    fn find_wrong_rules(&mut self, spec: &Value) {
-        let rules = list(&spec["rules"]);
-        if rules.is_empty() {
+    fn find_wrong_rules(&mut self, policy: &PolicySpec) {
+        if policy.rules.is_empty() {
             self.add("spec.rules: expected at least one: the policy is never asked");
         }
-        for (place, rule) in rules.iter().enumerate() {
+        for (place, rule) in policy.rules.iter().enumerate() {
             let path = format!("spec.rules[{place}]");
-            for field in ["apiGroups", "apiVersions", "operations", "resources"] {
-                let elements = list(&rule[field]);
+            let Rule { api_groups, api_versions, operations, resources, scope } = rule;
+            let lists = [
+                ("apiGroups", api_groups),
+                ("apiVersions", api_versions),
+                ("operations", operations),
+                ("resources", resources),
+            ];
+            for (field, elements) in lists {
                 if elements.is_empty() {
                     self.add(format!("{path}.{field}: expected at least one"));
                 }
                 // The core group is called so.
-                if field != "apiGroups" && elements.iter().any(|element| element == "") {
+                if field != "apiGroups" && elements.iter().any(String::is_empty) {
                     self.add(format!("{path}.{field}: expected no empty text"));
                 }
             }
-            for operation in list(&rule["operations"]).iter().filter(|operation| *operation != "") {
-                self.find_no_choice(&format!("{path}.operations"), operation, &OPERATIONS);
+            for operation in operations.iter().filter(|operation| !operation.is_empty()) {
+                self.find_no_choice(&format!("{path}.operations"), Some(operation), &OPERATIONS);
             }
-            self.find_no_choice(&format!("{path}.scope"), &rule["scope"], &SCOPES);
+            self.find_no_choice(&format!("{path}.scope"), scope.as_deref(), &SCOPES);
         }
     }
 
-    fn find_wrong_conditions(&mut self, spec: &Value) {
-        let conditions = list(&spec["matchConditions"]);
+    fn find_wrong_conditions(&mut self, policy: &PolicySpec) {
+        let conditions: Vec<&MatchCondition> = policy.match_conditions.written().collect();
         if conditions.len() > MOST_CONDITIONS {
             let found = conditions.len();
             self.add(format!("spec.matchConditions: expected at most {MOST_CONDITIONS}; found {found}"));
         }
-        for (place, condition) in conditions.iter().enumerate() {
+        for (place, MatchCondition { name, expression }) in conditions.iter().enumerate() {
             let path = format!("spec.matchConditions[{place}]");
-            if condition["expression"].as_str().is_none_or(|text| text.trim().is_empty()) {
-                self.add(format!("{path}.expression: expected an expression; found {}", condition["expression"]));
+            if expression.trim().is_empty() {
+                self.add(format!("{path}.expression: expected an expression; found {expression:?}"));
             }
-            let name = &condition["name"];
-            if let Err(expected) = label_key(name.as_str().unwrap_or_default()) {
-                self.add(format!("{path}.name: expected {expected}; found {name}"));
-            } else if conditions.iter().take(place).any(|earlier| &earlier["name"] == name) {
-                self.add(format!("{path}.name: {name} stands there already; names must differ"));
+            if let Err(expected) = label_key(name) {
+                self.add(format!("{path}.name: expected {expected}; found {name:?}"));
+            } else if conditions.iter().take(place).any(|earlier| earlier.name == *name) {
+                self.add(format!("{path}.name: {name:?} stands there already; names must differ"));
+            }
+        }
+    }
+
+    fn find_wrong_look_ups(&mut self, policy: &PolicySpec) {
+        for (place, ContextAwareResource { api_version, kind }) in policy.context_aware_resources.iter().enumerate() {
+            for (field, text) in [("apiVersion", api_version), ("kind", kind)] {
+                if text.is_empty() {
+                    self.add(format!("spec.contextAwareResources[{place}].{field}: missing"));
+                }
+            }
+        }
+    }
+
+    fn find_wrong_selector(&mut self, path: &str, selector: &LabelSelector) {
+        for (place, expression) in selector.match_expressions.iter().flatten().enumerate() {
+            let path = format!("{path}.matchExpressions[{place}]");
+            if let Err(expected) = label_key(&expression.key) {
+                self.add(format!("{path}.key: expected {expected}; found {:?}", expression.key));
+            }
+            self.find_no_choice(&format!("{path}.operator"), Some(&expression.operator), &SELECTOR_OPERATORS);
+            let has_values = expression.values.iter().flatten().next().is_some();
+            match expression.operator.as_str() {
+                "In" | "NotIn" if !has_values => self.add(format!("{path}.values: expected at least one")),
+                "Exists" | "DoesNotExist" if has_values => self.add(format!("{path}.values: expected none")),
+                _ => {}
             }
         }
     }
 
     fn add(&mut self, line: impl Into<String>) {
         self.0.push(line.into());
-    }
-}
-
-/// The schemas of which one must hold, with what they refer to.
-fn alternatives(schema: &Value) -> Vec<&Value> {
-    if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/")) {
-        return alternatives(&SCHEMA["$defs"][name]);
-    }
-    let of = ["anyOf", "oneOf", "allOf"].into_iter().find(|of| schema[*of].is_array());
-    match of {
-        Some(of) => list(&schema[of]).iter().flat_map(alternatives).collect(),
-        None => vec![schema],
-    }
-}
-
-fn choices(schema: &Value) -> impl Iterator<Item = &str> {
-    list(&schema["enum"]).iter().chain([&schema["const"]]).filter_map(Value::as_str)
-}
-
-fn types(schema: &Value) -> impl Iterator<Item = &str> {
-    list(&schema["type"]).iter().chain([&schema["type"]]).filter_map(Value::as_str)
-}
-
-fn is_of(value: &Value, expected: &str) -> bool {
-    match expected {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64(),
-        _ => true,
-    }
-}
-
-fn in_words(expected: &str) -> &str {
-    match expected {
-        "object" => "an object",
-        "array" => "a list",
-        "string" => "a text",
-        "boolean" => "true or false",
-        "integer" => "a number",
-        other => other,
     }
 }

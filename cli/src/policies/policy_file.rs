@@ -1,9 +1,10 @@
 //! The ClusterAdmissionPolicy that settings need, as a file to review and apply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, anyhow, ensure};
-use node_placement_policy::settings::key::TargetKind;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -14,8 +15,10 @@ use crate::{
     input::settings::{NODE_METADATA, PLACEMENT, has, is, read},
     input::settings_file::SettingsFile,
     output::template::render,
+    policies::backstop::Backstop,
     policies::required_rules::{Feature, Kind, Update},
     requests::resource::group_of,
+    wrap,
 };
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
@@ -23,8 +26,13 @@ const TEMPLATE: &str = include_str!("policy.yml.j2");
 /// What the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
 
+/// What a policy is called if nobody says it.
+const NAME: &str = "node-placement";
+
 /// What a cluster needs to start again by itself.
-const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", "kubewarden"];
+const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
+/// Where Kubewarden is installed, as its documentation has it.
+const KUBEWARDEN: &str = "kubewarden";
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// The order in which rules are written.
@@ -79,6 +87,47 @@ pub fn policy_file(text: &str, around: &Around) -> Result<String> {
     Ok(documents.join("---\n"))
 }
 
+/// Writes the backstop of the policy that [`policy_file`] writes: for settings, or for the one policy in a file that
+/// places Pods.
+///
+/// # Errors
+/// The file has something else, or `around` a mistake; or there is no backstop for these settings.
+pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
+    let is_about_nodes = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
+    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+    files.retain(|file| file.typed.placement.is_some() && !is_about_nodes(file));
+    ensure!(files.len() <= 1, "expected one policy that places Pods; found {}", files.len());
+    let Some(SettingsFile { name, policy, typed, .. }) = files.pop() else {
+        bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
+    };
+    let spec = policy.map(|policy| policy.spec).unwrap_or_default();
+    let mut namespaces = covered_namespaces(&spec, around)?;
+    // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
+    // starting.
+    if spec["allowInsideAdmissionControllerNamespace"] != true
+        && !namespaces.iter().any(Expression::excludes_kubewarden)
+    {
+        let values = vec![KUBEWARDEN.to_owned()];
+        namespaces.push(Expression { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values });
+    }
+    let namespaces = namespaces.into_iter().map(|Expression { key, operator, values }| LabelSelectorRequirement {
+        key,
+        operator,
+        values: (!values.is_empty()).then_some(values),
+    });
+    let name = around.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
+    let placement = typed.placement.unwrap_or_default();
+    Backstop { name: &name, placement: &placement, namespaces: namespaces.collect() }.write()
+}
+
+/// The namespaces that a policy covers, or is to cover.
+fn covered_namespaces(spec: &Value, around: &Around) -> Result<Vec<Expression>> {
+    match &around.namespaces {
+        Some(selector) => expressions(selector).context("--namespaces"),
+        None => Ok(expressions_in(&spec["namespaceSelector"]).unwrap_or_else(spared)),
+    }
+}
+
 /// A file with settings, and what is around them.
 struct Written {
     settings: Value,
@@ -102,20 +151,23 @@ struct Expression {
     values: Vec<String>,
 }
 
+impl Expression {
+    fn excludes_kubewarden(&self) -> bool {
+        self.key == NAMESPACE_NAME && self.operator == "NotIn" && self.values.iter().any(|value| value == KUBEWARDEN)
+    }
+}
+
 impl Written {
     fn read(text: &str, file: SettingsFile, around: &Around) -> Result<Self> {
         let spec = file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
         let kept = |field: &str| spec[field].as_str().map(str::to_owned);
         let settings_text = if file.policy.is_some() { settings_in(text) } else { without_marker(text) };
-        let namespaces = match &around.namespaces {
-            Some(selector) => expressions(selector).context("--namespaces")?,
-            None => expressions_in(&spec["namespaceSelector"]).unwrap_or_else(spared),
-        };
+        let namespaces = covered_namespaces(&spec, around)?;
         Ok(Self {
             settings_text: or_written_anew(settings_text, &file.settings),
             settings: file.settings,
             header: if spec.is_null() { String::new() } else { header(text) },
-            name: around.name.clone().or(file.name).unwrap_or_else(|| "node-placement".to_owned()),
+            name: around.name.clone().or(file.name).unwrap_or_else(|| NAME.to_owned()),
             module: around.module.clone().or(kept("module")).unwrap_or_else(|| MODULE.to_owned()),
             policy_server: around.policy_server.clone().or(kept("policyServer")),
             mode: kept("mode"),
@@ -143,8 +195,8 @@ impl Written {
         kinds.dedup();
         let kinds: Vec<_> =
             kinds.into_iter().map(|kind| json!({ "api_version": kind.api_version(), "kind": kind.name() })).collect();
-        let starts_with_monitor = has(settings, PLACEMENT) && !part.guards_nodes;
-        let mode = self.mode.as_deref().or(starts_with_monitor.then_some("monitor")).filter(|_| !part.guards_nodes);
+        // Node metadata refuses nobody, and works at once.
+        let mode = self.mode.as_deref().or(places(settings).then_some("monitor"));
         let data = json!({
             "header": if is_first { self.header.as_str() } else { "" },
             "name": name,
@@ -158,6 +210,8 @@ impl Written {
             "namespaces": self.namespaces,
             "managed": managed_fields(&updates, settings),
             "bound": bound,
+            "workloads": WorkloadUpdates::new(&features),
+            "sends_namespaces": features.iter().any(|feature| feature.updates.contains(&Update::LabelsOrAnnotations)),
             "rules": rules,
             "settings": indented(&part.text),
         });
@@ -181,11 +235,8 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
         Part { suffix, settings, text, guards_nodes }
     };
     let metadata_alone = settings[NODE_METADATA].is_object().then(|| json!({ NODE_METADATA: settings[NODE_METADATA] }));
-    let places = settings
-        .as_object()
-        .is_some_and(|blocks| blocks.iter().any(|(block, value)| block != NODE_METADATA && !value.is_null()));
     let metadata = metadata_alone.filter(|metadata| {
-        places && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
+        places(settings) && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
     });
     let guards_nodes = Feature::of(settings).any(Feature::is_about_nodes);
     let (mut first, mut first_text) = (settings.clone(), text.to_owned());
@@ -208,6 +259,11 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
         parts.push(part("nodes", placement, block(text, |key| key == PLACEMENT), true));
     }
     parts
+}
+
+/// Whether the settings have more than node metadata.
+fn places(settings: &Value) -> bool {
+    settings.as_object().is_some_and(|blocks| blocks.iter().any(|(block, it)| block != NODE_METADATA && !it.is_null()))
 }
 
 fn remove(object: &mut Value, field: &str) {
@@ -252,6 +308,61 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
         }
     }
     rules
+}
+
+/// Which updates of workloads are sent: those that change one of these fields.
+#[derive(Serialize)]
+struct WorkloadUpdates {
+    /// What changes, for the name of the condition.
+    name: &'static str,
+    /// The comment before it.
+    sends_templates: bool,
+    /// The lines of the condition.
+    expression: Vec<String>,
+}
+
+impl WorkloadUpdates {
+    /// Nothing, if the features need no updates of workloads.
+    fn new(features: &[&Feature]) -> Option<Self> {
+        let updated = |update: Update| {
+            let features = features.iter().filter(move |feature| feature.updates.contains(&update));
+            let updated: BTreeSet<&str> =
+                features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect();
+            updated
+        };
+        let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
+        let name = match (templates.is_empty(), selectors.is_empty()) {
+            (true, true) => return None,
+            (false, true) => "pod-template-changes",
+            (true, false) => "selector-changes",
+            (false, false) => "pod-template-or-selector-changes",
+        };
+        let sent = RESOURCES.iter().filter(|resource| templates.contains(*resource) || selectors.contains(*resource));
+        let sent: Vec<String> = sent.map(|resource| format!("'{resource}'")).collect();
+        let mut fields: Vec<&[&str]> = vec![];
+        for resource in RESOURCES.iter().filter(|resource| templates.contains(*resource)) {
+            fields.extend(Resource::named(group_of(resource), resource).map(Resource::template));
+        }
+        if !selectors.is_empty() {
+            fields.push(&["spec", "selector"]);
+        }
+        let mut conditions = vec![
+            "request.operation != 'UPDATE'".to_owned(),
+            format!("!(request.resource.resource in [{}])", sent.join(", ")),
+        ];
+        for change in fields.into_iter().map(changes) {
+            if !conditions.contains(&change) {
+                conditions.push(change);
+            }
+        }
+        Some(Self { name, sends_templates: !templates.is_empty(), expression: wrap(&conditions.join(" ||\n"), 112) })
+    }
+}
+
+/// Whether what stands at a path of the object changes, which may be missing.
+fn changes(path: &[&str]) -> String {
+    let path = path.join(".?");
+    format!("object.?{path}.orValue({{}}) != oldObject.?{path}.orValue({{}})")
 }
 
 /// Where the managed keys are that are protected until a Pod ends.

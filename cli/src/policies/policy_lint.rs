@@ -213,7 +213,8 @@ const KUBELETS: &[&str] = &["system:nodes", "system:authenticated"];
 fn samples(feature: &Feature, settings: &Value) -> Vec<Sample> {
     let mut samples = vec![];
     for (_, resource, operation) in feature.requests() {
-        if (resource, operation) == ("pods", "UPDATE") {
+        // Where only some updates matter, these are told apart below.
+        if operation == "UPDATE" && (resource == "pods" || !feature.updates.is_empty()) {
             continue;
         }
         let (username, groups) = match resource {
@@ -221,43 +222,76 @@ fn samples(feature: &Feature, settings: &Value) -> Vec<Sample> {
             "pods/binding" | "bindings" => ("system:kube-scheduler", USERS),
             _ => ("ada", USERS),
         };
-        let (old_object, object) = before_and_after(resource);
-        let old_object = if operation == "UPDATE" { old_object } else { Value::Null };
+        let old_object = if operation == "UPDATE" { Contents::default().of(resource) } else { Value::Null };
+        let object = Contents { labels: "after", annotations: "after", ..Contents::default() }.of(resource);
         let title = format!("{operation} of {resource}");
         samples.push(Sample { title, resource, operation, username, groups, object, old_object });
     }
     for update in feature.updates {
-        samples.extend(updates(*update, settings));
+        samples.extend(updates(*update, feature, settings));
     }
     samples
 }
 
-/// An object, and the same after a change of all that a rule may be about.
-fn before_and_after(resource: &str) -> (Value, Value) {
-    let metadata = |value: &str| json!({ "name": "sample", "labels": { "a": value }, "annotations": { "a": value } });
-    let object = |value: &str| {
-        let spec = json!({ "containers": [{ "name": "c", "image": "i" }], "nodeSelector": { "a": value } });
-        let template = json!({ "metadata": { "labels": { "a": value } }, "spec": spec });
-        match resource {
-            "pods" => json!({ "metadata": metadata(value), "spec": spec }),
-            "pods/binding" | "bindings" => {
-                json!({ "metadata": metadata(value), "target": { "kind": "Node", "name": "node-a" } })
-            }
-            "namespaces" | "nodes" | "nodes/status" => json!({ "metadata": metadata(value), "spec": {} }),
-            "podtemplates" => json!({ "metadata": metadata(value), "template": template }),
-            "cronjobs" => {
-                json!({ "metadata": metadata(value), "spec": { "jobTemplate": { "spec": { "template": template } } } })
-            }
-            _ => json!({
-                "metadata": metadata(value),
-                "spec": { "selector": { "matchLabels": { "a": value } }, "template": template },
-            }),
-        }
-    };
-    (object("before"), object("after"))
+/// What stands in the parts of an object that rules look at.
+struct Contents {
+    labels: &'static str,
+    annotations: &'static str,
+    selector: &'static str,
+    template: &'static str,
 }
 
-fn updates(update: Update, settings: &Value) -> Vec<Sample> {
+impl Default for Contents {
+    fn default() -> Self {
+        Self { labels: "before", annotations: "before", selector: "before", template: "before" }
+    }
+}
+
+impl Contents {
+    /// An object of a resource with these.
+    fn of(&self, resource: &str) -> Value {
+        let metadata = json!({
+            "name": "sample", "labels": { "a": self.labels }, "annotations": { "a": self.annotations },
+        });
+        let spec = json!({ "containers": [{ "name": "c", "image": "i" }], "nodeSelector": { "a": self.template } });
+        let template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": spec });
+        match resource {
+            "pods" => json!({ "metadata": metadata, "spec": spec }),
+            "pods/binding" | "bindings" => {
+                json!({ "metadata": metadata, "target": { "kind": "Node", "name": "node-a" } })
+            }
+            "namespaces" | "nodes" | "nodes/status" => json!({ "metadata": metadata, "spec": {} }),
+            "podtemplates" => json!({ "metadata": metadata, "template": template }),
+            "cronjobs" => {
+                json!({ "metadata": metadata, "spec": { "jobTemplate": { "spec": { "template": template } } } })
+            }
+            "replicationcontrollers" => {
+                json!({ "metadata": metadata, "spec": { "selector": { "a": self.selector }, "template": template } })
+            }
+            _ => json!({
+                "metadata": metadata,
+                "spec": { "selector": { "matchLabels": { "a": self.selector } }, "template": template },
+            }),
+        }
+    }
+}
+
+/// An update of each resource that changes one part of the object.
+fn updates_of_a_part(what: &str, feature: &Feature, after: &Contents) -> Vec<Sample> {
+    let resources = feature.updated().filter(|resource| *resource != "pods");
+    let samples = resources.map(|resource| Sample {
+        title: format!("UPDATE of {resource} with another {what}"),
+        resource,
+        operation: "UPDATE",
+        username: "ada",
+        groups: USERS,
+        object: after.of(resource),
+        old_object: Contents::default().of(resource),
+    });
+    samples.collect()
+}
+
+fn updates(update: Update, feature: &Feature, settings: &Value) -> Vec<Sample> {
     let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
     let mut bound = spec.clone();
     bound["nodeName"] = "node-a".into();
@@ -271,6 +305,21 @@ fn updates(update: Update, settings: &Value) -> Vec<Sample> {
         Update::Tolerations => ("of bound Pods that add tolerations", [bound, tolerating]),
         Update::Bound => ("of bound Pods", [bound.clone(), bound]),
         Update::ManagedKeys => return updates_of_managed_keys(&bound, settings),
+        Update::Template => {
+            let after = Contents { template: "after", ..Contents::default() };
+            return updates_of_a_part("Pod template", feature, &after);
+        }
+        Update::Selector => {
+            let after = Contents { selector: "after", ..Contents::default() };
+            return updates_of_a_part("selector", feature, &after);
+        }
+        Update::LabelsOrAnnotations => {
+            let labels = Contents { labels: "after", ..Contents::default() };
+            let annotations = Contents { annotations: "after", ..Contents::default() };
+            let mut samples = updates_of_a_part("label", feature, &labels);
+            samples.extend(updates_of_a_part("annotation", feature, &annotations));
+            return samples;
+        }
     };
     let [old, new] = specs.map(|spec| json!({ "metadata": plain, "spec": spec }));
     vec![update_of_a_pod(title, old, new)]

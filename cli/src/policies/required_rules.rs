@@ -20,7 +20,7 @@ pub struct Feature {
     pub rules: &'static [Rule],
     /// The kinds that are looked up for it. Without them, look-ups fail, and what depends on them is rejected.
     pub looks_up: &'static [Kind],
-    /// The updates of Pods that conditions must let pass.
+    /// The updates that conditions must let pass.
     pub updates: &'static [Update],
     /// With `failurePolicy: Ignore` it can be bypassed at will, while all is well.
     pub needs_fail: bool,
@@ -50,7 +50,7 @@ pub enum Kind {
     RuntimeClass,
 }
 
-/// An update of a Pod.
+/// An update that something depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Update {
     /// Of a Pod that is not bound.
@@ -61,6 +61,12 @@ pub enum Update {
     Bound,
     /// Of a Pod that is bound and being deleted, that changes its managed labels or annotations.
     ManagedKeys,
+    /// Of a workload, that changes its Pod template.
+    Template,
+    /// Of a workload, that changes its selector. Only that of a ReplicationController can change.
+    Selector,
+    /// Of a Namespace, that changes its labels or annotations.
+    LabelsOrAnnotations,
 }
 
 use Kind::{Namespace, Node, RuntimeClass};
@@ -95,7 +101,7 @@ pub const FEATURES: &[Feature] = &[
         settings: &[Unless("placement.onWorkloads", "Ignore")],
         rules: &[rule(WORKLOADS, BOTH)],
         looks_up: &[Namespace],
-        updates: &[],
+        updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the Pods are rejected, and the workload's author does not see why",
     },
@@ -103,7 +109,7 @@ pub const FEATURES: &[Feature] = &[
         settings: &[Unless("placement.onDaemonSets", "Ignore")],
         rules: &[rule(&["daemonsets"], BOTH)],
         looks_up: &[Namespace],
-        updates: &[],
+        updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
     },
@@ -111,7 +117,7 @@ pub const FEATURES: &[Feature] = &[
         settings: &[Unless("placement.onNamespaces", "Ignore")],
         rules: &[rule(&["namespaces"], BOTH)],
         looks_up: &[],
-        updates: &[],
+        updates: &[Update::LabelsOrAnnotations],
         needs_fail: true,
         otherwise: "wrong annotations are found when Pods are created",
     },
@@ -139,7 +145,7 @@ pub const FEATURES: &[Feature] = &[
         ],
         rules: &[rule(PODS, CREATE), rule(&["daemonsets"], BOTH)],
         looks_up: &[Namespace],
-        updates: &[],
+        updates: &[Update::Template],
         needs_fail: true,
         otherwise: "tolerations are not added",
     },
@@ -159,7 +165,7 @@ pub const FEATURES: &[Feature] = &[
         settings: &[Is("placement.onRuntimeClasses", "Resolve")],
         rules: &[rule(PODS, BOTH), rule(WORKLOADS, BOTH), rule(&["daemonsets"], BOTH)],
         looks_up: &[Namespace, RuntimeClass],
-        updates: &[Update::Unbound],
+        updates: &[Update::Unbound, Update::Template],
         needs_fail: true,
         otherwise: "RuntimeClasses are not considered",
     },
@@ -231,7 +237,7 @@ pub const FEATURES: &[Feature] = &[
         settings: &[Present("nodeMetadata.propagate[].podLabel")],
         rules: &[rule(SELECTING, CREATE), rule(&["replicationcontrollers"], UPDATE)],
         looks_up: &[],
-        updates: &[],
+        updates: &[Update::Selector],
         needs_fail: false,
         otherwise: "a workload may select its Pods by a label that its Bindings change",
     },
@@ -320,6 +326,11 @@ impl Feature {
         self.looks_up.iter().copied().filter(move |kind| *kind != Namespace || !places_without_namespaces)
     }
 
+    /// The resources for which rules send updates.
+    pub fn updated(&self) -> impl Iterator<Item = &'static str> {
+        self.requests().filter(|(.., operation)| *operation == "UPDATE").map(|(_, resource, _)| resource)
+    }
+
     /// Whether it is about Nodes, and not about Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
@@ -383,10 +394,9 @@ fn push_new<'a>(list: &mut Vec<&'a str>, text: &'a str) {
 
 /// The table as the documentation has it.
 pub fn table() -> String {
-    let mut table =
-        "| Setting | Rules | Looks up | Updates of Pods that conditions must let pass | `failurePolicy` |\n\
+    let mut table = "| Setting | Rules | Looks up | Updates that conditions must let pass | `failurePolicy` |\n\
                      |---|---|---|---|---|\n"
-            .to_owned();
+        .to_owned();
     let or_dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
     for feature in FEATURES {
         let settings: Vec<String> = feature.settings.iter().map(ToString::to_string).collect();
@@ -413,10 +423,13 @@ impl Update {
     /// As the table has it.
     pub const fn in_words(self) -> &'static str {
         match self {
-            Self::Unbound => "not bound",
-            Self::Tolerations => "bound, new tolerations",
-            Self::Bound => "bound",
-            Self::ManagedKeys => "being deleted, managed keys",
+            Self::Unbound => "Pods that are not bound",
+            Self::Tolerations => "bound Pods with new tolerations",
+            Self::Bound => "bound Pods",
+            Self::ManagedKeys => "managed keys of Pods being deleted",
+            Self::Template => "changed Pod templates",
+            Self::Selector => "changed selectors",
+            Self::LabelsOrAnnotations => "changed labels or annotations",
         }
     }
 }

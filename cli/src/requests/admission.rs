@@ -121,6 +121,7 @@ pub fn kubelet(node: &str) -> Value {
     json!({ "username": format!("system:node:{node}"), "groups": ["system:nodes", "system:authenticated"] })
 }
 
+/// The scheduler of Kubernetes.
 pub fn scheduler() -> Value {
     json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] })
 }

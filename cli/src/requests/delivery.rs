@@ -1,5 +1,6 @@
 //! Whether a policy's own rules, selectors and conditions let a request through to it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::{Value, json};
 
 use super::resource::{NAMESPACE, requested};
@@ -65,8 +66,8 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
-    let selects = |object: &Value| policy.object_selector.matches(&object["metadata"]["labels"]);
-    selects(&request["object"]) || !request["oldObject"].is_null() && selects(&request["oldObject"])
+    let is_selected = |object: &Value| selects(&policy.object_selector, &object["metadata"]["labels"]);
+    is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
 }
 
 /// Whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
@@ -79,9 +80,102 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
     labels[NAMESPACE_NAME] = name.into();
     let selector = &policy.namespace_selector;
     match namespace {
-        Some(_) => Some(selector.matches(&labels)),
-        None if !selector.may_match(&labels) => Some(false),
-        None if selector.names_only(NAMESPACE_NAME) => Some(true),
+        Some(_) => Some(selects(selector, &labels)),
+        None if !selects(&about_known(selector, &labels), &labels) => Some(false),
+        None if about_known(selector, &labels) == *selector => Some(true),
         None => None,
+    }
+}
+
+/// Whether labels are selected; an empty selector selects all.
+///
+/// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
+pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+    let has = |key: &str| labels.get(key).and_then(Value::as_str);
+    let is_met = |requirement: &LabelSelectorRequirement| {
+        let value = has(&requirement.key);
+        let is_listed = value.is_some_and(|value| requirement.values.iter().flatten().any(|listed| listed == value));
+        match requirement.operator.as_str() {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            _ => false,
+        }
+    };
+    selector.match_labels.iter().flatten().all(|(key, value)| has(key) == Some(value))
+        && selector.match_expressions.iter().flatten().all(is_met)
+}
+
+/// What a selector says of labels that are known.
+fn about_known(selector: &LabelSelector, labels: &Value) -> LabelSelector {
+    let mut known = selector.clone();
+    known.match_labels.iter_mut().for_each(|own| own.retain(|key, _| labels.get(key).is_some()));
+    known.match_expressions.iter_mut().for_each(|own| own.retain(|it| labels.get(&it.key).is_some()));
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn policy(spec: Value) -> PolicySpec {
+        let mut spec = spec;
+        spec["rules"] = json!([{
+            "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"],
+        }]);
+        PolicySpec::read(&spec).unwrap()
+    }
+
+    fn request(resource: &str) -> Value {
+        json!({
+            "operation": "CREATE",
+            "resource": { "group": "", "version": "v1", "resource": resource },
+            "namespace": "team-a",
+            "object": { "metadata": { "name": "web", "labels": { "app": "web" } } },
+            "oldObject": null,
+        })
+    }
+
+    fn selecting(key: &str, operator: &str, values: &[&str]) -> Value {
+        json!({ "namespaceSelector": { "matchExpressions": [{ "key": key, "operator": operator, "values": values }] } })
+    }
+
+    #[rstest]
+    #[case::all(json!({}))]
+    #[case::a_label(selecting("tenant", "In", &["a"]))]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]))]
+    #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "web" } } }))]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "request.operation == 'CREATE'" }] }))]
+    fn a_request_is_sent(#[case] spec: Value) {
+        let namespace = json!({ "metadata": { "labels": { "tenant": "a" } } });
+        assert_eq!(delivery(&policy(spec), &request("pods"), Some(&namespace)), Delivery::Sent);
+    }
+
+    #[rstest]
+    #[case::a_label(selecting("tenant", "DoesNotExist", &[]), "namespaceSelector")]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["team-a"]), "namespaceSelector")]
+    #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "db" } } }), "objectSelector")]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "false" }] }), "matchCondition c")]
+    fn a_request_is_kept_away_and_by_what(#[case] spec: Value, #[case] by: &str) {
+        let namespace = json!({ "metadata": { "labels": { "tenant": "a" } } });
+        let reason = delivery(&policy(spec), &request("pods"), Some(&namespace)).kept_away().unwrap();
+        assert!(reason.contains(by), "{reason}");
+    }
+
+    #[test]
+    fn what_no_rule_has_is_kept_away() {
+        let reason = delivery(&policy(json!({})), &request("nodes"), None).kept_away();
+        assert_eq!(reason.as_deref(), Some("no rule of the policy has nodes CREATE"));
+    }
+
+    #[rstest]
+    #[case::a_label(selecting("tenant", "Exists", &[]), true)]
+    #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]), false)]
+    #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "authorizer.x()" }] }), true)]
+    fn nobody_can_tell_where_something_is_not_known(#[case] spec: Value, #[case] is_unknown: bool) {
+        assert_eq!(delivery(&policy(spec), &request("pods"), None).unknown().is_some(), is_unknown);
     }
 }

@@ -1,7 +1,7 @@
 //! What the policy is asked about, by the names that rules and manifests have for it.
 
 use anyhow::{Result, bail};
-use node_placement_policy::resource as policy_resource;
+use node_placement_policy::resource::Resource as Known;
 use serde_json::Value;
 
 /// A kind that the policy is asked about.
@@ -13,38 +13,35 @@ pub struct Resource {
     pub name: &'static str,
 }
 
+/// A Pod.
 pub const POD: Resource = Resource { group: "", kind: "Pod", name: "pods" };
+/// What binds a Pod to a node.
 pub const BINDING: Resource = Resource { group: "", kind: "Binding", name: "pods/binding" };
+/// A Namespace.
 pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "namespaces" };
+/// A Node.
 pub const NODE: Resource = Resource { group: "", kind: "Node", name: "nodes" };
 
-/// Those of a cluster that is previewed.
-const RESOURCES: [Resource; 10] = [
-    POD,
-    NAMESPACE,
-    Resource { group: "apps", kind: "Deployment", name: "deployments" },
-    Resource { group: "apps", kind: "ReplicaSet", name: "replicasets" },
-    Resource { group: "apps", kind: "StatefulSet", name: "statefulsets" },
-    Resource { group: "apps", kind: "DaemonSet", name: "daemonsets" },
-    Resource { group: "batch", kind: "Job", name: "jobs" },
-    Resource { group: "batch", kind: "CronJob", name: "cronjobs" },
-    Resource { group: "", kind: "ReplicationController", name: "replicationcontrollers" },
-    Resource { group: "", kind: "PodTemplate", name: "podtemplates" },
-];
+/// Those that the policy has rules for.
+fn all() -> impl Iterator<Item = Resource> {
+    Known::all().map(|known| {
+        // The API server's own name for it; `bindings` is that of the older endpoint.
+        let name = if known == Known::Binding { BINDING.name } else { known.plural() };
+        Resource { group: known.group(), kind: known.kind(), name }
+    })
+}
 
 impl Resource {
-    /// The resource of an object; none, if the policy has no business with it.
+    /// The resource of an object that is in clusters; none, if the policy has no business with it.
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         let group = api_version.strip_suffix("/v1").or((api_version == "v1").then_some(""))?;
-        RESOURCES.into_iter().find(|resource| (resource.group, resource.kind) == (group, kind))
+        let mut listed = all().filter(|resource| ![BINDING, NODE].contains(resource));
+        listed.find(|resource| (resource.group, resource.kind) == (group, kind))
     }
 
     /// The path of the Pod template in objects of this kind, if they have one.
     pub fn template(self) -> Option<&'static [&'static str]> {
-        let has_none = [POD, BINDING, NAMESPACE, NODE].contains(&self);
-        policy_resource::Resource::named(self.group, self.kind)
-            .filter(|_| !has_none)
-            .map(policy_resource::Resource::template)
+        Known::named(self.group, self.kind).filter(|known| known.has_template()).map(Known::template)
     }
 
     /// The resource of a manifest that somebody asks about; none, if the policy has no business with it.
@@ -53,8 +50,7 @@ impl Resource {
     /// The policy knows another version of it.
     pub fn of_manifest(api_version: &str, kind: &str) -> Result<Option<Self>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let mut known = RESOURCES.into_iter().chain([BINDING, NODE]);
-        let resource = known.find(|resource| (resource.group, resource.kind) == (group, kind));
+        let resource = all().find(|resource| (resource.group, resource.kind) == (group, kind));
         if resource.is_some() && version != "v1" {
             let expected = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
             bail!("apiVersion: expected {expected:?} for a {kind}, found {api_version:?}");
@@ -70,10 +66,9 @@ impl Resource {
 pub fn requested(request: &Value) -> (&str, String) {
     let text = |pointer| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, plural) = (text("/resource/group"), text("/resource/resource"));
-    let known = || RESOURCES.into_iter().chain([BINDING, NODE]);
-    let is_known = plural == "bindings" || known().any(|resource| (resource.group, resource.name) == (group, plural));
+    let is_known = plural == "bindings" || all().any(|resource| (resource.group, resource.name) == (group, plural));
     let kind = (text("/kind/group"), text("/kind/kind"));
-    if let Some(resource) = known().find(|resource| !is_known && (resource.group, resource.kind) == kind) {
+    if let Some(resource) = all().find(|resource| !is_known && (resource.group, resource.kind) == kind) {
         return (resource.group, resource.name.to_owned());
     }
     match text("/subResource") {
@@ -84,5 +79,5 @@ pub fn requested(request: &Value) -> (&str, String) {
 
 /// The API group of a resource, by its name: that of `deployments` is `apps`.
 pub fn group_of(resource: &str) -> &'static str {
-    RESOURCES.into_iter().find(|known| known.name == resource).map_or("", |known| known.group)
+    all().find(|known| known.name == resource).map_or("", |known| known.group)
 }

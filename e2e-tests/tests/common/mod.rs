@@ -9,29 +9,33 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Chapter, Manifests, Step, Story};
+use e2e_tests::{
+    Manifests,
+    testing::{self, Suite, Test},
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// A step of a chapter: one request, and how it must end.
+/// A case of a test: one request, and how it must end.
 pub struct Case {
-    /// `placement.yml::Conflict::another value`: the file, the chapter and the step.
+    /// `placement.yml::Conflict::another value`: the file, the test and the case.
     name: String,
-    chapter: Arc<Chapter>,
-    pub step: Step,
+    pub test: Arc<Test>,
+    pub case: testing::Case,
 }
 
 impl Case {
-    pub fn settings(&self) -> Value {
-        self.chapter.settings(&self.step)
+    pub fn settings(&self) -> Result<Value> {
+        let deployed = self.test.deployed(&self.case)?;
+        Ok(deployed.into_iter().next().context("no settings")?.settings.into_owned())
     }
 
     pub fn request(&self) -> Result<Value> {
-        self.chapter.request(&self.step)
+        self.test.request(&self.case)
     }
 
-    pub fn cluster(&self) -> Result<Manifests> {
-        self.chapter.cluster()
+    pub fn cluster(&self) -> &Manifests {
+        self.test.cluster()
     }
 }
 
@@ -70,18 +74,16 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn cases_of(file: &Path) -> Result<Vec<Case>> {
-    let story = Story::load(file)?;
+    let suite = Suite::load(file)?;
     let file = file.file_name().unwrap_or_default().to_string_lossy();
-    ensure!(!story.chapters.is_empty(), "{file} has no chapters");
     let mut cases = vec![];
-    for mut chapter in story.chapters {
-        let steps = mem::take(&mut chapter.steps);
-        ensure!(!steps.is_empty(), "{file}: {} has no steps", chapter.title);
-        let chapter = Arc::new(chapter);
-        cases.extend(steps.into_iter().map(|step| Case {
-            name: format!("{file}::{}::{}", chapter.title, step.title),
-            chapter: chapter.clone(),
-            step,
+    for mut test in suite.tests {
+        let own = mem::take(&mut test.cases);
+        let test = Arc::new(test);
+        cases.extend(own.into_iter().map(|case| Case {
+            name: format!("{file}::{}::{}", test.name, case.name),
+            test: test.clone(),
+            case,
         }));
     }
     Ok(cases)

@@ -3,9 +3,16 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use cli::input::match_conditions::{MatchConditions, Passage};
+use cli::{
+    input::{
+        documents::yaml_documents,
+        match_conditions::{MatchConditions, Passage},
+    },
+    policies::policy_file::{Around, policy_file},
+};
 use e2e_tests::{admission_request, read_document};
 use rstest::rstest;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -18,7 +25,8 @@ use crate::{
 /// Whether an API server would send the request to the policy, as far as its `matchConditions` decide. An expression that
 /// can't be evaluated is an error: an API server takes it for a failure, and does what `failurePolicy` says.
 fn reaches(spec: &Value, request: &Value) -> Result<bool> {
-    match MatchConditions::read(&spec["matchConditions"]).evaluate(request) {
+    let conditions = Option::<MatchConditions>::deserialize(&spec["matchConditions"])?.unwrap_or_default();
+    match conditions.evaluate(request) {
         Passage::Passes => Ok(true),
         Passage::KeptAway(_) => Ok(false),
         Passage::Unknown(name, reason) => bail!("{name}: {reason}"),
@@ -129,7 +137,7 @@ fn examples_with_node_metadata_see_every_pod_before_it_is_bound() -> Result<()> 
 }
 
 /// A workload that selects its Pods by a label that a Binding brings makes Pods for ever: whatever an example is for, it
-/// must see them, owned ones and those that claim to be deleted too.
+/// must see them, owned ones and those that claim to be deleted too. Of updates, those that change the selector.
 #[test]
 fn examples_with_a_pod_label_see_every_workload_that_selects() -> Result<()> {
     let metadata = json!({
@@ -153,7 +161,7 @@ fn examples_with_a_pod_label_see_every_workload_that_selects() -> Result<()> {
                 assert!(sent.contains(&rule(group, resource, operation)), "{name}: {operation} of {resource}");
                 let request = json!({
                     "operation": operation, "resource": { "resource": resource },
-                    "object": { "metadata": metadata, "spec": {} },
+                    "object": { "metadata": metadata, "spec": { "selector": { "app": "web" } } },
                     "oldObject": if operation == "UPDATE" { old_object.clone() } else { Value::Null },
                 });
                 assert!(reaches(&spec, &request)?, "{name}: {operation} of {resource}");
@@ -162,6 +170,120 @@ fn examples_with_a_pod_label_see_every_workload_that_selects() -> Result<()> {
         count += 1;
     }
     ensure!(count > 1, "only {count} examples have a podLabel");
+    Ok(())
+}
+
+/// Of each resource, the updates that matter and those that do not: what an outage stops is no more than it must.
+#[rstest]
+#[case::a_deployment_is_scaled("apps", "deployments", "/spec/replicas", json!(0), false)]
+#[case::a_deployment_is_paused("apps", "deployments", "/spec/paused", json!(true), false)]
+#[case::a_deployment_is_labelled("apps", "deployments", "/metadata/labels/team", json!("a"), false)]
+#[case::a_deployment_is_annotated("apps", "deployments", "/metadata/annotations/team", json!("a"), false)]
+#[case::a_deployment_gets_another_image("apps", "deployments", "/spec/template/spec/containers/0/image", json!("new"), true)]
+#[case::a_deployment_gets_a_node_selector("apps", "deployments", "/spec/template/spec/nodeSelector", json!({ "a": "b" }), true)]
+#[case::a_deployment_is_restarted("apps", "deployments", "/spec/template/metadata/annotations/restartedAt", json!("now"), true)]
+#[case::a_replica_set_is_scaled("apps", "replicasets", "/spec/replicas", json!(3), false)]
+#[case::a_replica_sets_template("apps", "replicasets", "/spec/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_stateful_set_is_scaled("apps", "statefulsets", "/spec/replicas", json!(3), false)]
+#[case::a_stateful_sets_template("apps", "statefulsets", "/spec/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_daemon_set_is_annotated("apps", "daemonsets", "/metadata/annotations/team", json!("a"), false)]
+#[case::a_daemon_sets_template("apps", "daemonsets", "/spec/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_job_is_suspended("batch", "jobs", "/spec/suspend", json!(true), false)]
+#[case::a_suspended_jobs_template("batch", "jobs", "/spec/template/spec/nodeSelector", json!({ "a": "b" }), true)]
+#[case::a_cron_job_is_suspended("batch", "cronjobs", "/spec/suspend", json!(true), false)]
+#[case::a_cron_jobs_schedule("batch", "cronjobs", "/spec/schedule", json!("@daily"), false)]
+#[case::a_cron_jobs_template("batch", "cronjobs", "/spec/jobTemplate/spec/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_pod_template_is_labelled("", "podtemplates", "/metadata/labels/team", json!("a"), false)]
+#[case::a_pod_templates_template("", "podtemplates", "/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_replication_controller_is_scaled("", "replicationcontrollers", "/spec/replicas", json!(3), false)]
+#[case::a_replication_controllers_template("", "replicationcontrollers", "/spec/template/spec/nodeName", json!("node-a"), true)]
+#[case::a_namespace_is_annotated("", "namespaces", "/metadata/annotations/team", json!("a"), true)]
+#[case::a_namespace_is_labelled("", "namespaces", "/metadata/labels/team", json!("a"), true)]
+#[case::a_namespaces_finalizers("", "namespaces", "/metadata/finalizers", json!(["example.com/hold"]), false)]
+#[case::a_namespaces_managed_fields("", "namespaces", "/metadata/managedFields", json!([{ "manager": "a" }]), false)]
+#[case::a_pod_waits("", "pods", "/spec/nodeSelector", json!({ "a": "b" }), true)]
+fn only_updates_that_matter_are_sent(
+    #[case] group: &str,
+    #[case] resource: &str,
+    #[case] path: &str,
+    #[case] value: Value,
+    #[case] sent: bool,
+) -> Result<()> {
+    let old_object = stored(resource);
+    let mut object = old_object.clone();
+    let mut place = &mut object;
+    for step in path.split('/').skip(1) {
+        place = match step.parse::<usize>() {
+            Ok(index) => &mut place[index],
+            Err(_) => &mut place[step],
+        };
+    }
+    *place = value;
+    let mut count = 0;
+    for (name, spec) in deployments()? {
+        let enforces = spec["settings"]["placement"].is_object() && spec["mutating"] == true;
+        if !enforces || !rules(&spec["rules"])?.contains(&rule(group, resource, "UPDATE")) {
+            continue;
+        }
+        for (object, sent) in [(&object, sent), (&old_object, resource == "pods")] {
+            let request = json!({
+                "operation": "UPDATE", "resource": { "resource": resource }, "object": object, "oldObject": old_object,
+            });
+            assert_eq!(reaches(&spec, &request)?, sent, "{name}: {object}");
+        }
+        let request = json!({ "operation": "CREATE", "resource": { "resource": resource }, "object": object });
+        assert!(reaches(&spec, &request)?, "{name}: CREATE");
+        count += 1;
+    }
+    ensure!(count > 2, "only {count} examples have the rule");
+    Ok(())
+}
+
+/// An object of a resource.
+fn stored(resource: &str) -> Value {
+    let metadata = json!({ "name": "web", "labels": { "app": "web" } });
+    let spec = json!({ "containers": [{ "name": "app", "image": "old" }] });
+    let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": spec });
+    match resource {
+        "pods" => json!({ "metadata": metadata, "spec": spec }),
+        "namespaces" => json!({ "metadata": metadata, "spec": { "finalizers": ["kubernetes"] } }),
+        "podtemplates" => json!({ "metadata": metadata, "template": template }),
+        "cronjobs" => json!({ "metadata": metadata, "spec": { "jobTemplate": { "spec": { "template": template } } } }),
+        _ => json!({ "metadata": metadata, "spec": { "replicas": 2, "template": template } }),
+    }
+}
+
+/// What the policy does about a ReplicationController with placement is about its template, and with a `podLabel` about
+/// its selector.
+#[rstest]
+#[case::placement_and_its_template("{placement: {}}", "template", true)]
+#[case::placement_and_its_selector("{placement: {}}", "selector", false)]
+#[case::a_pod_label_and_its_template("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}]}}", "template", false)]
+#[case::a_pod_label_and_its_selector("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}]}}", "selector", true)]
+#[case::both_and_its_template(
+    "{placement: {}, nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a, required: true}]}}",
+    "template",
+    true
+)]
+#[case::both_and_its_selector(
+    "{placement: {}, nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a, required: true}]}}",
+    "selector",
+    true
+)]
+fn replication_controllers_are_sent_for_what_settings_need(
+    #[case] settings: &str,
+    #[case] field: &str,
+    #[case] sent: bool,
+) -> Result<()> {
+    let written = yaml_documents(&policy_file(settings, &Around::default())?)?;
+    let old_object = stored("replicationcontrollers");
+    let mut object = old_object.clone();
+    object["spec"][field] = json!({ "changed": true });
+    let request = json!({
+        "operation": "UPDATE", "resource": { "resource": "replicationcontrollers" },
+        "object": object, "oldObject": old_object,
+    });
+    assert_eq!(reaches(&written[0]["spec"], &request)?, sent);
     Ok(())
 }
 

@@ -124,6 +124,18 @@ fn the_variable_in_the_reference_is_the_modules() -> Result<()> {
     Ok(())
 }
 
+/// What the cluster's suite reads out of the page and runs, for the webhook of the policy there.
+#[test]
+fn the_way_out_of_an_outage_is_two_commands() -> Result<()> {
+    let page = fs::read_to_string(file("docs/operating.md"))?;
+    let (_, rest) = page.split_once("<!-- The way out of an outage").context("the mark")?;
+    let (_, rest) = rest.split_once("```console\n").context("commands")?;
+    let (commands, _) = rest.split_once("```").context("their end")?;
+    let expected = "kubectl apply -f backstop.yml\nkubectl delete mutatingwebhookconfiguration clusterwide-placement\n";
+    assert_eq!(commands, expected);
+    Ok(())
+}
+
 /// Who copies them from the recipe gets what the example has, which is tried.
 #[test]
 fn the_recipe_for_the_toleration_plugin_has_the_settings_of_the_example() -> Result<()> {

@@ -9,6 +9,7 @@ mod messages;
 mod metadata;
 mod rules;
 mod schema;
+mod testing;
 mod toolchain;
 
 use std::{

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::Story;
+use e2e_tests::testing::Suite;
 use serde_json::json;
 
 use crate::{file, policy};
@@ -62,11 +62,12 @@ fn said() -> Result<Vec<String>> {
     let policy = policy()?;
     let mut said = vec![];
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("cases"))? {
-        for chapter in Story::load(&entry?.path())?.chapters {
-            for step in &chapter.steps {
-                let settings = chapter.settings(step);
-                said.extend(policy.validate_settings(&settings)?.message);
-                let answer = policy.validate(&chapter.request(step)?, &settings, chapter.cluster()?)?.answer;
+        for test in Suite::load(&entry?.path())?.tests {
+            for case in &test.cases {
+                let deployed = test.deployed(case)?;
+                let settings = &deployed.first().context("no settings")?.settings;
+                said.extend(policy.validate_settings(settings)?.message);
+                let answer = policy.validate(&test.request(case)?, settings, test.cluster().clone())?.answer;
                 said.extend(answer.message);
                 said.extend(answer.warnings.unwrap_or_default());
             }

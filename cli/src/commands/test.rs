@@ -1,0 +1,113 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use super::{
+    Format, Outcome,
+    input::{Cluster, Engine, there},
+};
+use crate::{
+    Policy, SettingsFile,
+    output::paper::Paper,
+    testing::{
+        Report, Suite,
+        init::write_tests,
+        report::{CaseResult, lines},
+    },
+};
+
+/// Test settings against expectations
+#[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl node-placement test tests.yml
+  kubectl node-placement test tests.yml -o junit > junit.xml                            # for CI
+  kubectl node-placement test --init -s settings.yml -c cluster.json > tests.yml        # a first file
+
+A file has tests, each with settings, a cluster and cases; docs/testing.md describes it. No cluster is asked.
+
+Exit status: 0 if all cases pass, 1 if one fails, 2 for a mistake in a file.")]
+pub struct Test {
+    /// Files of tests
+    #[arg(required_unless_present = "init", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The output format
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Output,
+    /// Write a first file: one case for each entry and kind of answer, as things are now
+    #[arg(long, requires = "settings", requires = "cluster", conflicts_with = "files")]
+    init: bool,
+    /// The settings that --init is about
+    #[arg(short, long, value_name = "FILE", requires = "init")]
+    settings: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: Cluster,
+    #[command(flatten)]
+    engine: Engine,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Output {
+    #[default]
+    Text,
+    Json,
+    Yaml,
+    Junit,
+}
+
+impl Test {
+    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+        let policy = self.engine.policy()?;
+        if self.init {
+            return self.write_first_file(&policy, paper);
+        }
+        let mut report = Report::default();
+        for path in &self.files {
+            let suite = Suite::load(there(path)?)?;
+            report.results.extend(results(&suite, path, &policy)?);
+        }
+        match self.output {
+            Output::Text => tell(&report, paper),
+            Output::Json => paper.data(Format::Json, &report.data())?,
+            Output::Yaml => paper.data(Format::Yaml, &report.data())?,
+            Output::Junit => paper.write(report.junit()?.trim_end()),
+        }
+        Ok(if report.failed().next().is_none() { Outcome::Accepted } else { Outcome::Rejected })
+    }
+
+    fn write_first_file(&self, policy: &Policy, paper: &mut Paper) -> Result<Outcome> {
+        let settings = self.settings.as_deref().context("--init: add -s FILE")?;
+        let files = SettingsFile::load_all(there(settings)?)?;
+        for file in &files {
+            let answer = policy.validate_settings(&file.settings)?;
+            ensure!(answer.valid, "{}: {}", settings.display(), answer.message.unwrap_or_default());
+        }
+        let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
+        let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
+        paper.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());
+        Ok(Outcome::Accepted)
+    }
+}
+
+fn results(suite: &Suite, path: &Path, policy: &Policy) -> Result<Vec<CaseResult>> {
+    let file = path.display().to_string();
+    let mut results = vec![];
+    for test in &suite.tests {
+        for case in &test.cases {
+            let checked = test.check(case, policy);
+            let (_, mismatches) = checked.with_context(|| format!("{file}: {}: {}", test.name, case.name))?;
+            let (test, case) = (test.name.clone(), case.name.clone());
+            results.push(CaseResult { file: file.clone(), test, case, mismatches });
+        }
+    }
+    Ok(results)
+}
+
+fn tell(report: &Report, paper: &mut Paper) {
+    for result in report.failed() {
+        paper.heading(&format!("{}: {}: {}", result.file, result.test, result.case));
+        lines(&result.mismatches).iter().for_each(|line| paper.write(&format!("  {line}")));
+        paper.gap();
+    }
+    paper.write(&report.summary());
+}

@@ -1,0 +1,64 @@
+//! What a terminal is shown: how wide it is, and what must not reach it.
+
+use std::{borrow::Cow, env, fmt::Write};
+
+use terminal_size::{Width, terminal_size};
+
+/// Where there is no terminal, and nobody says otherwise.
+pub const WIDTH: usize = 100;
+
+/// Narrower lines nobody reads.
+const LEAST_WIDTH: usize = 40;
+
+/// How wide lines may be: as the terminal is, else as `COLUMNS` says, else 100.
+pub fn width() -> usize {
+    let terminal = terminal_size().map(|(Width(width), _)| usize::from(width));
+    let columns = || env::var("COLUMNS").ok()?.parse().ok();
+    terminal.or_else(columns).unwrap_or(WIDTH).max(LEAST_WIDTH)
+}
+
+/// A text whose control characters are written out, as `\u001b`: what comes from files or a cluster could clear the
+/// screen, or say something else than it shows. Ends of lines stay.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_dangerous) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_dangerous(character) {
+            // A String takes everything.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(character));
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Prints a line to the standard error.
+pub fn complain(text: &str) {
+    eprintln!("{}", escaped(text));
+}
+
+/// C0 but the line's end, DEL, C1, and what changes the direction in which text is written (Unicode's
+/// `Bidi_Control`).
+fn is_dangerous(character: char) -> bool {
+    character.is_control() && character != '\n'
+        || matches!(
+            character,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_written_out() {
+        let screen = "\u{1b}[2J\u{1b}[Henv=prod\r\n\u{7f}\u{9b}31m\u{202e}abc\u{2066}\t";
+        let expected = "\\u001b[2J\\u001b[Henv=prod\\u000d\n\\u007f\\u009b31m\\u202eabc\\u2066\\u0009";
+        assert_eq!(escaped(screen), expected);
+        assert_eq!(escaped("größer, 日本\n"), "größer, 日本\n");
+    }
+}

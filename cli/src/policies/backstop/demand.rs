@@ -1,0 +1,123 @@
+//! What a `requiredNodeSelector` puts into a Pod, in CEL.
+
+use std::{borrow::Cow, convert::Infallible};
+
+use anyhow::{Result, anyhow};
+use node_placement_policy::{
+    selector::{Operator, Requirement, parse},
+    settings::reference,
+};
+
+use super::cel;
+
+/// One requirement of a selector, whose values may refer to labels of the Namespace.
+struct Demand {
+    key: String,
+    operator: Operator,
+    /// As they are written, with their references.
+    values: Vec<String>,
+}
+
+/// Whether the Pod has what a selector demands: a line for each requirement.
+///
+/// # Errors
+/// The selector can't be read.
+pub fn is_met(selector: &str) -> Result<String> {
+    let met: Vec<String> = demands(selector)?.iter().map(Demand::is_met).collect();
+    Ok(met.join(" &&\n"))
+}
+
+/// Whether what a selector refers to can be filled in; nothing, if it refers to nothing.
+///
+/// # Errors
+/// The selector can't be read.
+pub fn can_be_filled_in(selector: &str) -> Result<Option<String>> {
+    let mut labels: Vec<&str> = reference::keys(selector).filter(|key| *key != reference::NAME).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let mut conditions: Vec<String> = labels.iter().map(|key| format!("{} != ''", cel::namespace_label(key))).collect();
+    conditions.extend(demands(selector)?.iter().flat_map(Demand::filled_in_values_fit));
+    Ok((!conditions.is_empty()).then(|| conditions.join(" &&\n")))
+}
+
+fn demands(selector: &str) -> Result<Vec<Demand>> {
+    let references: Vec<&str> = reference::keys(selector).collect();
+    let position = |key: &str| references.iter().position(|own| *own == key).unwrap_or_default();
+    let Ok(text) = reference::fill_in(selector, |key| Ok::<_, Infallible>(Cow::Owned(placeholder(position(key)))));
+    let parsed = parse(&text).map_err(|error| anyhow!("{error}"))?;
+    Ok(parsed.requirements().iter().map(|requirement| Demand::new(requirement, &references)).collect())
+}
+
+/// What stands for a reference while the selector is read: any label value and any integer could stand there.
+fn placeholder(position: usize) -> String {
+    format!("7305814962{position:04}")
+}
+
+impl Demand {
+    /// A requirement in which placeholders stand for `references`.
+    fn new(requirement: &Requirement, references: &[&str]) -> Self {
+        let mut values = requirement.values().to_vec();
+        for (position, key) in references.iter().enumerate() {
+            for value in &mut values {
+                *value = value.replace(&placeholder(position), &format!("$({key})"));
+            }
+        }
+        Self { key: requirement.key().to_owned(), operator: requirement.operator().as_set(), values }
+    }
+
+    fn is_met(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(|value| cel::filled_in(value)).collect();
+        match values.as_slice() {
+            [value] if self.operator == Operator::In => self.is_in_node_selector(value),
+            [first, ..] if self.operator == Operator::In && self.refers() => {
+                // Filled in, they may be one value. That is demanded by the nodeSelector.
+                let (pair, set) = (self.is_in_node_selector(first), self.is_in_every_term(&values));
+                format!("({}.all(v, v == {first}) ?\n{pair} :\n{set})", cel::list(&values))
+            }
+            values => self.is_in_every_term(values),
+        }
+    }
+
+    fn is_in_node_selector(&self, value: &str) -> String {
+        let key = cel::text(&self.key);
+        format!("{key} in variables.nodeSelector &&\nvariables.nodeSelector[{key}] == {value}")
+    }
+
+    fn is_in_every_term(&self, values: &[String]) -> String {
+        let key = cel::text(&self.key);
+        let (operator, has_values) = match self.operator {
+            Operator::Exists => ("Exists", false),
+            Operator::DoesNotExist => ("DoesNotExist", false),
+            Operator::GreaterThan => ("Gt", true),
+            Operator::LessThan => ("Lt", true),
+            Operator::NotIn | Operator::NotEquals => ("NotIn", true),
+            Operator::In | Operator::Equals | Operator::DoubleEquals => ("In", true),
+        };
+        let mut expression = format!("e.key == {key} && e.operator == '{operator}'");
+        if has_values {
+            expression = format!("{expression} && {}", cel::has_exactly("e.values", values));
+        }
+        format!("variables.terms.all(expressions, expressions.exists(e,\n  {expression}))")
+    }
+
+    fn refers(&self) -> bool {
+        self.values.iter().any(|value| reference::is_in(value))
+    }
+
+    /// What is a label's value stays one, with a text around it, if it does not get too long. For `Gt` and `Lt` it must
+    /// be an integer.
+    fn filled_in_values_fit(&self) -> Vec<String> {
+        let compares = matches!(self.operator, Operator::GreaterThan | Operator::LessThan);
+        let referring = self.values.iter().filter(|value| reference::is_in(value));
+        let conditions = referring.filter_map(|value| {
+            let is_reference_alone =
+                reference::keys(value).count() == 1 && value.starts_with("$(") && value.ends_with(')');
+            match () {
+                () if compares => Some(cel::is_integer(&cel::filled_in(value))),
+                () if is_reference_alone => None,
+                () => Some(cel::is_short_enough(&cel::filled_in(value))),
+            }
+        });
+        conditions.collect()
+    }
+}

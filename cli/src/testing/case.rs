@@ -1,0 +1,215 @@
+//! A case: the request that it makes, and what becomes of it.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{
+    expect::Mismatch,
+    file::{Case, Deployed, Operation, Test},
+    nodes::nodes,
+    source::written_out,
+};
+use crate::{
+    Answer, Evaluation, Manifests, Policy, admission_request,
+    requests::{
+        admission::of_manifest,
+        delivery::{Delivery, delivery},
+    },
+    stored,
+};
+
+/// How a case ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// The settings are refused, with this message.
+    Invalid(String),
+    Answered(Box<Answered>),
+}
+
+/// A request that was answered.
+#[derive(Debug)]
+pub struct Answered {
+    pub request: Value,
+    pub evaluation: Evaluation,
+    /// Why no policy is asked, if none is.
+    pub not_asked: Option<String>,
+    /// The names of the nodes that its Pods may run on; none if nobody expects any.
+    pub nodes: Option<Vec<String>>,
+    /// The Pod as it is stored once the Binding is carried out.
+    pub bound_pod: Option<Value>,
+}
+
+impl Test {
+    /// Has the policy answer a case.
+    ///
+    /// # Errors
+    /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
+    pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
+        let deployed = self.deployed(case)?;
+        for Deployed { settings, .. } in &deployed {
+            let answer = policy.validate_settings(settings)?;
+            if !answer.valid {
+                return Ok(Ended::Invalid(answer.message.unwrap_or_default()));
+            }
+        }
+        let asked = Asked { deployed: &deployed, cluster: self.cluster(), policy };
+        let request = self.request(case)?;
+        let (evaluation, not_asked) = asked.answer(&request)?;
+        let nodes = match case.expect.nodes {
+            Some(_) => Some(nodes(&asked, self.places()?, &request, &evaluation).context("expect.nodes")?),
+            None => None,
+        };
+        let binding = evaluation.answer.mutated_object.as_ref();
+        let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
+        let answered = Answered { request, evaluation, not_asked, nodes, bound_pod };
+        Ok(Ended::Answered(Box::new(answered)))
+    }
+
+    /// Has the policy answer a case, and compares that with what is expected. A rejection only because the test's
+    /// cluster lacks an object is none, unless it is expected with its code.
+    ///
+    /// # Errors
+    /// The case can't be asked, or its settings have a mistake that nobody expects.
+    pub fn check(&self, case: &Case, policy: &Policy) -> Result<(Ended, Vec<Mismatch>)> {
+        let ended = self.run(case, policy)?;
+        let mismatches = match &ended {
+            Ended::Invalid(message) if case.expect.invalid.is_none() => {
+                bail!("settings: {message}");
+            }
+            Ended::Invalid(message) => case.expect.compare_refusal(message),
+            Ended::Answered(answered) => {
+                let mut mismatches = case.expect.compare(answered);
+                if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
+                    mismatches.extend(self.lacking(&answered.evaluation));
+                }
+                mismatches
+            }
+        };
+        Ok((ended, mismatches))
+    }
+
+    /// What the policy looks up, and the test's cluster does not have.
+    fn lacking(&self, evaluation: &Evaluation) -> impl Iterator<Item = Mismatch> {
+        let missing = evaluation.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
+        missing.map(|lookup| Mismatch { field: "cluster", expected: lookup.to_string(), found: "nothing".to_owned() })
+    }
+
+    /// The admission request of a case.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn request(&self, case: &Case) -> Result<Value> {
+        let manifest = self.manifest(case).context("manifest: expected an object; it is missing")?;
+        let old = case.old.as_ref().and_then(|old| old.inline()).cloned();
+        let recorded = admission_request(manifest);
+        let mut request = if recorded.get("operation").is_some() {
+            let mut request = recorded.clone();
+            if let Some(old) = old {
+                request["oldObject"] = old;
+            }
+            request
+        } else {
+            let is_object = manifest.get("kind").is_some() && manifest.get("metadata").is_some_and(Value::is_object);
+            ensure!(
+                is_object,
+                "manifest: expected an object with apiVersion, kind and metadata, or an admission request"
+            );
+            of_manifest(manifest.clone(), old)?.with_context(|| {
+                format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
+            })?
+        };
+        if let Some(operation) = case.operation {
+            let word = match operation {
+                Operation::Create => "CREATE",
+                Operation::Update => "UPDATE",
+                Operation::Delete => "DELETE",
+                Operation::Connect => "CONNECT",
+            };
+            request["operation"] = word.into();
+        }
+        if let Some(user) = &case.user {
+            request["userInfo"] = json!({ "username": user.username, "groups": user.groups });
+        }
+        for difference in self.differences(case) {
+            json_patch::merge(&mut request, &written_out(difference));
+        }
+        let is_update = request["operation"] == "UPDATE" && request["oldObject"].is_null();
+        ensure!(!is_update || case.operation.is_none(), "old: an UPDATE needs the object as it is before");
+        Ok(request)
+    }
+}
+
+/// Policies, and the cluster that they look things up in.
+pub struct Asked<'a> {
+    pub deployed: &'a [Deployed<'a>],
+    pub cluster: &'a Manifests,
+    pub policy: &'a Policy,
+}
+
+impl Asked<'_> {
+    /// What all policies together say to a request, one after the other; and why none is asked, if none is.
+    ///
+    /// # Errors
+    /// A policy fails to answer.
+    pub fn answer(&self, request: &Value) -> Result<(Evaluation, Option<String>)> {
+        let name = request["namespace"].as_str().unwrap_or_default();
+        let namespace = self.cluster.namespace(name);
+        let mut together = untouched();
+        let (mut is_asked, mut not_asked) = (false, None);
+        let mut request = request.clone();
+        for Deployed { settings, policy } in self.deployed {
+            match policy.map_or(Delivery::Sent, |policy| delivery(policy, &request, namespace)) {
+                Delivery::Sent => {}
+                Delivery::KeptAway(reason) => {
+                    not_asked.get_or_insert(reason);
+                    continue;
+                }
+                Delivery::Unknown(reason) => bail!("nobody can tell whether the policy is asked: {reason}"),
+            }
+            is_asked = true;
+            let evaluation = self.policy.validate(&request, settings, self.cluster.clone())?;
+            if let Some(object) = &evaluation.answer.mutated_object {
+                request["object"] = object.clone();
+            }
+            add(&mut together, evaluation);
+            if !together.answer.accepted {
+                break;
+            }
+        }
+        Ok((together, not_asked.filter(|_| !is_asked)))
+    }
+}
+
+/// What becomes of a request that nobody is asked about.
+fn untouched() -> Evaluation {
+    let answer = Answer {
+        accepted: true,
+        message: None,
+        code: None,
+        mutated_object: None,
+        audit_annotations: None,
+        warnings: None,
+    };
+    Evaluation { answer, patch: None, lookups: vec![], logs: vec![], refused: vec![], cause: None }
+}
+
+/// What the next policy says, after those before it.
+fn add(together: &mut Evaluation, next: Evaluation) {
+    let Answer { accepted, message, code, mutated_object, audit_annotations, warnings } = next.answer;
+    let answer = &mut together.answer;
+    (answer.accepted, answer.message, answer.code) = (accepted, message, code);
+    answer.mutated_object = mutated_object.or(answer.mutated_object.take());
+    if let Some(annotations) = audit_annotations {
+        answer.audit_annotations.get_or_insert_default().extend(annotations);
+    }
+    if let Some(warnings) = warnings {
+        answer.warnings.get_or_insert_default().extend(warnings);
+    }
+    if let Some(mut patch) = next.patch {
+        together.patch.get_or_insert_default().0.append(&mut patch.0);
+    }
+    together.cause = next.cause;
+    together.lookups.extend(next.lookups);
+    together.logs.extend(next.logs);
+    together.refused.extend(next.refused);
+}

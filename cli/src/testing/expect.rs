@@ -1,0 +1,236 @@
+//! How a case must end, and what is different where it ends otherwise.
+
+use std::{collections::BTreeMap, fmt::Display};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::case::Answered;
+use crate::{Lookup, preview::gets, stored};
+
+/// How a case must end. What is not named is not checked.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Expect {
+    /// Whether the request is let in.
+    pub accepted: Option<bool>,
+    /// The HTTP status of a rejection, such as 403.
+    pub code: Option<u16>,
+    /// What the message of a rejection says, somewhere: a text, or several.
+    pub message: Option<Parts>,
+    /// How the message begins.
+    pub begins: Option<String>,
+    /// What the message must not say.
+    pub conceals: Option<Vec<String>>,
+    /// All warnings, in order: a part of each.
+    pub warnings: Option<Vec<String>>,
+    /// What the warnings say, somewhere.
+    pub warned: Option<Vec<String>>,
+    /// All that is added, as `try` prints it; empty if nothing may be.
+    pub adds: Option<Vec<String>>,
+    /// The whole JSON patch; empty if nothing may change.
+    pub patch: Option<Vec<Value>>,
+    /// All nodes of the cluster that its Pods may run on, in any order; empty if there must be none.
+    pub nodes: Option<Vec<String>>,
+    /// All audit annotations: the whole text of each, or a list of its parts.
+    pub audit: Option<BTreeMap<String, Parts>>,
+    /// All look-ups, in order, as in `Node worker-1 (metadata.labels)`.
+    pub lookups: Option<Vec<String>>,
+    /// What is logged, somewhere.
+    pub logs: Option<Vec<String>>,
+    /// The environment of the containers of the bound Pod (`pod`).
+    pub environment: Option<Map<String, Value>>,
+    /// How the first mistake in the settings begins. Nothing is asked then.
+    pub invalid: Option<String>,
+}
+
+/// A text, or several.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected a text, or a list of texts")]
+pub enum Parts {
+    One(String),
+    All(Vec<String>),
+}
+
+impl Parts {
+    fn texts(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::All(texts) => texts,
+        }
+    }
+}
+
+/// Something that ended otherwise than expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The field of `expect`.
+    pub field: &'static str,
+    pub expected: String,
+    pub found: String,
+}
+
+impl Expect {
+    /// Takes from `others` what this does not say.
+    pub(super) fn complete(&mut self, others: &Self) {
+        fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
+            if own.is_none() {
+                own.clone_from(other);
+            }
+        }
+        or(&mut self.accepted, &others.accepted);
+        or(&mut self.code, &others.code);
+        or(&mut self.message, &others.message);
+        or(&mut self.begins, &others.begins);
+        or(&mut self.conceals, &others.conceals);
+        or(&mut self.warnings, &others.warnings);
+        or(&mut self.warned, &others.warned);
+        or(&mut self.adds, &others.adds);
+        or(&mut self.patch, &others.patch);
+        or(&mut self.nodes, &others.nodes);
+        or(&mut self.audit, &others.audit);
+        or(&mut self.lookups, &others.lookups);
+        or(&mut self.logs, &others.logs);
+        or(&mut self.environment, &others.environment);
+        or(&mut self.invalid, &others.invalid);
+    }
+
+    /// Whether nothing is expected.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { accepted, code, message, begins, conceals, warnings, warned, adds, patch, .. } = self;
+        let Self { nodes, audit, lookups, logs, environment, invalid, .. } = self;
+        let verdict = accepted.is_none() && code.is_none() && invalid.is_none();
+        let texts =
+            message.is_none() && begins.is_none() && conceals.is_none() && warnings.is_none() && warned.is_none();
+        let changes = adds.is_none() && patch.is_none() && nodes.is_none() && audit.is_none() && environment.is_none();
+        verdict && texts && changes && lookups.is_none() && logs.is_none()
+    }
+
+    /// How an answer differs.
+    pub fn compare(&self, answered: &Answered) -> Vec<Mismatch> {
+        let Answered { evaluation, not_asked, nodes, bound_pod, .. } = answered;
+        let answer = &evaluation.answer;
+        let message = answer.message.as_deref().unwrap_or_default();
+        let mut found = Mismatches::default();
+        if let Some(start) = &self.invalid {
+            found.differ("invalid", format!("settings that are refused: {start}"), "valid settings");
+        }
+        let verdict = match (answer.accepted, not_asked) {
+            (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
+            (true, None) => "true".to_owned(),
+            (false, _) => format!("false: {message}"),
+        };
+        found.check("accepted", self.accepted, |accepted| *accepted == answer.accepted, verdict);
+        let code = answer.code.map_or("none".to_owned(), |code| code.to_string());
+        found.check("code", self.code, |code| answer.code == Some(*code), code);
+        self.compare_message(message, &mut found);
+        for entry in self.logs.iter().flatten() {
+            let says = |log: &Value| log["message"].as_str().unwrap_or_default().contains(entry);
+            if !evaluation.logs.iter().any(says) {
+                found.differ("logs", entry, Value::from(evaluation.logs.clone()));
+            }
+        }
+        let warnings = answer.warnings.clone().unwrap_or_default();
+        if let Some(expected) = &self.warnings {
+            let are_said = warnings.len() == expected.len()
+                && warnings.iter().zip(expected).all(|(warning, part)| warning.contains(part));
+            found.check_that(are_said, "warnings", json!(expected), json!(warnings));
+        }
+        for part in self.warned.iter().flatten() {
+            let is_said = warnings.iter().any(|warning| warning.contains(part));
+            found.check_that(is_said, "warned", part, json!(warnings));
+        }
+        if let Some(expected) = &self.lookups {
+            let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
+            found.check_that(made == *expected, "lookups", json!(expected), json!(made));
+        }
+        if let Some(expected) = &self.audit {
+            let annotations = answer.audit_annotations.clone().unwrap_or_default();
+            let says = |(key, parts): (&String, &Parts)| match (annotations.get(key), parts) {
+                (Some(text), Parts::One(whole)) => text == whole,
+                (Some(text), Parts::All(parts)) => parts.iter().all(|part| text.contains(part)),
+                (None, _) => false,
+            };
+            let is_audited = annotations.len() == expected.len() && expected.iter().all(says);
+            let told: Map<String, Value> =
+                expected.iter().map(|(key, parts)| (key.clone(), parts.texts().join(" … ").into())).collect();
+            found.check_that(is_audited, "audit", Value::Object(told), json!(annotations));
+        }
+        if let Some(expected) = &self.adds {
+            let added = gets(evaluation);
+            found.check_that(sorted(&added) == sorted(expected), "adds", listed(expected), listed(&added));
+        }
+        if let Some(expected) = &self.patch {
+            let patch = json!(evaluation.patch.clone().unwrap_or_default());
+            found.check_that(patch == json!(expected), "patch", json!(expected), patch);
+        }
+        if let (Some(expected), Some(nodes)) = (&self.nodes, nodes) {
+            found.check_that(sorted(nodes) == sorted(expected), "nodes", listed(expected), listed(nodes));
+        }
+        if let Some(expected) = &self.environment {
+            let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
+            found.check_that(environment == *expected, "environment", json!(expected), json!(environment));
+        }
+        found.0
+    }
+
+    /// How the message differs with which settings are refused.
+    pub fn compare_refusal(&self, message: &str) -> Vec<Mismatch> {
+        let mut found = Mismatches::default();
+        found.check("invalid", self.invalid.as_ref(), |start| message.starts_with(start.as_str()), message);
+        self.compare_message(message, &mut found);
+        found.0
+    }
+
+    fn compare_message(&self, message: &str, found: &mut Mismatches) {
+        found.check("begins", self.begins.as_ref(), |start| message.starts_with(start.as_str()), message);
+        for part in self.message.iter().flat_map(Parts::texts) {
+            found.check_that(message.contains(part), "message", part, message);
+        }
+        for secret in self.conceals.iter().flatten() {
+            found.check_that(!message.contains(secret), "conceals", format!("no {secret:?}"), message);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Mismatches(Vec<Mismatch>);
+
+impl Mismatches {
+    fn differ(&mut self, field: &'static str, expected: impl Display, found: impl Display) {
+        let found = found.to_string();
+        let found = if found.is_empty() { "nothing".to_owned() } else { found };
+        self.0.push(Mismatch { field, expected: expected.to_string(), found });
+    }
+
+    fn check_that(&mut self, holds: bool, field: &'static str, expected: impl Display, found: impl Display) {
+        if !holds {
+            self.differ(field, expected, found);
+        }
+    }
+
+    /// Checks a field, if it is named.
+    fn check<T: Display>(
+        &mut self,
+        field: &'static str,
+        expected: Option<T>,
+        holds: impl Fn(&T) -> bool,
+        found: impl Display,
+    ) {
+        if let Some(expected) = expected {
+            self.check_that(holds(&expected), field, expected, found);
+        }
+    }
+}
+
+fn sorted(texts: &[String]) -> Vec<&String> {
+    let mut texts: Vec<&String> = texts.iter().collect();
+    texts.sort();
+    texts
+}
+
+fn listed(texts: &[String]) -> String {
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+}

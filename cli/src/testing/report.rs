@@ -1,0 +1,93 @@
+//! What came of the cases of some files, as text, as data, and for CI systems.
+
+use anyhow::Result;
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use serde_json::{Value, json};
+
+use super::expect::Mismatch;
+
+/// What came of all cases.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub results: Vec<CaseResult>,
+}
+
+/// What came of one case.
+#[derive(Debug)]
+pub struct CaseResult {
+    pub file: String,
+    pub test: String,
+    pub case: String,
+    /// What ended otherwise than expected; nothing, if the case passed.
+    pub mismatches: Vec<Mismatch>,
+}
+
+impl Report {
+    /// The cases that failed.
+    pub fn failed(&self) -> impl Iterator<Item = &CaseResult> {
+        self.results.iter().filter(|result| !result.mismatches.is_empty())
+    }
+
+    /// The last line: how many cases there are, and how many of them failed.
+    pub fn summary(&self) -> String {
+        let count = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
+        match self.failed().count() {
+            0 => format!("{} passed", count(self.results.len())),
+            failed => format!("{} failed of {}", count(failed), self.results.len()),
+        }
+    }
+
+    /// For programs.
+    pub fn data(&self) -> Value {
+        let results: Vec<Value> = self.results.iter().map(CaseResult::data).collect();
+        json!({ "cases": self.results.len(), "failed": self.failed().count(), "results": results })
+    }
+
+    /// For CI systems: JUnit's XML, a suite for each test.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn junit(&self) -> Result<String> {
+        let mut report = quick_junit::Report::new("kubectl node-placement test");
+        for test in self.results.chunk_by(|one, next| (&one.file, &one.test) == (&next.file, &next.test)) {
+            let Some(first) = test.first() else { continue };
+            let mut suite = TestSuite::new(format!("{}: {}", first.file, first.test));
+            suite.add_test_cases(test.iter().map(CaseResult::junit));
+            report.add_test_suite(suite);
+        }
+        Ok(report.to_string()?)
+    }
+}
+
+/// Two lines for each mismatch: what was expected, and below it what was found.
+pub fn lines(mismatches: &[Mismatch]) -> Vec<String> {
+    let line = |mismatch: &Mismatch| {
+        let Mismatch { field, expected, found } = mismatch;
+        [format!("{field}: expected {expected}"), format!("{:1$}found    {found}", "", field.len() + 2)]
+    };
+    mismatches.iter().flat_map(line).collect()
+}
+
+impl CaseResult {
+    fn data(&self) -> Value {
+        let Self { file, test, case, mismatches } = self;
+        let told = |mismatch: &Mismatch| json!({ "field": mismatch.field, "expected": mismatch.expected, "found": mismatch.found });
+        let mismatches: Vec<Value> = mismatches.iter().map(told).collect();
+        json!({ "file": file, "test": test, "case": case, "passed": mismatches.is_empty(), "mismatches": mismatches })
+    }
+
+    fn junit(&self) -> TestCase {
+        let status = match self.mismatches.first() {
+            None => TestCaseStatus::success(),
+            Some(first) => {
+                let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+                status.set_message(format!("{}: expected {}", first.field, first.expected));
+                status.set_description(lines(&self.mismatches).join("\n"));
+                status
+            }
+        };
+        let mut case = TestCase::new(self.case.as_str(), status);
+        case.set_classname(self.test.as_str());
+        case
+    }
+}

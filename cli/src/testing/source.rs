@@ -1,0 +1,154 @@
+//! What is written in a file of tests, or in another file that it names.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, value::to_raw_value};
+
+use crate::{
+    Manifests, SettingsFile,
+    input::documents::{read_document, read_documents, yaml_objects},
+};
+
+/// Something that is written inline, or the path of its file.
+#[derive(Clone, Debug)]
+pub enum Source {
+    Path(PathBuf),
+    Inline(Value),
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Value::deserialize(deserializer)? {
+            Value::String(path) => Self::Path(path.into()),
+            value => Self::Inline(value),
+        })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Source {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Source".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A path, relative to this file; or what would stand there.",
+            "type": ["string", "object", "array"]
+        })
+    }
+}
+
+impl Source {
+    /// What is written, once it was read.
+    pub fn inline(&self) -> Option<&Value> {
+        match self {
+            Self::Inline(value) => Some(value),
+            Self::Path(_) => None,
+        }
+    }
+}
+
+/// The files that a file of tests can name. Each is read once.
+#[derive(Debug)]
+pub struct Files {
+    folder: Folder,
+    clusters: RefCell<BTreeMap<PathBuf, Manifests>>,
+}
+
+#[derive(Debug)]
+enum Folder {
+    Disk(PathBuf),
+    /// Files that are built in, by their names.
+    BuiltIn(Vec<(&'static str, &'static [&'static str])>),
+}
+
+impl Files {
+    /// Those in a folder, and below it.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { folder: Folder::Disk(folder.to_owned()), clusters: RefCell::default() }
+    }
+
+    /// Clusters that are built in, each with the texts of its files.
+    pub fn built_in(clusters: Vec<(&'static str, &'static [&'static str])>) -> Self {
+        Self { folder: Folder::BuiltIn(clusters), clusters: RefCell::default() }
+    }
+
+    /// Settings, or the policies that have them.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
+        match source {
+            Source::Inline(settings) => SettingsFile::read_all(vec![settings.clone()]),
+            Source::Path(path) => SettingsFile::read_all(read_documents(&self.on_disk(path)?)?),
+        }
+    }
+
+    /// Puts the document of the file in the place of its path.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    pub fn document(&self, source: &mut Source) -> Result<()> {
+        if let Source::Path(path) = source {
+            *source = Source::Inline(read_document(&self.on_disk(path)?)?);
+        }
+        Ok(())
+    }
+
+    /// The objects of a cluster.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn cluster(&self, source: &Source) -> Result<Manifests> {
+        let path = match source {
+            Source::Inline(Value::Array(objects)) => {
+                return Manifests::read(
+                    objects.iter().map(|object| Ok(to_raw_value(&written_out(object))?)).collect::<Result<_>>()?,
+                );
+            }
+            Source::Inline(object) => return Manifests::read(yaml_objects(&object.to_string())?),
+            Source::Path(path) => path,
+        };
+        if let Some(cluster) = self.clusters.borrow().get(path) {
+            return Ok(cluster.clone());
+        }
+        let cluster = match &self.folder {
+            Folder::Disk(folder) => Manifests::load(&folder.join(path))?,
+            Folder::BuiltIn(clusters) => {
+                let texts = clusters.iter().filter(|(name, _)| Path::new(name) == path).flat_map(|(_, texts)| *texts);
+                Manifests::read(texts.map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat())?
+            }
+        };
+        self.clusters.borrow_mut().insert(path.clone(), cluster.clone());
+        Ok(cluster)
+    }
+
+    fn on_disk(&self, path: &Path) -> Result<PathBuf> {
+        match &self.folder {
+            Folder::Disk(folder) => Ok(folder.join(path)),
+            Folder::BuiltIn(_) => bail!("{}: only clusters are built in", path.display()),
+        }
+    }
+}
+
+/// `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.
+pub fn written_out(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => match (members.get("$repeat"), members.get("times")) {
+            (Some(Value::String(piece)), Some(Value::Number(times))) => {
+                let times = times.as_u64().and_then(|times| usize::try_from(times).ok()).unwrap_or_default();
+                piece.repeat(times).into()
+            }
+            _ => members.iter().map(|(key, value)| (key.clone(), written_out(value))).collect(),
+        },
+        Value::Array(elements) => elements.iter().map(written_out).collect(),
+        _ => value.clone(),
+    }
+}

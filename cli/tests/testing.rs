@@ -1,0 +1,309 @@
+//! `test`: how its cases pass and fail, what it prints, and what it refuses.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use anyhow::{Context, Result, ensure};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const SETTINGS: &str = "{ placement: { namespaces: [{ name: team-blue, requiredNodeSelector: pool=blue, \
+                        defaultTolerations: [{ key: team, operator: Exists }] }] } }";
+const POD: &str =
+    "{ apiVersion: v1, kind: Pod, metadata: { name: web, namespace: team-blue }, spec: { containers: [] } }";
+const CLUSTER: &str = "[{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue } }, \
+                       { apiVersion: v1, kind: Node, metadata: { name: blue, labels: { pool: blue } } }, \
+                       { apiVersion: v1, kind: Node, metadata: { name: red, labels: { pool: red } } }, \
+                       { apiVersion: karpenter.sh/v1, kind: NodePool, metadata: { name: more-blue }, \
+                         spec: { template: { metadata: { labels: { pool: blue } }, spec: { requirements: [] } } } }]";
+
+/// A file of one test with these cases.
+fn tests(cases: &str) -> String {
+    format!("tests: [{{ name: T, settings: {SETTINGS}, cluster: {CLUSTER}, manifest: {POD}, cases: {cases} }}]")
+}
+
+/// Runs the command in a folder with these files; the first is the file of tests.
+fn test(folder: &str, files: &[(&str, &str)], arguments: &[&str]) -> Result<Output> {
+    let folder = folder_of(folder)?;
+    for (name, text) in files {
+        fs::write(folder.join(name), text)?;
+    }
+    let (first, _) = files.first().context("a file")?;
+    Ok(command(&folder).arg(first).args(arguments).output()?)
+}
+
+fn folder_of(test: &str) -> Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("testing").join(test);
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
+    command.arg("test").current_dir(folder);
+    command
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Each with an expectation that holds, and one that does not; the field that is told then.
+#[rstest]
+#[case::accepted("", "accepted: true", "accepted: false", "accepted")]
+#[case::code("with: { object: { spec: { nodeSelector: { pool: red } } } }", "code: 403", "code: 500", "code")]
+#[case::message(
+    "with: { object: { spec: { nodeSelector: { pool: red } } } }",
+    "message: [pool=blue, pool=red]",
+    "message: [pool=blue, pool=green]",
+    "message"
+)]
+#[case::begins(
+    "with: { object: { spec: { nodeSelector: { pool: red } } } }",
+    "begins: pod node label selector conflicts",
+    "begins: conflicts",
+    "begins"
+)]
+#[case::conceals(
+    "with: { object: { spec: { nodeSelector: { pool: red } } } }",
+    "conceals: [green]",
+    "conceals: [pool=blue]",
+    "conceals"
+)]
+#[case::warnings("", "warnings: []", "warnings: [a]", "warnings")]
+#[case::warned(
+    "settings: { placement: { namespaces: [{ name: team-blue, requiredNodeSelector: pool=blue, enforcement: Warn }] } }",
+    "warned: [pool=blue]",
+    "warned: [pool=red]",
+    "warned"
+)]
+#[case::adds("", "adds: ['toleration team', pool=blue]", "adds: [pool=blue]", "adds")]
+#[case::nothing_added(
+    "with: { object: { spec: { nodeSelector: { pool: blue } } } }",
+    "adds: ['toleration team']",
+    "adds: []",
+    "adds"
+)]
+#[case::patch("operation: DELETE", "patch: []", "patch: [{ op: remove, path: /a }]", "patch")]
+#[case::nodes("", "nodes: [more-blue, blue]", "nodes: [blue]", "nodes")]
+#[case::no_node("with: { object: { spec: { nodeSelector: { pool: red } } } }", "nodes: []", "nodes: [red]", "nodes")]
+#[case::the_named_node(
+    "with: { object: { spec: { nodeName: blue } } }",
+    "nodes: [blue]",
+    "nodes: [blue, more-blue]",
+    "nodes"
+)]
+#[case::nodes_of_a_workload(
+    "manifest: { apiVersion: apps/v1, kind: Deployment, metadata: { name: w, namespace: team-blue }, \
+     spec: { template: { spec: { containers: [] } } } }",
+    "nodes: [blue, more-blue]",
+    "nodes: []",
+    "nodes"
+)]
+#[case::audit(
+    "",
+    "audit: { node-selector: pool=blue, node-selector-source: [namespaces], tolerations: team }",
+    "audit: {}",
+    "audit"
+)]
+#[case::lookups(
+    "",
+    "lookups: ['Namespace team-blue (metadata.annotations, metadata.labels)']",
+    "lookups: []",
+    "lookups"
+)]
+#[case::logs(
+    "with: { object: { spec: { nodeSelector: { pool: red } } } }",
+    "logs: [pool=red]",
+    "logs: [green]",
+    "logs"
+)]
+#[case::invalid(
+    "settings: { placement: { onNodes: Everything } }",
+    "invalid: placement.onNodes",
+    "invalid: placement.namespaces",
+    "invalid"
+)]
+#[case::valid("", "accepted: true", "invalid: placement", "invalid")]
+#[case::an_update(
+    "old: { apiVersion: v1, kind: Pod, metadata: { name: web, namespace: team-blue }, spec: { containers: [] } }",
+    "adds: []",
+    "adds: [pool=blue]",
+    "adds"
+)]
+#[case::somebody(
+    "user: { username: kubelet, groups: ['system:nodes'] }, \
+     with: { object: { metadata: { annotations: { kubernetes.io/config.mirror: a } } } }",
+    "adds: []",
+    "adds: [pool=blue]",
+    "adds"
+)]
+fn an_expectation_can_hold_and_fail(
+    #[case] case: &str,
+    #[case] right: &str,
+    #[case] wrong: &str,
+    #[case] field: &str,
+) -> Result<()> {
+    let folder = format!("{field}-{}", [case, right, wrong].map(str::len).map(|length| length.to_string()).join("-"));
+    let case = if case.is_empty() { String::new() } else { format!("{case}, ") };
+    let file = tests(&format!("[{{ name: right, {case}expect: {{ {right} }} }}]"));
+    let output = test(&folder, &[("tests.yml", &file)], &[])?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((stdout(&output).as_str(), output.status.code()), ("1 case passed\n", Some(0)), "{stderr}");
+    let file = tests(&format!("[{{ name: wrong, {case}expect: {{ {wrong} }} }}]"));
+    let output = test(&folder, &[("tests.yml", &file)], &["-o", "json"])?;
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!((&report["cases"], &report["failed"]), (&json!(1), &json!(1)), "{report}");
+    assert_eq!(report["results"][0]["mismatches"][0]["field"], field, "{report}");
+    Ok(())
+}
+
+#[test]
+fn what_failed_is_told_with_expected_and_found() -> Result<()> {
+    let cases =
+        "[{ name: a, expect: { accepted: true } }, { name: b, expect: { accepted: false, adds: [pool=blue] } }]";
+    let output = test("told", &[("tests.yml", &tests(cases))], &[])?;
+    let expected = "tests.yml: T: b\n  accepted: expected false\n            found    true\n  adds: expected pool=blue\n        \
+                    found    pool=blue, toleration team\n\n1 case failed of 2\n";
+    assert_eq!((stdout(&output).as_str(), output.status.code()), (expected, Some(1)));
+    Ok(())
+}
+
+/// That the policy can't look something up is no rejection that somebody meant.
+#[test]
+fn an_object_that_the_cluster_lacks_is_told() -> Result<()> {
+    let rejected = "[{ name: a, expect: { accepted: false } }]";
+    let file = tests(rejected).replace("{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue } }, ", "");
+    let settings = "{ placement: { namespaces: [{ namespaceSelector: team, requiredNodeSelector: pool=blue }] } }";
+    let output = test("lacking", &[("tests.yml", &file.replace(SETTINGS, settings))], &[])?;
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("cluster: expected Namespace team-blue\n           found    nothing"), "{text}");
+    let meant = rejected.replace("accepted: false", "code: 500");
+    let file = tests(&meant).replace("{ apiVersion: v1, kind: Namespace, metadata: { name: team-blue } }, ", "");
+    let output = test("lacking", &[("tests.yml", &file.replace(SETTINGS, settings))], &[])?;
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    Ok(())
+}
+
+#[test]
+fn junit_names_each_case() -> Result<()> {
+    let cases = "[{ name: a, expect: { accepted: true } }, { name: 'b < c', expect: { accepted: false } }]";
+    let output = test("junit", &[("tests.yml", &tests(cases))], &["-o", "junit"])?;
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1));
+    for part in [
+        "<testsuites name=\"kubectl node-placement test\" tests=\"2\" skipped=\"0\" failures=\"1\" errors=\"0\"",
+        "<testsuite name=\"tests.yml: T\" tests=\"2\"",
+        "<testcase name=\"a\" classname=\"T\"",
+        "<testcase name=\"b &lt; c\" classname=\"T\"",
+        "<failure message=\"accepted: expected false\"",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    Ok(())
+}
+
+/// Settings, cluster and manifests by path, in a file beside them; a policy of its own rules.
+#[test]
+fn files_are_read_relative_to_the_tests() -> Result<()> {
+    let file = "tests: [{ name: T, settings: settings.yml, cluster: cluster.yml, cases: [{ name: a, manifest: pod.yml, \
+                expect: { accepted: true, nodes: [blue, more-blue] } }] }]";
+    let cluster = format!("{{ kind: List, items: {CLUSTER} }}");
+    let files = [("tests.yml", file), ("settings.yml", SETTINGS), ("cluster.yml", &cluster), ("pod.yml", POD)];
+    let output = test("files", &files, &[])?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut from_above = command(&folder_of("")?);
+    let output = from_above.arg("files/tests.yml").output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+#[test]
+fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
+    let policy = format!(
+        "{{ apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{ name: p }}, spec: {{ \
+         module: m, mutating: true, rules: [{{ apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE] }}], \
+         namespaceSelector: {{ matchExpressions: [{{ key: kubernetes.io/metadata.name, operator: NotIn, values: [spared] }}] }}, \
+         settings: {SETTINGS} }} }}"
+    );
+    let cases = "[{ name: asked, expect: { adds: [pool=blue, 'toleration team'] } }, \
+                 { name: spared, with: { namespace: spared }, expect: { accepted: true, adds: [] } }, \
+                 { name: told, with: { namespace: spared }, expect: { accepted: false } }]";
+    let file = tests(cases).replace(SETTINGS, "policy.yml");
+    let output = test("policy", &[("tests.yml", &file), ("policy.yml", &policy)], &[])?;
+    let text = stdout(&output);
+    assert!(
+        text.contains("T: told\n") && text.contains("the policy is not asked (the policy's namespaceSelector"),
+        "{text}"
+    );
+    assert!(text.ends_with("1 case failed of 3\n"), "{text}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing("", "expected one document with tests; found 0")]
+#[case::something_else("kind: Pod", "unknown field `kind`, expected `tests`")]
+#[case::no_test("tests: []", "tests: expected at least one test")]
+#[case::no_case(&tests("[]"), "tests[0]: cases: expected at least one case")]
+#[case::no_expectation(&tests("[{ name: a, expect: {} }]"), "tests[0]: cases[0].expect: names nothing that is expected")]
+#[case::an_unknown_field(&tests("[{ name: a, expect: { acepted: true } }]"), "unknown field `acepted`")]
+#[case::twice(
+    &tests("[{ name: a, expect: { code: 1 } }, { name: a, expect: { code: 1 } }]"),
+    "tests[0]: cases[1].name: \"a\" is there twice"
+)]
+#[case::no_file(&tests("[{ name: a, manifest: nowhere.yml, expect: { code: 1 } }]"), "cases[0].manifest: cannot read nowhere.yml")]
+#[case::invalid_settings(
+    &tests("[{ name: a, settings: { placement: { onNodes: Everything } }, expect: { accepted: true } }]"),
+    "T: a: settings: placement.onNodes"
+)]
+#[case::another_kind(
+    &tests("[{ name: a, manifest: { apiVersion: v1, kind: Secret, metadata: { name: s } }, expect: { code: 1 } }]"),
+    "T: a: manifest: the policy does not handle the kind Secret"
+)]
+#[case::no_pods(
+    &tests("[{ name: a, manifest: { apiVersion: v1, kind: Namespace, metadata: { name: n } }, expect: { nodes: [] } }]"),
+    "T: a: expect.nodes: a Namespace makes no Pods"
+)]
+#[case::an_update_of_nothing(&tests("[{ name: a, operation: UPDATE, expect: { code: 1 } }]"), "old: an UPDATE needs the object")]
+#[case::a_key_twice("tests: [{ name: a, name: b }]", "name")]
+fn a_mistake_is_no_failure(#[case] file: &str, #[case] told: &str) -> Result<()> {
+    let folder = format!("mistake-{}-{}", file.len(), told.len());
+    let output = test(&folder, &[("tests.yml", file)], &[])?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
+    assert!(stderr.starts_with("error: tests.yml: ") && stderr.contains(told), "{stderr}");
+    Ok(())
+}
+
+/// What `--init` writes passes, and has a case for each entry and for each kind of answer.
+#[test]
+fn a_first_file_says_what_is() -> Result<()> {
+    let folder = folder_of("init")?;
+    fs::write(folder.join("settings.yml"), SETTINGS)?;
+    let asking = "{ apiVersion: apps/v1, kind: Deployment, metadata: { name: asking, namespace: team-blue }, \
+                  spec: { template: { spec: { nodeSelector: { pool: red }, containers: [{ name: c, image: i }] } } } }";
+    let other = "{ apiVersion: v1, kind: Namespace, metadata: { name: other } }";
+    let cluster = format!("{{ kind: List, items: {} }}", CLUSTER.replacen('[', &format!("[{asking}, {other}, "), 1));
+    fs::write(folder.join("cluster.yml"), cluster)?;
+    let written = command(&folder).args(["--init", "-s", "settings.yml", "-c", "cluster.yml"]).output()?;
+    ensure!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let file: Value = yaml_serde::from_slice(&written.stdout)?;
+    let cases = file["tests"][0]["cases"].as_array().context("cases")?;
+    let told: Vec<Value> = cases.iter().map(|case| json!([case["name"], case["expect"]["accepted"]])).collect();
+    let expected = [
+        json!(["Pod other/plain stays as it is", true]),
+        json!(["Pod team-blue/plain gets pool=blue; toleration team", true]),
+        json!(["Deployment team-blue/asking is refused", false]),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(cases[1]["expect"]["nodes"], json!(["blue", "more-blue"]));
+    fs::write(folder.join("tests.yml"), &written.stdout)?;
+    let output = command(&folder).arg("tests.yml").output()?;
+    assert_eq!(stdout(&output), "3 cases passed\n");
+    Ok(())
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env bats
+# An outage of the policy-server, and the way out of it that docs/operating.md prints. The tests build on each other.
+# They stop Kubewarden's controller and the policy-server: give them a cluster that nobody else uses.
+# These tests have not been run yet.
+#
+#   KUBEWARDEN_NAMESPACE    where Kubewarden is installed     [default: kubewarden]
+#   KUBEWARDEN_CONTROLLER   the Deployment of its controller  [default: the one there with that word in its name]
+
+load cluster
+
+BACKSTOP="$POLICY-backstop"
+KUBEWARDEN="${KUBEWARDEN_NAMESPACE:-kubewarden}"
+PAGE="$CLUSTER/../../docs/operating.md"
+
+setup_file() {
+  : "${KUBECONFIG:?names no cluster to test in}"
+  bring_back
+  delete_backstop
+  clean_up
+  apply "$CLUSTER/manifests/namespaces.yml"
+  for namespace in "${NAMESPACES[@]}"; do
+    eventually kubectl -n "$namespace" get serviceaccount default
+  done
+  "$TOOL" policy "$CLUSTER/manifests/fence.yml" --name "$POLICY" --module "$MODULE" \
+    --policy-server "${POLICY_SERVER:-default}" --namespaces 'npe2e=true' |
+    sed 's/mode: monitor/mode: protect/' | kubectl apply -f -
+  kubectl wait --for=condition=PolicyActive "clusteradmissionpolicy/$POLICY" --timeout=3m
+  eventually served
+  deployment npe2e-production web 2 | kubectl apply -f -
+  eventually replicas npe2e-production web 2
+  kubectl -n npe2e-production create job due --image=registry.k8s.io/pause:3.10 --dry-run=client -o json |
+    jq '.spec.suspend = true' | kubectl apply -f -
+  stop
+}
+
+teardown_file() {
+  bring_back
+  delete_backstop
+  kubectl -n npe2e-production delete job due --ignore-not-found
+  clean_up
+}
+
+controller() {
+  local deployments
+  deployments="$(kubectl -n "$KUBEWARDEN" get deployments -o jsonpath='{.items[*].metadata.name}' | tr ' ' '\n')"
+  echo "${KUBEWARDEN_CONTROLLER:-$(grep -m1 controller <<<"$deployments")}"
+}
+
+# No policy-server answers, and no controller restores it.
+stop() {
+  kubectl -n "$KUBEWARDEN" scale deployment "$(controller)" --replicas=0
+  kubectl -n "$KUBEWARDEN" scale deployment "policy-server-${POLICY_SERVER:-default}" --replicas=0
+  eventually is_stopped
+}
+
+is_stopped() {
+  [ -z "$(kubectl -n "$KUBEWARDEN" get pods -l "kubewarden/policy-server=${POLICY_SERVER:-default}" -o name)" ]
+}
+
+bring_back() {
+  kubectl -n "$KUBEWARDEN" scale deployment "$(controller)" --replicas=1
+  kubectl -n "$KUBEWARDEN" scale deployment "policy-server-${POLICY_SERVER:-default}" --replicas=1
+  kubectl -n "$KUBEWARDEN" rollout status deployment "$(controller)" --timeout=3m
+  kubectl -n "$KUBEWARDEN" rollout status deployment "policy-server-${POLICY_SERVER:-default}" --timeout=3m
+}
+
+# deployment <namespace> <name> <replicas> [<value of the selector>]
+deployment() {
+  jq -n --arg namespace "$1" --arg name "$2" --argjson replicas "$3" --arg env "${4:-}" '{
+    apiVersion: "apps/v1", kind: "Deployment", metadata: { name: $name, namespace: $namespace },
+    spec: { replicas: $replicas, selector: { matchLabels: { app: $name } }, template: {
+      metadata: { labels: { app: $name } },
+      spec: (
+        { tolerations: [{ operator: "Exists" }], containers: [{ name: "app", image: "registry.k8s.io/pause:3.10" }] }
+        + if $env == "" then {} else { nodeSelector: { "npe2e.example.com/env": $env } } end
+      )
+    } }
+  }'
+}
+
+# replicas <namespace> <deployment> <count>: so many of its Pods exist.
+replicas() {
+  [ "$(kubectl -n "$1" get pods -l "app=$2" -o name | wc -l)" -eq "$3" ]
+}
+
+# The commands of the page, for the policy of the tests. `first` is the line to begin with.
+way_out() {
+  sed -n '/^<!-- The way out of an outage/,/^```$/p' "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
+    sed -e "s|clusterwide-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|" |
+    tail -n "+$1"
+}
+
+@test "new Pods are refused" {
+  run create npe2e-production refused "$(unscheduled)"
+  refused "failed calling webhook"
+}
+
+@test "scaling down, pausing, labelling and suspending go on" {
+  kubectl -n npe2e-production scale deployment web --replicas=1
+  eventually replicas npe2e-production web 1
+  kubectl -n npe2e-production rollout pause deployment web
+  kubectl -n npe2e-production rollout resume deployment web
+  kubectl -n npe2e-production label deployment web npe2e=outage
+  kubectl -n npe2e-production patch job due --type merge -p '{"metadata":{"annotations":{"npe2e":"outage"}}}'
+}
+
+@test "another Pod template is refused" {
+  run kubectl -n npe2e-production set image deployment web app=registry.k8s.io/pause:3.9
+  refused "failed calling webhook"
+}
+
+@test "what waits is told in an event of its ReplicaSet" {
+  kubectl -n npe2e-production scale deployment web --replicas=2
+  eventually is_told
+}
+
+is_told() {
+  kubectl -n npe2e-production get events --field-selector reason=FailedCreate -o json |
+    jq -e 'any(.items[]; .message | contains("failed calling webhook"))'
+}
+
+@test "without a backstop, the page's second command lets Pods start, and the fence is gone" {
+  [ "$(way_out 1 | wc -l)" -eq 2 ]
+  kubectl get mutatingwebhookconfiguration "clusterwide-$POLICY" -o json |
+    jq 'del(.metadata.uid, .metadata.resourceVersion)' >"$BATS_FILE_TMPDIR/webhook.json"
+  bash -euc "$(way_out 2)"
+  eventually create npe2e-production unfenced "$(unscheduled)"
+  [ "$(value npe2e-production unfenced '.spec.nodeSelector["npe2e.example.com/env"]')" = null ]
+  eventually replicas npe2e-production web 2
+  # As it was, for the next test.
+  kubectl -n npe2e-production delete pod unfenced --force --grace-period=0
+  kubectl -n npe2e-production scale deployment web --replicas=1
+  kubectl create -f "$BATS_FILE_TMPDIR/webhook.json"
+  eventually is_refused
+}
+
+is_refused() {
+  ! pod npe2e-production probe | kubectl create --dry-run=server -f -
+}
+
+@test "the page's two commands let Pods start, and the fence holds" {
+  # As on the page: of a policy, which tells its name and namespaces.
+  kubectl get clusteradmissionpolicy "$POLICY" -o yaml >"$BATS_FILE_TMPDIR/policy.yml"
+  "$TOOL" policy "$BATS_FILE_TMPDIR/policy.yml" --backstop >"$BATS_FILE_TMPDIR/backstop.yml"
+  bash -euc "$(way_out 1)"
+  eventually create npe2e-free free "$(unscheduled)"
+  eventually denied_by_backstop
+  create npe2e-production fenced "$(unscheduled) | .spec.nodeSelector = {\"npe2e.example.com/env\": \"production\"}"
+  # Adding the selector to the template is what the message says.
+  deployment npe2e-production web 2 production | kubectl apply -f -
+  eventually replicas npe2e-production web 2
+}
+
+denied_by_backstop() {
+  run create npe2e-production unfenced "$(unscheduled)"
+  [ "$status" -ne 0 ]
+  [[ "$output" == *"ValidatingAdmissionPolicy '$BACKSTOP'"*"demands npe2e.example.com/env=production of nodes"* ]]
+}
+
+@test "the policy-server comes back, and nothing is lost" {
+  bring_back
+  eventually kubectl get mutatingwebhookconfiguration "clusterwide-$POLICY"
+  eventually served
+  # The backstop lets in what the policy completes.
+  create npe2e-production after "$(unscheduled)"
+  [ "$(value npe2e-production after '.spec.nodeSelector["npe2e.example.com/env"]')" = production ]
+  [ "$(value npe2e-production fenced '.spec.nodeSelector["npe2e.example.com/env"]')" = production ]
+  [ "$(kubectl -n npe2e-production get pods -o json |
+    jq '[.items[] | select(.spec.nodeSelector["npe2e.example.com/env"] != "production") | select(.metadata.labels.app != "web")] | length')" -eq 0 ]
+  kubectl -n npe2e-production get deployment web -o json | jq -e '.metadata.labels.npe2e == "outage"'
+}

@@ -1,0 +1,536 @@
+//! The backstop agrees with the policy: what `policy --backstop` prints lets in the Pods that the policy would leave as
+//! they are, and no others.
+
+use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Result, ensure};
+use cli::policies::policy_file::{Around, backstop_file, policy_file};
+use e2e_tests::{Manifests, Policy, admission_policies::AdmissionPolicies};
+use node_placement_policy::selector::{Operator, Requirement, parse};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn backstop(settings: &Value) -> Result<AdmissionPolicies> {
+    AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Around::default())?)
+}
+
+fn namespace(name: &str, labels: &Value) -> Value {
+    let mut labels = labels.clone();
+    labels["kubernetes.io/metadata.name"] = name.into();
+    json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels } })
+}
+
+fn creation(namespace: &Value, pod: &Value) -> Value {
+    json!({
+        "operation": "CREATE", "resource": { "group": "", "version": "v1", "resource": "pods" },
+        "namespace": namespace["metadata"]["name"], "userInfo": { "username": "ada", "groups": ["tenants"] },
+        "object": pod,
+    })
+}
+
+/// A Namespace of a tenant, and what its entry demands there.
+struct Tenant {
+    namespace: Value,
+    demand: Demand,
+}
+
+enum Demand {
+    Nothing,
+    /// This selector, without references.
+    Selector(&'static str),
+    /// What can't be filled in.
+    Unresolved,
+}
+
+use Demand::{Nothing, Selector, Unresolved};
+
+fn tenant(name: &str, labels: Value, demand: Demand) -> Tenant {
+    Tenant { namespace: namespace(name, &labels), demand }
+}
+
+/// Names, first match wins, and every operator.
+fn by_name() -> (Value, Vec<Tenant>) {
+    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
+        { "name": "team-free" },
+        { "name": "team-*", "requiredNodeSelector": "pool=blue" },
+        { "name": "sets", "requiredNodeSelector": "pool in (blue,red),zone notin (a,b),!gpu,disk,n>4,m<9" },
+        { "name": "others", "requiredNodeSelector": "pool!=red,zone==a,pool=blue,empty=" },
+    ] } });
+    let tenants = vec![
+        tenant("team-free", json!({}), Nothing),
+        tenant("team-a", json!({}), Selector("pool=blue")),
+        tenant("team", json!({}), Nothing),
+        tenant("sets", json!({}), Selector("pool in (blue,red),zone notin (a,b),!gpu,disk,n>4,m<9")),
+        tenant("others", json!({}), Selector("pool!=red,zone=a,pool=blue,empty=")),
+    ];
+    (settings, tenants)
+}
+
+/// Labels of namespaces, with every operator.
+fn by_label() -> (Value, Vec<Tenant>) {
+    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
+        { "namespaceSelector": "sandbox", "defaultNodeSelector": "" },
+        { "namespaceSelector": "tenant in (blue,red),!old", "requiredNodeSelector": "pool=blue" },
+        { "namespaceSelector": "level>2,level<10", "requiredNodeSelector": "zone=a" },
+        { "name": "x-*", "namespaceSelector": "tier!=gold", "requiredNodeSelector": "!gpu" },
+        { "namespaceSelector": "tier notin (gold,silver)", "requiredNodeSelector": "pool in (blue,red)" },
+    ] } });
+    let tenants = vec![
+        tenant("a", json!({ "sandbox": "", "tenant": "blue" }), Nothing),
+        tenant("b", json!({ "tenant": "red" }), Selector("pool=blue")),
+        tenant("c", json!({ "tenant": "red", "old": "", "tier": "gold" }), Nothing),
+        tenant("d", json!({ "level": "07", "tier": "gold" }), Selector("zone=a")),
+        tenant("e", json!({ "level": "ten", "tier": "gold" }), Nothing),
+        tenant("f", json!({ "level": "10", "tier": "silver" }), Nothing),
+        tenant("x-g", json!({ "tier": "silver" }), Selector("!gpu")),
+        tenant("x-h", json!({ "tier": "gold" }), Nothing),
+        tenant("i", json!({}), Selector("pool in (blue,red)")),
+    ];
+    (settings, tenants)
+}
+
+/// References, alone, in texts, in sets and in comparisons.
+fn by_reference() -> (Value, Vec<Tenant>) {
+    let settings = json!({ "placement": { "namespaceAnnotations": [], "onNodeName": "Ignore", "namespaces": [
+        { "name": "zone-*", "requiredNodeSelector": "zone in (a,$(zone)),n>$(n)" },
+        { "namespaceSelector": "zone", "requiredNodeSelector": "pool=$(tenant),disk=$(tenant)-$(zone),m notin ($(zone))" },
+        { "name": "*", "requiredNodeSelector": "pool=$(kubernetes.io/metadata.name)" },
+    ] } });
+    let long = "z".repeat(60);
+    let tenants = vec![
+        tenant("zone-a", json!({ "zone": "a", "n": "4" }), Selector("zone=a,n>4")),
+        tenant("zone-b", json!({ "zone": "b", "n": "4" }), Selector("zone in (a,b),n>4")),
+        tenant("zone-c", json!({ "zone": "c", "n": "many" }), Unresolved),
+        tenant("zone-d", json!({ "n": "4" }), Unresolved),
+        tenant("e", json!({ "zone": "a", "tenant": "blue" }), Selector("pool=blue,disk=blue-a,m!=a")),
+        tenant("f", json!({ "zone": "a", "tenant": "" }), Unresolved),
+        tenant("g", json!({ "zone": "a" }), Unresolved),
+        tenant("h", json!({ "zone": long, "tenant": "blue" }), Unresolved),
+        tenant("blue", json!({ "tenant": "red" }), Selector("pool=blue")),
+    ];
+    (settings, tenants)
+}
+
+const KEYS: [&str; 7] = ["pool", "zone", "gpu", "disk", "n", "m", "empty"];
+const VALUES: [&str; 8] = ["blue", "red", "a", "b", "blue-a", "", "4", "9"];
+
+fn key() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&KEYS[..])
+}
+
+fn value() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(&VALUES[..])
+}
+
+/// An expression that an API server takes.
+fn expression() -> impl Strategy<Value = Value> {
+    let sets = (key(), prop::sample::select(&["In", "NotIn"][..]), prop::collection::vec(value(), 1..4));
+    let existence = (key(), prop::sample::select(&["Exists", "DoesNotExist"][..]));
+    let comparison = (key(), prop::sample::select(&["Gt", "Lt"][..]), prop::sample::select(&["4", "9"][..]));
+    prop_oneof![
+        sets.prop_map(|(key, operator, values)| json!({ "key": key, "operator": operator, "values": values })),
+        existence.prop_map(|(key, operator)| json!({ "key": key, "operator": operator })),
+        comparison.prop_map(|(key, operator, bound)| json!({ "key": key, "operator": operator, "values": [bound] })),
+    ]
+}
+
+fn term() -> impl Strategy<Value = Value> {
+    let field = json!([{ "key": "metadata.name", "operator": "In", "values": ["node-a"] }]);
+    prop_oneof![
+        prop::collection::vec(expression(), 0..4).prop_map(|expressions| json!({ "matchExpressions": expressions })),
+        expression().prop_map({
+            let field = field.clone();
+            move |expression| json!({ "matchExpressions": [expression], "matchFields": field })
+        }),
+        Just(json!({ "matchFields": field })),
+        Just(json!({})),
+    ]
+}
+
+/// What a Pod asks for.
+fn pod() -> impl Strategy<Value = Value> {
+    let pairs = prop::collection::btree_map(key(), value(), 0..3);
+    let terms = prop::option::of(prop::collection::vec(term(), 1..4));
+    (pairs, terms, prop::bool::weighted(0.1)).prop_map(|(pairs, terms, is_bound)| {
+        let mut spec = json!({ "containers": [{ "name": "app" }] });
+        if !pairs.is_empty() {
+            spec["nodeSelector"] = json!(pairs);
+        }
+        if let Some(terms) = terms {
+            spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+                json!({ "nodeSelectorTerms": terms });
+        }
+        if is_bound {
+            spec["nodeName"] = "node-a".into();
+        }
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" }, "spec": spec })
+    })
+}
+
+/// How somebody changes a Pod that the policy has completed.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    None,
+    TakesPairAway(usize),
+    ChangesPair(usize),
+    TakesExpressionAway(usize),
+    ChangesOperator(usize),
+    ReordersValues,
+    AddsValue(usize),
+    AddsTerm,
+    AddsEmptyTerm,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        Just(Change::None),
+        (0..4_usize).prop_map(Change::TakesPairAway),
+        (0..4_usize).prop_map(Change::ChangesPair),
+        (0..9_usize).prop_map(Change::TakesExpressionAway),
+        (0..9_usize).prop_map(Change::ChangesOperator),
+        Just(Change::ReordersValues),
+        (0..9_usize).prop_map(Change::AddsValue),
+        Just(Change::AddsTerm),
+        Just(Change::AddsEmptyTerm),
+    ]
+}
+
+const TERMS: &str = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+
+impl Change {
+    fn apply(self, pod: &mut Value) {
+        let number = |index: usize, length: usize| index.checked_rem(length);
+        if let Some(pairs) = pod.pointer_mut("/spec/nodeSelector").and_then(Value::as_object_mut) {
+            let keys: Vec<String> = pairs.keys().cloned().collect();
+            match self {
+                Self::TakesPairAway(index) => {
+                    number(index, keys.len()).map(|index| pairs.remove(&keys[index]));
+                }
+                Self::ChangesPair(index) => {
+                    number(index, keys.len()).map(|index| pairs.insert(keys[index].clone(), "changed".into()));
+                }
+                _ => {}
+            }
+        }
+        let Some(terms) = pod.pointer_mut(TERMS).and_then(Value::as_array_mut) else { return };
+        match self {
+            Self::AddsTerm => terms.push(json!({ "matchExpressions": [{ "key": "pool", "operator": "Exists" }] })),
+            Self::AddsEmptyTerm => terms.push(json!({})),
+            _ => {}
+        }
+        let lists = terms.iter_mut().filter_map(|term| term["matchExpressions"].as_array_mut());
+        for expressions in lists {
+            let length = expressions.len();
+            match self {
+                Self::TakesExpressionAway(index) => {
+                    number(index, length).map(|index| expressions.remove(index));
+                }
+                Self::ChangesOperator(index) => {
+                    if let Some(index) = number(index, length) {
+                        let opposite = [("In", "NotIn"), ("Exists", "DoesNotExist"), ("Gt", "Lt")];
+                        let operator = expressions[index]["operator"].clone();
+                        let other = opposite.iter().find_map(|(one, other)| match () {
+                            () if operator == *one => Some(*other),
+                            () if operator == *other => Some(*one),
+                            () => None,
+                        });
+                        expressions[index]["operator"] = other.expect("an operator").into();
+                    }
+                }
+                Self::ReordersValues => {
+                    for values in expressions.iter_mut().filter(|one| is_set(one)).filter_map(values_of) {
+                        values.reverse();
+                        values.extend(values.first().cloned());
+                    }
+                }
+                Self::AddsValue(index) => {
+                    let one = number(index, length).map(|index| &mut expressions[index]);
+                    if let Some(values) = one.filter(|one| is_set(one)).and_then(values_of) {
+                        values.push("another".into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        // An API server leaves empty lists out.
+        for term in terms.iter_mut().filter(|term| term["matchExpressions"] == json!([])) {
+            term.as_object_mut().map(|term| term.remove("matchExpressions"));
+        }
+    }
+}
+
+fn is_set(expression: &Value) -> bool {
+    expression["operator"] == "In" || expression["operator"] == "NotIn"
+}
+
+fn values_of(expression: &mut Value) -> Option<&mut Vec<Value>> {
+    expression.get_mut("values")?.as_array_mut()
+}
+
+/// Whether a Pod has all that is demanded, and does not name its node: what the backstop is to find out.
+fn has_it_all(pod: &Value, demand: &Demand) -> bool {
+    let selector = match demand {
+        Nothing => return true,
+        Unresolved => return false,
+        Selector(selector) => parse(selector).expect("a selector"),
+    };
+    let terms = pod.pointer(TERMS).and_then(Value::as_array);
+    pod["spec"]["nodeName"].is_null()
+        && selector.requirements().iter().all(|demanded| match demanded.only_value() {
+            Some(value) => pod["spec"]["nodeSelector"][demanded.key()] == value,
+            None => terms
+                .is_some_and(|terms| terms.iter().filter(|term| !is_empty(term)).all(|term| states(term, demanded))),
+        })
+}
+
+fn is_empty(term: &Value) -> bool {
+    ["matchExpressions", "matchFields"].iter().all(|list| term[list].as_array().is_none_or(Vec::is_empty))
+}
+
+fn states(term: &Value, demanded: &Requirement) -> bool {
+    let operators = BTreeMap::from([
+        ("In", Operator::In),
+        ("NotIn", Operator::NotIn),
+        ("Exists", Operator::Exists),
+        ("DoesNotExist", Operator::DoesNotExist),
+        ("Gt", Operator::GreaterThan),
+        ("Lt", Operator::LessThan),
+    ]);
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    term["matchExpressions"].as_array().into_iter().flatten().any(|expression| {
+        let values = expression["values"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+        let operator = operators[text(&expression["operator"]).as_str()];
+        Requirement::new(text(&expression["key"]), operator, values).is_ok_and(|own| own.same_as(demanded))
+    })
+}
+
+#[rstest]
+#[case::names(by_name())]
+#[case::labels(by_label())]
+#[case::references(by_reference())]
+fn it_lets_in_what_the_policy_leaves_as_it_is(#[case] (settings, tenants): (Value, Vec<Tenant>)) -> Result<()> {
+    let policy = Policy::native();
+    let answer = policy.validate_settings(&settings)?;
+    ensure!(answer.valid, "{:?}", answer.message);
+    let backstop = backstop(&settings)?;
+    let (admitted, denied) = (Cell::new(0), Cell::new(0));
+    let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
+    let pods = (0..tenants.len(), pod(), change());
+    TestRunner::new(config).run(&pods, |(tenant, asked, change)| {
+        let tenant = &tenants[tenant];
+        let decide = |pod: &Value| {
+            let cluster: Manifests = [tenant.namespace.clone()].into_iter().collect();
+            let request = creation(&tenant.namespace, pod);
+            let answer = policy.validate(&request, &settings, cluster).expect("an answer").answer;
+            (answer, backstop.admit(&request, &tenant.namespace).expect("a decision").denied)
+        };
+        let (answer, _) = decide(&asked);
+        let mut changed = answer.mutated_object.clone().unwrap_or_else(|| asked.clone());
+        change.apply(&mut changed);
+        for pod in [&asked, &changed] {
+            let (answer, refused) = decide(pod);
+            let is_unbound = pod["spec"]["nodeName"].is_null();
+            let all = has_it_all(pod, &tenant.demand);
+            prop_assert_eq!(refused.is_empty(), all, "{}: {:?}", pod, refused);
+            if answer.accepted && (is_unbound || matches!(tenant.demand, Nothing)) {
+                prop_assert_eq!(answer.mutated_object.is_none(), all, "the policy: {}", pod);
+            }
+            if let Some(completed) = answer.mutated_object.filter(|_| is_unbound) {
+                let (_, refused) = decide(&completed);
+                prop_assert!(refused.is_empty(), "{}: {:?}", completed, refused);
+            }
+            let count = if all { &admitted } else { &denied };
+            count.set(count.get() + 1);
+        }
+        Ok(())
+    })?;
+    let (admitted, denied) = (admitted.get(), denied.get());
+    ensure!(admitted > 150 && denied > 150, "{admitted} are let in, {denied} are not");
+    Ok(())
+}
+
+/// A Pod that asks for nothing.
+fn plain() -> Value {
+    json!({ "metadata": { "name": "web" }, "spec": {} })
+}
+
+fn denied(settings: &Value, tenant: &Value, pod: &Value) -> Result<Vec<String>> {
+    Ok(backstop(settings)?.admit(&creation(tenant, pod), tenant)?.denied)
+}
+
+/// Whoever writes the annotation is not a kubelet, and a kubelet also creates other Pods.
+#[rstest]
+#[case::by_a_kubelet(true, "system:nodes", true)]
+#[case::by_a_tenant(true, "tenants", false)]
+#[case::without_the_annotation(false, "system:nodes", false)]
+fn mirror_pods_are_let_in(#[case] annotated: bool, #[case] group: &str, #[case] admitted: bool) -> Result<()> {
+    let settings = json!({ "placement": { "namespaces": [{ "name": "*", "requiredNodeSelector": "pool=blue" }] } });
+    let (tenant, mut pod) = (namespace("team", &json!({})), plain());
+    pod["spec"]["nodeName"] = "node-a".into();
+    if annotated {
+        pod["metadata"]["annotations"] = json!({ "kubernetes.io/config.mirror": "x" });
+    }
+    let mut request = creation(&tenant, &pod);
+    request["userInfo"]["groups"] = json!(["system:authenticated", group]);
+    assert_eq!(backstop(&settings)?.admit(&request, &tenant)?.denied.is_empty(), admitted);
+    Ok(())
+}
+
+/// Other than in the policy, whatever `onNodeName` says: nothing can read the Node here.
+#[rstest]
+fn a_pod_that_names_its_node_is_refused_in_a_fence(#[values("Ignore", "Verify", "Reject")] choice: &str) -> Result<()> {
+    let settings = json!({ "placement": { "onNodeName": choice, "namespaces": [
+        { "name": "blue", "requiredNodeSelector": "pool=blue" },
+        { "name": "free", "allowedNodeSelector": "" },
+    ] } });
+    let mut pod = plain();
+    pod["spec"] = json!({ "nodeName": "node-a", "nodeSelector": { "pool": "blue" } });
+    let refused = denied(&settings, &namespace("blue", &json!({})), &pod)?;
+    assert!(refused.len() == 1 && refused[0].contains("remove nodeName"), "{refused:?}");
+    assert_eq!(denied(&settings, &namespace("free", &json!({})), &pod)?, Vec::<String>::new());
+    Ok(())
+}
+
+/// Its namespaces are left out of what follows, too.
+#[test]
+fn an_entry_that_warns_refuses_nobody() -> Result<()> {
+    let settings = json!({ "placement": { "namespaces": [
+        { "namespaceSelector": "trying", "requiredNodeSelector": "pool=red", "enforcement": "Warn" },
+        { "name": "*", "requiredNodeSelector": "pool=blue" },
+    ] } });
+    let tenant = namespace("team", &json!({ "trying": "" }));
+    let admission = backstop(&settings)?.admit(&creation(&tenant, &plain()), &tenant)?;
+    assert_eq!(admission.denied, Vec::<String>::new());
+    assert!(admission.warnings.len() == 1 && admission.warnings[0].contains("pool=red"), "{admission:?}");
+    let tenant = namespace("team", &json!({}));
+    let admission = backstop(&settings)?.admit(&creation(&tenant, &plain()), &tenant)?;
+    assert_eq!(admission.warnings, Vec::<String>::new());
+    assert!(admission.denied.len() == 1 && admission.denied[0].contains("pool=blue"), "{admission:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::filled_in(json!({ "tenant": "blue" }), "demands pool=of-blue of nodes, which the Pod does not ask for")]
+#[case::a_label_is_missing(json!({}), "demands pool=of-$(tenant) of nodes, but the namespace lacks a label")]
+fn a_refusal_says_what_is_missing(#[case] labels: Value, #[case] told: &str) -> Result<()> {
+    let settings = json!({ "placement": { "namespaces": [
+        { "name": "team", "requiredNodeSelector": "pool=of-$(tenant)" },
+    ] } });
+    let refused = denied(&settings, &namespace("team", &labels), &plain())?;
+    assert!(refused[0].contains(told), "{refused:?}");
+    assert!(refused[0].starts_with("placement.namespaces[0].requiredNodeSelector (name \"team\")"), "{refused:?}");
+    Ok(())
+}
+
+/// Namespaces that the policy does not cover, and Kubewarden's own, which no webhook covers.
+#[rstest]
+#[case::by_default(None, "kube-system", json!({}), false)]
+#[case::kubewarden_by_default(None, "kubewarden", json!({}), false)]
+#[case::another(None, "team", json!({}), true)]
+#[case::covered(Some("covered"), "team", json!({ "covered": "" }), true)]
+#[case::not_covered(Some("covered"), "team", json!({}), false)]
+#[case::kubewarden_covered(Some("covered"), "kubewarden", json!({ "covered": "" }), false)]
+fn it_covers_the_namespaces_of_the_policy(
+    #[case] selector: Option<&str>,
+    #[case] name: &str,
+    #[case] labels: Value,
+    #[case] is_covered: bool,
+) -> Result<()> {
+    let settings = r#"{ "placement": { "namespaces": [{ "name": "*", "requiredNodeSelector": "pool=blue" }] } }"#;
+    let around = Around { namespaces: selector.map(str::to_owned), ..Around::default() };
+    let backstop = AdmissionPolicies::read(&backstop_file(settings, &around)?)?;
+    let tenant = namespace(name, &labels);
+    assert_ne!(backstop.admit(&creation(&tenant, &plain()), &tenant)?.denied.is_empty(), is_covered);
+    Ok(())
+}
+
+/// Of what `policy` writes for these settings, two policies do not place.
+#[test]
+fn it_stands_behind_the_policy_that_places() -> Result<()> {
+    let settings = "
+placement: { onNodes: Reject, namespaces: [{ name: '*', requiredNodeSelector: pool=blue }] }
+nodeMetadata: { propagate: [{ nodeLabel: zone }] }
+";
+    let around =
+        Around { name: Some("fences".to_owned()), namespaces: Some("covered".to_owned()), ..Around::default() };
+    let policies = policy_file(settings, &around)?;
+    ensure!(policies.matches("kind: ClusterAdmissionPolicy").count() == 3, "{policies}");
+    assert_eq!(backstop_file(&policies, &Around::default())?, backstop_file(settings, &around)?);
+    Ok(())
+}
+
+/// The last of a hundred holds; of more, nobody knows whether an API server evaluates them.
+#[test]
+fn a_hundred_entries_are_enough() -> Result<()> {
+    let settings = |count: usize| {
+        let entries = (0..count).map(|index| {
+            json!({ "name": format!("team-{index}"), "requiredNodeSelector": format!("pool in (p{index},q),!gpu") })
+        });
+        json!({ "placement": { "namespaces": entries.collect::<Value>() } })
+    };
+    let refused = denied(&settings(100), &namespace("team-99", &json!({})), &plain())?;
+    assert!(refused.len() == 1 && refused[0].contains("pool in (p99,q)"), "{refused:?}");
+    assert_eq!(denied(&settings(100), &namespace("team-100", &json!({})), &plain())?, Vec::<String>::new());
+    let error = backstop(&settings(101)).expect_err("too many");
+    assert!(format!("{error:#}").contains("at most 100 entries; found 101"), "{error:#}");
+    Ok(())
+}
+
+#[rstest]
+#[case::no_entry(json!({ "placement": { "clusterDefaultNodeSelector": "a=b" } }))]
+#[case::only_defaults(json!({ "placement": { "namespaces": [{ "name": "a", "defaultNodeSelector": "a=b" }] } }))]
+#[case::the_plugin(json!({ "podNodeSelectorPluginConfig": { "team": "a=b" } }))]
+#[case::node_metadata(json!({ "nodeMetadata": { "propagate": [{ "nodeLabel": "a" }] } }))]
+fn without_a_fence_there_is_no_backstop(#[case] settings: Value) {
+    let error = backstop(&settings).expect_err("nothing to hold");
+    assert!(format!("{error:#}").starts_with("nothing to hold"), "{error:#}");
+}
+
+/// `examples/backstop.yml` stands behind `examples/tenants.yml`.
+#[test]
+fn the_example_is_what_the_tool_writes() -> Result<()> {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let written = backstop_file(&fs::read_to_string(examples.join("tenants.yml"))?, &Around::default())?;
+    let example = fs::read_to_string(examples.join("backstop.yml"))?;
+    ensure!(
+        example.trim_end() == written.trim_end(),
+        "run: kubectl node-placement policy examples/tenants.yml --backstop > examples/backstop.yml"
+    );
+    Ok(())
+}
+
+/// Whoever applies it reads above it what else the policy does.
+#[test]
+fn what_is_left_out_is_told() -> Result<()> {
+    let settings = r#"{ "placement": {
+        "clusterDefaultNodeSelector": "a=b", "clusterDefaultTolerations": [],
+        "onTolerationAnnotations": "Honor", "onExtendedResources": "Tolerate",
+        "namespaces": [
+            { "name": "a", "requiredNodeSelector": "b=c", "defaultNodeSelector": "", "allowedNodeSelector": "d" },
+            { "name": "e", "defaultTolerations": [], "allowedTolerations": [], "forbiddenTolerations": [] },
+            { "name": "f", "defaultNodeSelector": "" }
+        ]
+    } }"#;
+    let written = backstop_file(settings, &Around::default())?;
+    for told in [
+        "node selectors in annotations of namespaces",
+        "placement.clusterDefaultNodeSelector",
+        "defaultNodeSelector of placement.namespaces[0, 2]",
+        "allowedNodeSelector of placement.namespaces[0]",
+        "placement.clusterDefaultTolerations",
+        "defaultTolerations of placement.namespaces[1]",
+        "allowedTolerations of placement.namespaces[1]",
+        "forbiddenTolerations of placement.namespaces[1]",
+        "tolerations in annotations of namespaces",
+        "placement.onExtendedResources",
+        "Pods of placement.namespaces[1, 2], without a requiredNodeSelector",
+        "Pods in namespaces that no entry matches",
+    ] {
+        ensure!(written.lines().any(|line| line.starts_with(&format!("# - {told}"))), "{told} is not in {written}");
+    }
+    Ok(())
+}
