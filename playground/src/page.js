@@ -156,10 +156,11 @@ function fill(inputs) {
   }
 }
 
-/** The namespace of the manifest is the one to explain. */
+/** Explains the first namespace with something in it, if possible one that the cluster has. */
 function suggestNamespace() {
-  const [, name] = /^\s+namespace: (\S+)/m.exec(editors.manifest.text) ?? [];
-  if (name) namespace.value = name;
+  const cluster = editors.cluster.text;
+  const names = [...`${editors.manifest.text}\n${cluster}`.matchAll(/\bnamespace: ([\w.-]+)/g)].map(([, name]) => name);
+  namespace.value = names.find((name) => cluster.includes(`name: ${name}`)) ?? names[0] ?? "";
 }
 
 const clusterOf = (entry) => entry?.inputs.cluster ?? entry?.around.cluster;
