@@ -8,12 +8,14 @@
 //! | [`requests`] | what an API server would send to the policy |
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
-//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked; the backstop behind it |
+//! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
+//! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
+pub mod check;
 pub mod commands;
 pub mod convert;
 pub mod engine;

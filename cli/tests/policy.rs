@@ -5,9 +5,13 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Policy, SettingsFile,
+    check::{
+        Report, check,
+        finding::{Finding, Findings},
+        findings,
+    },
     input::documents::yaml_documents,
     policies::policy_file::{Around, policy_file},
-    policies::policy_lint::{Findings, lint},
     policies::required_rules::{FEATURES, Feature, Setting, Update, table},
 };
 use rstest::rstest;
@@ -26,16 +30,16 @@ fn policies(settings: &str, around: &Around) -> Result<Vec<SettingsFile>> {
     SettingsFile::read_all(yaml_documents(&policy_file(settings, around)?)?)
 }
 
-/// All that `check` says of what `policy` writes.
+/// What `check` says of what `policy` writes, and does not say of the settings.
 fn said(settings: &str) -> Result<Vec<String>> {
-    let mut said = vec![];
-    for file in policies(settings, &Around::default())? {
-        let answer = Policy::native().validate_settings(&file.settings)?;
-        ensure!(answer.valid, "{:?}", answer.message);
-        let Findings { mistakes, remarks } = lint(&file.settings, file.policy.as_ref().context("a policy")?);
-        said.extend(mistakes.into_iter().chain(remarks));
-    }
-    Ok(said)
+    let of_settings = all(&check(settings, &Policy::native())?);
+    let report = check(&policy_file(settings, &Around::default())?, &Policy::native())?;
+    ensure!(report.has_policy && report.mistakes.is_empty(), "{report:?}");
+    Ok(all(&report).into_iter().filter(|finding| !of_settings.contains(finding)).map(|it| it.to_string()).collect())
+}
+
+fn all(report: &Report) -> Vec<Finding> {
+    report.mistakes.iter().chain(&report.remarks).map(|line| line.finding.clone()).collect()
 }
 
 /// `audit.yml` and `verify.yml` report and prove: they do not enforce.
@@ -146,7 +150,36 @@ fn what_wants_two_policies_gets_two(
     let spec = |file: &SettingsFile| file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
     assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
     assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
+    let written = policy_file(settings, &Around::default())?;
+    assert_eq!(policy_file(&written, &Around::default())?, written, "the tool takes what it has written");
     assert_eq!(said(settings)?, Vec::<String>::new());
+    Ok(())
+}
+
+/// Of a list, and with a byte-order mark or carriage returns, the same policies are written.
+#[test]
+fn several_policies_are_read_from_any_file() -> Result<()> {
+    let settings =
+        "placement: {clusterDefaultNodeSelector: a=b, onNodes: Reject}\nnodeMetadata: {propagate: [{nodeLabel: a}]}";
+    let written = policy_file(settings, &Around::default())?;
+    let said = |text: &str| yaml_documents(&policy_file(text, &Around::default())?);
+    let documents = yaml_documents(&written)?;
+    assert_eq!(documents.len(), 3);
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string();
+    for text in [format!("\u{feff}{written}"), written.replace('\n', "\r\n"), format!("# why\n---\n{written}"), list] {
+        assert_eq!(said(&text)?, documents, "{text}");
+    }
+    let around = Around { name: Some("mine".to_owned()), ..Around::default() };
+    assert!(policy_file(&written, &around).is_err(), "three policies can't have one name");
+    Ok(())
+}
+
+#[test]
+fn a_placeholder_says_so() -> Result<()> {
+    let own = Around { module: Some("registry://example.com/module:v1".to_owned()), ..Around::default() };
+    let says_so =
+        |around| Ok::<_, anyhow::Error>(policy_file("placement: {}", &around)?.contains("# A placeholder: nothing is"));
+    assert!(says_so(Around::default())? && !says_so(own)?);
     Ok(())
 }
 
@@ -231,7 +264,7 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
             let mistakes =
                 found(&settings, |spec| spec["matchConditions"] = json!([{ "name": "x", "expression": condition }]))?;
             assert!(
-                mistakes.mistakes.iter().any(|line| line.contains("\"x\" excludes UPDATE")),
+                mistakes.mistakes.iter().any(|line| line.text.contains("\"x\" excludes UPDATE")),
                 "{settings}: {mistakes:?}"
             );
         }
@@ -240,7 +273,7 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
                 spec["failurePolicy"] = "Ignore".into();
                 spec["mode"] = "protect".into();
             })?;
-            assert!(mistakes.mistakes.iter().any(|line| line.contains("needs Fail")), "{settings}: {mistakes:?}");
+            assert!(mistakes.mistakes.iter().any(|line| line.text.contains("needs Fail")), "{settings}: {mistakes:?}");
         }
         let (_, resource, operation) = feature.requests().next().context("a rule")?;
         let without = found(&settings, |spec| {
@@ -251,8 +284,9 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
             rules.retain(|rule| rule["resources"] != json!([]));
         })?;
         let told = format!("of {resource} (");
-        let told =
-            |line: &String| line.contains(operation) && line.contains(&told) || line.contains("expected at least one");
+        let told = |line: &Finding| {
+            line.text.contains(operation) && line.text.contains(&told) || line.text.contains("at least one")
+        };
         assert!(without.remarks.iter().chain(&without.mistakes).any(told), "{settings}: {without:?}");
     }
     Ok(())
@@ -261,9 +295,10 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
 /// What is said of the last of the policies for these settings, after a change.
 fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> {
     let file = policies(&settings.to_string(), &Around::default())?.pop().context("a policy")?;
-    let mut spec = file.policy.context("a policy")?.spec;
+    let mut spec = file.policy.as_ref().context("a policy")?.spec.clone();
     change(&mut spec);
-    Ok(lint(&file.settings, &cli::PolicySpec::read(&spec)?))
+    let file = SettingsFile { policy: Some(cli::PolicySpec::read(&spec)?), ..file };
+    findings(&file, &[&file], &Policy::native())
 }
 
 /// Settings with a feature, and what must stand around it.

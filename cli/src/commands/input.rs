@@ -8,9 +8,8 @@ use clap::Args;
 use crate::output::terminal::complain;
 use crate::{
     Manifests, Policy, SettingsFile,
-    engine::native,
+    check::obstacles,
     input::kubectl::{Kubectl, Listed},
-    policies::policy_lint::{Findings, lint},
 };
 
 #[derive(Args, Default)]
@@ -45,46 +44,40 @@ impl Settings {
         self.settings.iter().map(|path| path.display().to_string()).collect()
     }
 
-    /// The settings, which are valid. What is to be said about the policy around them goes to the standard error.
+    /// The settings, which are valid.
     pub fn read(&self, policy: &Policy) -> Result<SettingsFile> {
-        let path = self.settings.as_deref().context(
+        read_valid(policy, self.path()?)
+    }
+
+    /// The settings, which are valid: all policies of the file are one deployment.
+    pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
+        read_all_valid(policy, self.path()?)
+    }
+
+    fn path(&self) -> Result<&Path> {
+        self.settings.as_deref().context(
             "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole \
              ClusterAdmissionPolicy, such as examples/placement.yml",
-        )?;
-        read_valid(policy, path)
+        )
     }
 }
 
-/// Settings that are valid; remarks go to the standard error.
+/// Settings that are valid.
 pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
-    let file = SettingsFile::load(there(path)?)?;
-    let Findings { mistakes, remarks } = findings(policy, &file)?;
-    let lines = |lines: Vec<String>| lines.into_iter().map(|line| format!("{}: {line}", path.display()));
-    ensure!(mistakes.is_empty(), "{}", lines(mistakes).collect::<Vec<_>>().join("\nerror: "));
-    lines(remarks).for_each(|line| complain(&line));
-    Ok(file)
+    let mut files = read_all_valid(policy, path)?;
+    let file = files.pop().filter(|_| files.is_empty());
+    file.with_context(|| format!("{}: expected one ClusterAdmissionPolicy; found {}", path.display(), files.len() + 1))
 }
 
-/// What is wrong with settings, and with the policy around them.
-pub fn findings(policy: &Policy, file: &SettingsFile) -> Result<Findings> {
-    let mut findings = match &file.policy {
-        Some(deployment) => lint(&file.settings, deployment),
-        None => Findings::default(),
-    };
-    findings.mistakes.splice(0..0, invalid(policy, file)?);
-    Ok(findings)
-}
-
-/// The mistakes that the policy finds in its settings. It tells all of them in one sentence; the crate that it is made
-/// of has them one by one.
-fn invalid(policy: &Policy, file: &SettingsFile) -> Result<Vec<String>> {
-    let answer = policy.validate_settings(&file.settings)?;
-    if answer.valid {
-        return Ok(vec![]);
+/// Settings that are valid: all policies of a file are one deployment.
+pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
+    let files = SettingsFile::load_all(there(path)?)?;
+    let mut lines = vec![];
+    for file in &files {
+        lines.extend(obstacles(file, policy)?.iter().map(|mistake| format!("{}: {mistake}", path.display())));
     }
-    let message = answer.message.unwrap_or_default();
-    let mistakes = native::mistakes(&file.settings);
-    Ok(if mistakes.join("; ") == message { mistakes } else { vec![message] })
+    ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
+    Ok(files)
 }
 
 #[derive(Args)]

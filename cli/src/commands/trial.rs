@@ -5,41 +5,84 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::{
-    Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile, engine::cluster, output::paper::Paper,
-    preview::gets, requests::delivery::delivery, requests::template::creation_from,
+    Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
+    engine::cluster,
+    explain::{
+        fit::{Fit, Placed},
+        pools_for,
+    },
+    output::{explanation::where_to_run, gets::gets, paper::Paper},
+    requests::{delivery::delivery, runtime_class, template::creation_from},
 };
 
 /// Whom requests are put to.
 pub struct Trial<'p> {
     /// The policy.
     pub policy: &'p Policy,
-    /// Its settings.
-    pub file: SettingsFile,
+    /// Its settings: all policies of a file are one deployment.
+    pub files: Vec<SettingsFile>,
     /// What may be looked up.
     pub known: Manifests,
     /// Whether that is a cluster.
     pub has_cluster: bool,
 }
 
+/// What becomes of a request, or of the Pods of what it is about.
+enum Outcomes {
+    /// No policy is asked, and why.
+    Unsent(String),
+    /// Those that were asked, in order, each with what it said. Only the last one may have rejected it.
+    Asked(Vec<Asked>),
+}
+
+struct Asked {
+    /// The name of the policy.
+    policy: Option<String>,
+    /// What it was asked.
+    request: Value,
+    evaluation: Evaluation,
+}
+
 impl Trial<'_> {
-    /// Asks the policy about one request.
-    pub fn judge(&self, request: &Value, paper: &mut Paper) -> Result<(Outcome, Value)> {
+    /// Asks about one request.
+    pub fn judge(&self, request: &Value, paper: &mut Paper) -> Result<(Outcome, Vec<Value>)> {
         let name = name(request);
-        let namespace = request["namespace"].as_str().and_then(|name| self.known.namespace(name));
-        let deployment = self.file.policy.as_ref();
-        if let Some(reason) = deployment.and_then(|deployment| delivery(deployment, request, namespace).kept_away()) {
-            paper.unsent(&name, &reason);
-            tell_of_pods(self, request, &request["object"], paper)?;
-            return Ok((Outcome::Accepted, json!({ "request": name, "verdict": "notSent", "reason": reason })));
+        let asked = match self.ask(request)? {
+            Outcomes::Unsent(reason) => {
+                paper.unsent(&name, &reason);
+                let nodes = self.tell_of_pods(request, &request["object"], paper)?;
+                let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
+                return Ok((Outcome::Accepted, vec![data]));
+            }
+            Outcomes::Asked(asked) => asked,
+        };
+        let mut told: Vec<Value> = asked.iter().map(|asked| self.tell(&name, asked, paper)).collect();
+        if !is_accepted(&asked) {
+            return Ok((Outcome::Rejected, told));
         }
-        let evaluation = self.ask(request)?;
-        paper.evaluation(&name, request, &evaluation, &self.known);
-        paper.missing(&evaluation, &self.known, self.has_cluster);
-        paper.records(&evaluation);
+        let object = stored(request, &asked);
+        let nodes = self.tell_of_pods(request, object, paper)?;
+        if let Some(last) = told.last_mut() {
+            last["nodes"] = nodes;
+        }
+        paper.stored(object);
+        Ok((Outcome::Accepted, told))
+    }
+
+    /// What one policy said.
+    fn tell(&self, name: &str, asked: &Asked, paper: &mut Paper) -> Value {
+        let Asked { policy, request, evaluation } = asked;
+        let title = match policy {
+            Some(policy) if self.files.len() > 1 => format!("{name}, by {policy}"),
+            _ => name.to_owned(),
+        };
+        paper.evaluation(&title, request, evaluation, &self.known);
+        paper.missing(evaluation, &self.known, self.has_cluster);
+        paper.records(evaluation);
         let answer = &evaluation.answer;
-        let object = answer.mutated_object.as_ref().unwrap_or(&request["object"]);
-        let data = json!({
+        json!({
             "request": name,
+            "policy": policy,
             "verdict": if answer.accepted { "accepted" } else { "rejected" },
             "code": answer.code,
             "message": answer.message,
@@ -47,29 +90,110 @@ impl Trial<'_> {
             "patch": evaluation.patch,
             "auditAnnotations": answer.audit_annotations,
             "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "missing": self.missing(&evaluation).map(ToString::to_string).collect::<Vec<_>>(),
-        });
-        if !answer.accepted {
-            return Ok((Outcome::Rejected, data));
-        }
-        tell_of_pods(self, request, object, paper)?;
-        paper.stored(object);
-        Ok((Outcome::Accepted, data))
+            "missing": self.missing(evaluation).map(ToString::to_string).collect::<Vec<_>>(),
+        })
     }
 
-    /// Asks the policy, and nobody else.
-    pub fn ask(&self, request: &Value) -> Result<Evaluation> {
-        let cluster: Box<dyn cluster::Cluster> = match self.has_cluster {
+    /// Asks each policy whose rules take the request, one after the other, and hands on what one has changed.
+    fn ask(&self, request: &Value) -> Result<Outcomes> {
+        let namespace = request["namespace"].as_str().and_then(|name| self.known.namespace(name));
+        let (mut asked, mut unsent) = (vec![], None);
+        let mut request = request.clone();
+        for file in &self.files {
+            let kept_away = file.policy.as_ref().and_then(|policy| delivery(policy, &request, namespace).kept_away());
+            if let Some(reason) = kept_away {
+                unsent.get_or_insert(reason);
+                continue;
+            }
+            let evaluation = self.policy.validate(&request, &file.settings, self.cluster())?;
+            let (accepted, changed) = (evaluation.answer.accepted, evaluation.answer.mutated_object.clone());
+            asked.push(Asked { policy: file.name.clone(), request: request.clone(), evaluation });
+            if !accepted {
+                break;
+            }
+            if let Some(changed) = changed {
+                request["object"] = changed;
+            }
+        }
+        Ok(match unsent.filter(|_| asked.is_empty()) {
+            Some(reason) => Outcomes::Unsent(reason),
+            None => Outcomes::Asked(asked),
+        })
+    }
+
+    fn cluster(&self) -> Box<dyn cluster::Cluster> {
+        match self.has_cluster {
             true => Box::new(self.known.clone()),
             false => Box::new(Brought(self.known.clone())),
-        };
-        self.policy.validate(request, &self.file.settings, cluster)
+        }
     }
 
     /// What was looked up, and is not there.
-    pub fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
+    fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
         evaluation.lookups.iter().filter(|lookup| !self.known.finds(lookup))
     }
+
+    /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,
+    /// and where they could run. The names of the nodes are for programs.
+    fn tell_of_pods(&self, request: &Value, object: &Value, paper: &mut Paper) -> Result<Value> {
+        if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
+            return Ok(Value::Null);
+        }
+        if object["kind"] == "Pod" && request["operation"] == "CREATE" {
+            return self.tell_of_nodes("it", &object["spec"], paper);
+        }
+        let Some(creation) = creation_from(object, &self.known) else { return Ok(Value::Null) };
+        let asked = match self.ask(&creation)? {
+            Outcomes::Unsent(reason) => {
+                paper.below(&format!("its Pods are not sent to the policy: {reason}"));
+                return self.tell_of_nodes("its Pods", &creation["object"]["spec"], paper);
+            }
+            Outcomes::Asked(asked) => asked,
+        };
+        if let Some(asked) = asked.iter().find(|asked| self.missing(&asked.evaluation).next().is_some()) {
+            paper.missing(&asked.evaluation, &self.known, self.has_cluster);
+            return Ok(Value::Null);
+        }
+        if let Some(Asked { evaluation, .. }) = asked.last().filter(|asked| !asked.evaluation.answer.accepted) {
+            let code = evaluation.answer.code.unwrap_or_default();
+            let message = evaluation.answer.message.as_deref().unwrap_or("(no message)");
+            paper.below(&format!("its Pods would be rejected: {code}: {message}"));
+            return Ok(Value::Null);
+        }
+        let now = asked.iter().flat_map(|asked| gets(&asked.evaluation)).collect::<Vec<_>>().join("; ");
+        let later = self.files.iter().flat_map(when_bound).collect::<Vec<_>>().join(", ");
+        paper.below(&match (now.is_empty(), later.is_empty()) {
+            (true, true) => "its Pods would stay as they are".to_owned(),
+            (false, true) => format!("its Pods would get {now}"),
+            (true, false) => format!("its Pods would get {later} when they are bound"),
+            (false, false) => format!("its Pods would get {now}; and when they are bound, {later}"),
+        });
+        self.tell_of_nodes("its Pods", &stored(&creation, &asked)["spec"], paper)
+    }
+
+    /// Tells on which nodes of the cluster a Pod could run, where there are some.
+    fn tell_of_nodes(&self, whose: &str, spec: &Value, paper: &mut Paper) -> Result<Value> {
+        let has_nodes =
+            self.known.objects().iter().any(|object| ["Node", "NodePool"].contains(&object.identity.kind.as_str()));
+        if !self.has_cluster || !has_nodes || runtime_class::missing(spec, &self.known).is_some() {
+            return Ok(Value::Null);
+        }
+        let placed = Placed::read(std::slice::from_ref(spec), &self.known)?;
+        let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[]);
+        let usable: Vec<&String> = fit.usable().flat_map(|pool| &pool.nodes).collect();
+        where_to_run(whose, &fit).iter().for_each(|line| paper.below(line));
+        Ok(json!(usable))
+    }
+}
+
+fn is_accepted(asked: &[Asked]) -> bool {
+    asked.iter().all(|asked| asked.evaluation.answer.accepted)
+}
+
+/// The object as it is after all policies.
+fn stored<'a>(request: &'a Value, asked: &'a [Asked]) -> &'a Value {
+    let changed = asked.iter().rev().find_map(|asked| asked.evaluation.answer.mutated_object.as_ref());
+    changed.unwrap_or(&request["object"])
 }
 
 /// Without a cluster, nothing is known of what is not created here.
@@ -96,39 +220,6 @@ fn name(request: &Value) -> String {
 /// With slashes, of what is there.
 pub fn join(parts: &[Option<&str>]) -> String {
     parts.iter().flatten().copied().collect::<Vec<_>>().join("/")
-}
-
-/// Tells what the Pods of the workload would get that `request` is about: its template stays as it is.
-fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper: &mut Paper) -> Result<()> {
-    if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
-        return Ok(());
-    }
-    let Some(request) = creation_from(workload, &trial.known) else { return Ok(()) };
-    let namespace = request["namespace"].as_str().and_then(|name| trial.known.namespace(name));
-    let deployment = trial.file.policy.as_ref();
-    if let Some(reason) = deployment.and_then(|deployment| delivery(deployment, &request, namespace).kept_away()) {
-        paper.below(&format!("its Pods are not sent to the policy: {reason}"));
-        return Ok(());
-    }
-    let evaluation = trial.ask(&request)?;
-    if trial.missing(&evaluation).next().is_some() {
-        paper.missing(&evaluation, &trial.known, trial.has_cluster);
-        return Ok(());
-    }
-    if !evaluation.answer.accepted {
-        let code = evaluation.answer.code.unwrap_or_default();
-        let message = evaluation.answer.message.as_deref().unwrap_or("(no message)");
-        paper.below(&format!("its Pods would be rejected: {code}: {message}"));
-        return Ok(());
-    }
-    let (now, later) = (gets(&evaluation).join("; "), when_bound(&trial.file).join(", "));
-    paper.below(&match (now.is_empty(), later.is_empty()) {
-        (true, true) => "its Pods would stay as they are".to_owned(),
-        (false, true) => format!("its Pods would get {now}"),
-        (true, false) => format!("its Pods would get {later} when they are bound"),
-        (false, false) => format!("its Pods would get {now}; and when they are bound, {later}"),
-    });
-    Ok(())
 }
 
 /// What Bindings bring, as far as the Nodes have it.

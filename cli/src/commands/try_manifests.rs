@@ -16,7 +16,7 @@ use crate::{
     requests::admission::of_manifest,
 };
 
-/// Show what becomes of manifests, as if an administrator applied them
+/// Show what becomes of manifests, as if an administrator applied them, and where their Pods could run
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement try pod.yml -s settings.yml -c cluster.yml
@@ -65,7 +65,7 @@ impl Try {
         let policy = self.engine.policy()?;
         let trial = Trial {
             policy: &policy,
-            file: self.settings.read(&policy)?,
+            files: self.settings.read_all(&policy)?,
             known: self.known(&asked)?,
             has_cluster: self.cluster.cluster.is_some(),
         };
@@ -79,11 +79,12 @@ impl Try {
                 Asked::Other(object) => {
                     let reason = no_business(object);
                     paper.skipped(&title(object), &reason);
-                    (Outcome::Accepted, json!({ "object": title(object), "verdict": "skipped", "reason": reason }))
+                    let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
+                    (Outcome::Accepted, vec![data])
                 }
             };
             worst = worst.max(outcome);
-            told.push(data);
+            told.extend(data);
         }
         if self.output != Format::Text {
             paper.clear();

@@ -5,7 +5,9 @@
 
 pub mod call;
 pub mod cluster;
+pub mod deployed;
 pub mod evaluation;
+pub mod gap;
 pub mod host_calls;
 #[cfg(feature = "module")]
 pub mod interpreter;

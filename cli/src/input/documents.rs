@@ -16,7 +16,10 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::unrepeated::{Unrepeated, add_next};
+use super::{
+    unrepeated::{Unrepeated, add_next},
+    yaml,
+};
 
 /// Reads a file that holds exactly one JSON or YAML document.
 pub fn read_document(path: &Path) -> Result<Value> {
@@ -117,16 +120,16 @@ pub fn read_text(path: &Path) -> Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// The documents of a YAML text. Empty ones are left out.
+/// The documents of a YAML text. Empty ones are left out, and the items of a `List` stand in its place.
+///
+/// # Errors
+/// Something can't be read: where, and why.
 pub fn yaml_documents(text: &str) -> Result<Vec<Value>> {
-    let mut documents = vec![];
-    for document in yaml_serde::Deserializer::from_str(text) {
-        let Unrepeated(document) = Unrepeated::deserialize(document)?;
-        if !document.is_null() {
-            documents.push(document);
-        }
+    let file = yaml::read(text);
+    match file.error {
+        Some(error) => bail!("{error}"),
+        None => Ok(file.documents.into_iter().map(|document| document.value).collect()),
     }
-    Ok(documents)
 }
 
 fn manifest_files(path: &Path) -> Result<Vec<PathBuf>> {

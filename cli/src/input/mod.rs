@@ -12,3 +12,4 @@ pub mod policy_spec;
 pub mod settings;
 pub mod settings_file;
 mod unrepeated;
+pub mod yaml;

@@ -41,7 +41,7 @@ impl SettingsFile {
         }
     }
 
-    /// Reads settings, or ClusterAdmissionPolicies.
+    /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment.
     ///
     /// # Errors
     /// There is something else.
@@ -62,7 +62,11 @@ impl SettingsFile {
         documents.into_iter().map(Self::read).collect()
     }
 
-    fn read(document: Value) -> Result<Self> {
+    /// Reads settings, or a ClusterAdmissionPolicy, from a document.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn read(document: Value) -> Result<Self> {
         let Value::Object(fields) = &document else {
             bail!("{EXPECTED}; found {}", if document.is_array() { "a list" } else { "a text or number" });
         };

@@ -1,8 +1,12 @@
 //! Renderings of what the other modules found out.
 
 pub mod changes;
+pub mod explanation;
 pub mod format;
+pub mod gets;
 pub mod paper;
+#[cfg(test)]
+pub mod schema;
 pub mod template;
 pub mod terminal;
 pub mod wrap;

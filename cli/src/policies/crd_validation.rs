@@ -40,9 +40,10 @@ fn unknown_fields(policy: &PolicySpec) -> Vec<String> {
         let near = known
             .iter()
             .max_by(|one, other| strsim::jaro_winkler(one, field).total_cmp(&strsim::jaro_winkler(other, field)));
-        let meant = near.filter(|near| strsim::jaro_winkler(near, field) > SIMILAR);
-        let meant = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-        format!("{path}: unknown field; expected one of {}{meant}", known.join(", "))
+        match near.filter(|near| strsim::jaro_winkler(near, field) > SIMILAR) {
+            Some(meant) => format!("{path}: unknown field; did you mean {meant}?"),
+            None => format!("{path}: unknown field; expected one of {}", known.join(", ")),
+        }
     };
     policy.unknown_fields.iter().map(line).collect()
 }

@@ -64,27 +64,56 @@ pub struct Around {
     pub namespaces: Option<String>,
 }
 
-/// Writes the policy, or the policies, for a file with settings. Of a whole policy its name, module, policy-server,
-/// namespaces and mode are kept, unless `around` says something else.
+/// Writes the policy, or the policies, for a file with settings. Of whole policies, which are one deployment, the names,
+/// modules, policy-servers, namespaces and modes are kept, unless `around` says something else.
 ///
 /// # Errors
 /// The file has something else, or `around` a mistake.
 pub fn policy_file(text: &str, around: &Around) -> Result<String> {
-    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
-    ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
-    let file = files.remove(0);
-    let written = Written::read(text, file, around)?;
-    let mut parts = parts(&written.settings, &written.settings_text);
-    if written.guards_nodes {
-        parts.retain(|part| part.guards_nodes);
-    }
-    let name = written.name.clone();
+    let files = SettingsFile::read_all(yaml_documents(text)?)?;
+    let texts = texts(text, files.len());
+    ensure!(
+        files.len() == 1 || around.name.is_none(),
+        "--name: expected one ClusterAdmissionPolicy; found {}: rename them in the file",
+        files.len()
+    );
     let mut documents = vec![];
-    for (place, part) in parts.iter().enumerate() {
-        let called = if place == 0 { name.clone() } else { format!("{name}-{}", part.suffix) };
-        documents.push(written.render(&called, part, place == 0)?);
+    for (file, text) in files.into_iter().zip(texts) {
+        let written = Written::read(&text, file, around)?;
+        let mut parts = parts(&written.settings, &written.settings_text);
+        if written.guards_nodes {
+            parts.retain(|part| part.guards_nodes);
+        }
+        for (place, part) in parts.iter().enumerate() {
+            let name = &written.name;
+            let called = if place == 0 { name.clone() } else { format!("{name}-{}", part.suffix) };
+            documents.push(written.render(&called, part, place == 0)?);
+        }
     }
     Ok(documents.join("---\n"))
+}
+
+/// The text of each document. Those of a `List` are not told apart: their comments are lost.
+fn texts(text: &str, documents: usize) -> Vec<String> {
+    let mut texts = vec![String::new()];
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        match texts.last_mut() {
+            Some(last) if line.trim_end() != "---" => *last += &format!("{line}\n"),
+            _ => texts.push(String::new()),
+        }
+    }
+    let says_something = |text: &String| text.lines().any(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    // What stands before a document that says nothing itself belongs to it.
+    let mut comments = String::new();
+    texts.retain_mut(|text| {
+        if says_something(text) {
+            text.insert_str(0, &std::mem::take(&mut comments));
+            return true;
+        }
+        comments += text;
+        false
+    });
+    if texts.len() == documents { texts } else { vec![String::new(); documents] }
 }
 
 /// Writes the backstop of the policy that [`policy_file`] writes: for settings, or for the one policy in a file that
@@ -204,7 +233,9 @@ impl Written {
             "policy_server": self.policy_server,
             "mode": mode,
             "guards_nodes": part.guards_nodes,
-            "fail": features.iter().any(|feature| feature.needs_fail) || depends_on_variables(settings),
+            "fail": features.iter().any(|feature| feature.needs_fail),
+            "variables": has(settings, "nodeMetadata.propagate[].env"),
+            "is_placeholder": self.module == MODULE,
             "kinds": kinds,
             "spares_system": self.namespaces == spared(),
             "namespaces": self.namespaces,
@@ -235,9 +266,8 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
         Part { suffix, settings, text, guards_nodes }
     };
     let metadata_alone = settings[NODE_METADATA].is_object().then(|| json!({ NODE_METADATA: settings[NODE_METADATA] }));
-    let metadata = metadata_alone.filter(|metadata| {
-        places(settings) && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
-    });
+    let metadata =
+        metadata_alone.filter(|metadata| places(settings) && !Feature::of(metadata).any(|feature| feature.needs_fail));
     let guards_nodes = Feature::of(settings).any(Feature::is_about_nodes);
     let (mut first, mut first_text) = (settings.clone(), text.to_owned());
     if metadata.is_some() {
@@ -268,11 +298,6 @@ fn places(settings: &Value) -> bool {
 
 fn remove(object: &mut Value, field: &str) {
     object.as_object_mut().map(|fields: &mut Map<String, Value>| fields.remove(field));
-}
-
-/// A container without its variable is wrong for the rest of its life.
-fn depends_on_variables(settings: &Value) -> bool {
-    has(settings, "nodeMetadata.propagate[].env")
 }
 
 #[derive(Serialize)]

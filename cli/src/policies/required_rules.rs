@@ -6,7 +6,6 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
-    PolicySpec,
     input::settings::{has, is, read, read_namespaces},
     requests::resource::group_of,
 };
@@ -334,61 +333,6 @@ impl Feature {
     /// Whether it is about Nodes, and not about Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
-    }
-}
-
-/// What a deployment lacks that its settings need, a line each.
-#[derive(Debug, Default)]
-pub struct Lacks {
-    pub context_aware_resources: Vec<String>,
-    /// There can be a reason for that.
-    pub rules: Vec<String>,
-}
-
-/// Holds a deployment to what its settings need.
-pub fn lacks(settings: &Value, deployment: &PolicySpec) -> Lacks {
-    let features: Vec<&Feature> = Feature::of(settings).collect();
-    let mut lacks = Lacks::default();
-    for kind in [Namespace, Node, RuntimeClass] {
-        if deployment.may_look_up(kind.api_version(), kind.name()) {
-            continue;
-        }
-        let mut needing = features.iter().filter(|feature| feature.look_ups(settings).any(|needed| needed == kind));
-        let sent = needing.find_map(|feature| feature.requests().find(|request| deployment.sends(*request)));
-        if let Some((_, resource, _)) = sent {
-            lacks.context_aware_resources.push(format!(
-                "spec.contextAwareResources: lacks apiVersion {}, kind {}, which the settings need for {resource}",
-                kind.api_version(),
-                kind.name()
-            ));
-        }
-    }
-    // Another deployment places, and this one guards the labels of Nodes.
-    let guards_nodes = deployment.is_about_nodes();
-    let mut missing: Vec<(&str, Vec<&str>, Vec<&str>)> = vec![];
-    for feature in features.into_iter().filter(|feature| !guards_nodes || feature.is_about_nodes()) {
-        for (_, resource, operation) in feature.requests().filter(|request| !deployment.sends(*request)) {
-            let known = missing.iter().position(|(known, ..)| *known == resource);
-            let place = known.unwrap_or_else(|| {
-                missing.push((resource, vec![], vec![]));
-                missing.len() - 1
-            });
-            let (_, operations, reasons) = &mut missing[place];
-            push_new(operations, operation);
-            push_new(reasons, feature.otherwise);
-        }
-    }
-    for (resource, operations, reasons) in missing {
-        let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
-        let (operations, reasons) = (operations.join(", "), reasons.join("; "));
-        lacks.rules.push(format!("spec.rules: no {operations} of {resource} (apiGroup {group}): {reasons}"));
-    }
-    lacks
-}
-
-fn push_new<'a>(list: &mut Vec<&'a str>, text: &'a str) {
-    if !list.contains(&text) {
-        list.push(text);
     }
 }
 

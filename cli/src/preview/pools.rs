@@ -9,7 +9,6 @@ use super::{Preview, phrases::names, tally::Tally, trial};
 use crate::input::json::{list_of, members, text};
 use crate::{
     engine::native::parse_selector,
-    explain::taint_in_words,
     input::settings::node_selectors,
     preview::scheduler::{keeps_away, lasts, matches_node},
 };
@@ -327,4 +326,11 @@ impl Pools {
         let row = self.rows.iter().find(|row| row.namespaces.contains(namespace))?;
         row.cells.get(pool).map(|cell| cell.state)
     }
+}
+
+/// `key=value:Effect`
+fn taint_in_words(taint: &Value) -> String {
+    let text = |field: &str| taint[field].as_str().unwrap_or_default();
+    let (key, value, effect) = (text("key"), text("value"), text("effect"));
+    if value.is_empty() { format!("{key}:{effect}") } else { format!("{key}={value}:{effect}") }
 }

@@ -1,0 +1,65 @@
+//! What an outcome depends on, and nobody knows here.
+
+use std::fmt;
+
+/// Something that an outcome depends on, and that nobody knows here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gap {
+    /// An object that the cluster lacks, as `Namespace blue`.
+    Object {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// All Nodes and NodePools.
+    Nodes,
+    /// The Pods of a workload that has some.
+    Pods,
+    /// All objects of a kind: others belong to such, or it could not be listed, and why.
+    Kind {
+        /// The kind, in the plural: `Deployments`.
+        kinds: String,
+        /// Why it could not be listed.
+        reason: Option<String>,
+    },
+    /// Whether a request is sent to the policy: a condition that can't be evaluated here.
+    Delivery(String),
+    /// The policy could not read something.
+    Unreadable(String),
+}
+
+impl Gap {
+    /// What to do about it.
+    pub fn advice(&self) -> String {
+        let list = "write the cluster down again with all that kubectl get lists: kubectl get \
+                    namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,\
+                    replicationcontrollers,runtimeclasses -A -o json > cluster.json";
+        match self {
+            Self::Object { kind, name } => {
+                let plural = format!("{}s", kind.to_lowercase()).replace("classs", "classes");
+                format!("{self}: add what kubectl get {plural} {name} -o json prints")
+            }
+            Self::Nodes => format!("{self}: add what kubectl get nodes -o json prints"),
+            Self::Pods => format!("{self}: add what kubectl get pods -A -o json prints"),
+            Self::Kind { reason: None, .. } => format!("{self}: {list}"),
+            Self::Kind { .. } => format!("{self}: run it as somebody who may list them"),
+            Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor"),
+            Self::Unreadable(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object { kind, name } => write!(f, "the cluster as given has no {kind} {name}"),
+            Self::Nodes => f.write_str("the cluster as given has no Nodes and no NodePools"),
+            Self::Pods => f.write_str("the cluster as given has no Pods, and workloads that have some"),
+            Self::Kind { kinds, reason: None } => write!(f, "the cluster as given has no {kinds}"),
+            Self::Kind { kinds, reason: Some(reason) } => write!(f, "{kinds} could not be listed: {reason}"),
+            Self::Delivery(reason) => write!(f, "it can't be evaluated here whether the policy is asked: {reason}"),
+            Self::Unreadable(reason) => write!(f, "the policy can't decide: {reason}"),
+        }
+    }
+}

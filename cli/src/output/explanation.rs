@@ -1,0 +1,174 @@
+//! An explanation as text.
+
+use super::paper::Paper;
+use crate::explain::{
+    Explanation, Subject,
+    fit::{Fit, PoolFit},
+};
+
+/// So many names are enough.
+const SHOWN: usize = 10;
+
+/// Writes all of it.
+pub fn write(explanation: &Explanation, paper: &mut Paper) {
+    paper.heading(&format!("Namespace {}", explanation.namespace));
+    match (&explanation.entry, &explanation.entry_for) {
+        (Some(entry), Some(about)) => paper.item(&format!("{entry} ({about}) holds")),
+        _ => paper.item("no entry of placement.namespaces holds"),
+    }
+    for passed_over in &explanation.passed_over {
+        paper.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
+    }
+    paper.gap();
+    paper.heading("What is demanded");
+    for demand in &explanation.demands {
+        let what = if demand.requirement.is_empty() { "nothing" } else { &demand.requirement };
+        paper.item(&format!("{what}, by {}", demand.source));
+        if let Some(problem) = &demand.problem {
+            paper.item(&format!("    {problem}: requests that need it are refused"));
+        }
+    }
+    if explanation.demands.is_empty() {
+        paper.item("nothing");
+    }
+    write_subject(explanation, paper);
+    if !explanation.unknown.is_empty() {
+        paper.gap();
+        paper.heading("What can't be told");
+        explanation.unknown.iter().for_each(|unknown| paper.item(unknown));
+    }
+    if !explanation.commands.is_empty() {
+        paper.gap();
+        paper.heading("What the cluster itself can tell");
+        explanation.commands.iter().for_each(|command| paper.item(command));
+    }
+}
+
+fn write_subject(explanation: &Explanation, paper: &mut Paper) {
+    let Explanation { subject, not_asked, .. } = explanation;
+    let called = match (&subject.kind, &subject.name) {
+        (Some(kind), Some(name)) => format!("{kind} {name}"),
+        _ => "A Pod that asks for nothing".to_owned(),
+    };
+    let is_pod = subject.kind.as_deref() == Some("Pod");
+    let is_same = subject.as_new.refused.is_none() && subject.as_is.pools == subject.as_new.pools;
+    paper.gap();
+    if !is_same {
+        let as_is = if is_pod { "as it is" } else { "without the policy" };
+        paper.heading(&format!("{called}, {as_is}"));
+        write_node(subject, paper);
+        write_fit(&subject.as_is, paper);
+        paper.gap();
+    }
+    let as_new = match (is_same, is_pod) {
+        (false, _) => "created now",
+        (true, true) => "as it is, and if it were created now",
+        (true, false) => "with the policy and without",
+    };
+    paper.heading(&format!("{called}, {as_new}"));
+    if is_same {
+        write_node(subject, paper);
+    }
+    if let Some(reason) = not_asked {
+        paper.item(&format!("the policy is not asked: {reason}"));
+    }
+    write_fit(&subject.as_new, paper);
+}
+
+fn write_node(subject: &Subject, paper: &mut Paper) {
+    if let Some(node) = &subject.node {
+        paper.item(&runs_on(node, subject));
+    }
+}
+
+/// Where a Pod runs, and what keeps it from being there if it were not there yet.
+fn runs_on(node: &str, subject: &Subject) -> String {
+    let home = |fit: &Fit| -> Option<Option<String>> {
+        let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node))?;
+        Some(pool.excluded_by.clone())
+    };
+    match (home(&subject.as_is), home(&subject.as_new)) {
+        (Some(Some(why)), _) => format!("runs on {node}, which would not take it now: {why}"),
+        (_, Some(Some(why))) => format!("runs on {node}, which would not take it if it were created now: {why}"),
+        _ => format!("runs on {node}"),
+    }
+}
+
+fn write_fit(fit: &Fit, paper: &mut Paper) {
+    if let Some(message) = &fit.refused {
+        let told = if message.starts_with("would be") { message.clone() } else { format!("is refused: {message}") };
+        paper.item(&told);
+    }
+    if fit.pools.is_empty() {
+        return;
+    }
+    paper.item(&summary(fit));
+    for pool in &fit.pools {
+        paper.item(&format!("    {}", pool_in_words(pool, fit)));
+    }
+}
+
+/// The answer, in one line.
+fn summary(fit: &Fit) -> String {
+    if let Some(why) = why_it_waits(fit) {
+        return format!("it waits: {why}");
+    }
+    let count: usize = fit.usable().map(|pool| pool.nodes.len()).sum();
+    let all: usize = fit.pools.iter().map(|pool| pool.nodes.len()).sum();
+    match fit.usable().any(|pool| pool.nodes.is_empty()) {
+        false => format!("can run on {count} of {all} nodes"),
+        true => format!("can run on {count} of {all} nodes, and on nodes that Karpenter would create"),
+    }
+}
+
+/// Nothing, if it does not.
+fn why_it_waits(fit: &Fit) -> Option<&'static str> {
+    if fit.usable().next().is_some() {
+        return None;
+    }
+    Some(match (fit.pools.iter().any(|pool| pool.fits), fit.too_small.is_empty(), fit.not_now.is_empty()) {
+        (false, ..) => "no node takes it",
+        (true, false, true) => "no node that would take it is large enough",
+        (true, true, false) => "every node that would take it is cordoned, not ready, or about to go",
+        _ => "of the nodes that would take it, none is large enough and ready",
+    })
+}
+
+/// Where Pods, which are called `whose`, could run; and if they can't, why each pool does not take them.
+pub fn where_to_run(whose: &str, fit: &Fit) -> Vec<String> {
+    if let Some(why) = why_it_waits(fit) {
+        let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool, fit)));
+        return std::iter::once(format!("{whose} would wait: {why}")).chain(pools).collect();
+    }
+    let pools = fit.usable().map(|pool| match pool.nodes.as_slice() {
+        [] => format!("{} (no nodes yet)", pool.name),
+        nodes => names(nodes),
+    });
+    vec![format!("{whose} could run on {}", pools.collect::<Vec<_>>().join(", "))]
+}
+
+fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
+    let PoolFit { name, nodes, excluded_by, lacks, .. } = pool;
+    let name = match nodes.as_slice() {
+        [] => format!("{name} (no nodes yet)"),
+        [node] => format!("{name} ({node})"),
+        nodes => format!("{name} ({} nodes: {})", nodes.len(), names(nodes)),
+    };
+    match excluded_by {
+        Some(why) => format!("{name}: no: {why}"),
+        None if !lacks.is_empty() => format!("{name}: fits, but no node has enough {}", lacks.join(", ")),
+        None if fit.too_small.contains(&pool.name) => format!("{name}: fits, but no node is large enough"),
+        None if fit.not_now.contains(&pool.name) => {
+            format!("{name}: fits, but every node is cordoned, not ready, or about to go")
+        }
+        None => format!("{name}: fits"),
+    }
+}
+
+fn names(nodes: &[String]) -> String {
+    let shown = nodes.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match nodes.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown}, and {more} more"),
+    }
+}

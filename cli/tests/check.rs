@@ -1,0 +1,479 @@
+//! What `check` finds, where, and how it ends.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Context, Result};
+use rstest::rstest;
+use serde_json::Value;
+
+/// At the root of the workspace.
+fn run(arguments: &[&str]) -> Result<Output> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
+    Ok(Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement")).args(arguments).current_dir(root).output()?)
+}
+
+/// A file in a folder of its own: tests run side by side.
+fn file(name: &str, text: &str) -> Result<PathBuf> {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(folder);
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[rstest]
+#[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found a Role")]
+#[case::another_object("{apiVersion: v1, kind: ConfigMap, data: {}}", "found a ConfigMap")]
+#[case::a_part_of_a_policy(
+    "spec: {settings: {placement: {}}}",
+    "found spec: of a policy without its apiVersion and kind"
+)]
+#[case::a_smaller_part("settings: {placement: {}}", "found settings: of a policy without its apiVersion and kind")]
+#[case::a_policy_without_spec(
+    "{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy}",
+    "spec is missing"
+)]
+#[case::a_list("[placement]", "found a list")]
+#[case::nothing("# nothing", "the file is empty")]
+fn settings_that_are_none_are_told_what_they_look_like(#[case] settings: &str, #[case] told: &str) -> Result<()> {
+    let settings = file("settings.yml", settings)?;
+    let output = run(&["check", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let expected = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy; ";
+    assert!(text(&output.stderr).contains(&format!("{expected}{told}")), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn mistakes_in_settings_are_told_one_a_line() -> Result<()> {
+    let settings = file("mistakes.yml", "{nodeMetadata: {propagate: [{}, {}]}, placement: {namespaces: [{}]}}")?;
+    let output = run(&["check", &settings.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stderr).lines().count(), 3, "{output:?}");
+    Ok(())
+}
+
+/// All that is wrong with `text`, each as `LINE:COLUMN: …`.
+fn mistakes(text: &str) -> Result<Vec<String>> {
+    let path = file("settings.yml", text)?.to_string_lossy().into_owned();
+    let output = run(&["check", &path, "-o", "json"])?;
+    let report: Value = serde_json::from_slice(&output.stdout).with_context(|| format!("{output:?}"))?;
+    let lines = report["mistakes"].as_array().context("a list")?.iter();
+    Ok(lines.map(|line| line.as_str().unwrap_or_default().replace(&format!("{path}:"), "")).collect())
+}
+
+const WRONG: &str = "placement:\n  namespaces:\n    - name: a\n      requiredNodeSelector: 'a=1,a=2'\n";
+const FOUND: &str = "placement.namespaces[0].requiredNodeSelector: ";
+
+/// The mistake, below a policy's settings.
+fn wrong_policy() -> String {
+    let settings = WRONG.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    format!(
+        "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {{ name: p }}\nspec:\n  settings:\n{settings}"
+    )
+}
+
+#[rstest]
+#[case::settings(WRONG.to_owned(), "4:7")]
+#[case::a_policy(wrong_policy(), "9:11")]
+#[case::a_byte_order_mark(format!("\u{feff}{WRONG}"), "4:7")]
+#[case::carriage_returns(WRONG.replace('\n', "\r\n"), "4:7")]
+#[case::a_second_document(format!("---\n{}---\n{}", wrong_policy().replace("a=2", "b=2"), wrong_policy()), "20:11")]
+#[case::a_list(
+    format!("apiVersion: v1\nkind: List\nitems:\n- {}", wrong_policy().replace('\n', "\n  ")),
+    "12:13"
+)]
+#[case::before_a_syntax_error(format!("{}---\na: [\n", wrong_policy()), "9:11")]
+#[case::json("{\"placement\": {\"namespaces\": [\n{\"name\": \"a\",\n\"requiredNodeSelector\": \"a=1,a=2\"}]}}".to_owned(), "3:1")]
+fn a_mistake_is_found_in_any_file(#[case] text: String, #[case] position: &str) -> Result<()> {
+    let mistakes = mistakes(&text)?;
+    let is_found = |line: &String| {
+        let Some(rest) = line.strip_prefix(&format!("{position}: ")) else { return false };
+        rest.strip_prefix("p: ").unwrap_or(rest).starts_with(FOUND)
+    };
+    assert_eq!(mistakes.iter().filter(|line| is_found(line)).count(), 1, "{mistakes:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_bracket("placement: {}\n---\na: [\n", "4:1: ")]
+#[case::a_repeated_key(
+    "placement:\n  onNodes: Reject\n  onNodes: Ignore\n",
+    "3:3: repeated key \"onNodes\"; what follows"
+)]
+#[case::in_json(
+    "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
+    "2:1: repeated key \"onNodes\""
+)]
+#[case::an_unknown_field(
+    "placement:\n  onNode: Reject\n",
+    "2:3: placement: unknown field \"onNode\", did you mean onNodes?"
+)]
+#[case::a_reference_of_a_shell(
+    "placement:\n  namespaces:\n  - namespaceSelector: tenant\n    requiredNodeSelector: pool=${tenant}\n",
+    "4:5: placement.namespaces[0].requiredNodeSelector: \"${tenant}\" at position 6 is not a valid value, expected at most 63 \
+     letters, digits, '-', '_' and '.', beginning and ending with a letter or digit; for ${tenant}, write $(tenant)"
+)]
+#[case::a_reference_of_a_template(
+    "placement:\n  namespaces:\n  - name: a\n    defaultTolerations: [{key: t, operator: Equal, value: '{{ .a.io/b }}'}]\n",
+    "4:52: placement.namespaces[0].defaultTolerations[0].value: expected at most 63 letters, digits, '-', '_' and '.', \
+     beginning and ending with a letter or digit, found \"{{ .a.io/b }}\"; for {{ .a.io/b }}, write $(a.io/b)"
+)]
+#[case::a_wrong_type(
+    "kind: ClusterAdmissionPolicy\nspec:\n  settings: {placement: {}}\n  rules:\n  - resources: pods\n",
+    "5:5: spec.rules[0].resources: expected a list; found \"pods\""
+)]
+#[case::another_kind("placement: {}\n---\nkind: Role\n", "3:1: expected what stands under spec.settings")]
+fn what_cannot_be_read_has_a_position(#[case] text: &str, #[case] told: &str) -> Result<()> {
+    let mistakes = mistakes(text)?;
+    assert!(mistakes.iter().any(|line| line.starts_with(told)), "{mistakes:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_to_say("placement: {}", 0, 0)]
+#[case::a_remark("placement: {namespaces: [{name: a, allowedNodeSelector: \"\"}]}", 0, 1)]
+#[case::a_mistake("placement: {namespaces: [{name: a, allowedNodeSelector: \"a=\\n\"}, {}]}", 2, 2)]
+fn the_exit_status_says_what_was_found(#[case] text: &str, #[case] usual: i32, #[case] strict: i32) -> Result<()> {
+    let path = file("settings.yml", text)?.to_string_lossy().into_owned();
+    assert_eq!(run(&["check", &path])?.status.code(), Some(usual));
+    assert_eq!(run(&["check", &path, "--strict"])?.status.code(), Some(strict));
+    Ok(())
+}
+
+/// A policy that may look up nothing.
+fn policy(settings: &str, resources: &str) -> String {
+    format!(
+        "{{apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: {{name: p}}, spec: {{
+        module: m, mutating: true, backgroundAudit: false, settings: {settings},
+        rules: [{{apiGroups: [\"*\"], apiVersions: [v1], resources: [{resources}], operations: [CREATE, UPDATE]}}]}}}}"
+    )
+}
+
+#[rstest]
+#[case::nodes("{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}", "nodes, nodes/status", &[])]
+#[case::workloads("{placement: {}}", "deployments", &["Namespace", "Node"])]
+#[case::pods("{placement: {}}", "pods", &["Namespace", "Node"])]
+#[case::pods_that_do_not_name_their_node("{placement: {onNodeName: Ignore}}", "pods", &["Namespace"])]
+#[case::no_annotations("{placement: {namespaceAnnotations: [], onNodeName: Ignore}}", "pods", &[])]
+#[case::the_in_tree_plugin("{podNodeSelectorPluginConfig: {}}", "pods", &["Namespace"])]
+#[case::metadata("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods/binding", &["Node"])]
+#[case::metadata_without_bindings("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods/status", &["Node"])]
+fn a_policy_must_list_what_its_settings_look_up(
+    #[case] settings: &str,
+    #[case] resources: &str,
+    #[case] lacking: &[&str],
+) -> Result<()> {
+    let policy = file("policy.yml", &policy(settings, resources))?;
+    let output = run(&["check", &policy.to_string_lossy()])?;
+    let told = text(&output.stderr);
+    for kind in ["Namespace", "Node"] {
+        let line = format!("spec.contextAwareResources: lacks apiVersion v1, kind {kind}, which ");
+        assert_eq!(told.contains(&line), lacking.contains(&kind), "{told}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[case::placement("{placement: {}}", "pods/binding", "no CREATE of pods (apiGroup \"\"), which placement needs")]
+#[case::placement_and_nothing_else_is_sent("{placement: {}}", "secrets", "no CREATE of pods")]
+#[case::the_plugin(
+    "{podNodeSelectorPluginConfig: {}}",
+    "deployments",
+    "no CREATE of pods (apiGroup \"\"), which podNode"
+)]
+#[case::variables(
+    "{nodeMetadata: {propagate: [{nodeLabel: a, env: A}]}}",
+    "pods/binding",
+    "no CREATE of pods (apiGroup \"\"), which nodeMetadata.propagate[].env needs: no container gets a variable; add the rule"
+)]
+#[case::node_metadata("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "pods", "no CREATE of pods/binding")]
+#[case::the_other_way_to_bind("{nodeMetadata: {propagate: [{nodeLabel: a}]}}", "bindings", "no CREATE of pods/binding")]
+#[case::bindings(
+    "{placement: {onBindings: Verify}}",
+    "pods",
+    "no CREATE of pods/binding (apiGroup \"\"), which placement.on"
+)]
+#[case::nodes("{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}", "pods", "no UPDATE of nodes (apiGroup")]
+#[case::nodes_alone(
+    "{placement: {onNodes: Reject, clusterDefaultNodeSelector: a}}",
+    "nodes/status",
+    "no UPDATE of nodes ("
+)]
+fn a_rule_without_which_a_setting_does_nothing_must_be_there(
+    #[case] settings: &str,
+    #[case] resources: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let policy = file("policy.yml", &policy(settings, resources))?;
+    let output = run(&["check", &policy.to_string_lossy()])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+/// Guarding Nodes is all that a policy does whose rules are about Nodes alone, and another one may do it.
+#[test]
+fn several_policies_are_one_deployment() -> Result<()> {
+    let settings = "
+placement:
+  onNodes: Reject
+  onBindings: Verify
+  namespaces: [{name: \"*\", requiredNodeSelector: pool=a}]
+nodeMetadata: {propagate: [{nodeLabel: a}]}
+";
+    let settings = file("settings.yml", settings)?;
+    let written = text(&run(&["policy", &settings.to_string_lossy()])?.stdout);
+    assert_eq!(written.matches("kind: ClusterAdmissionPolicy").count(), 3, "{written}");
+    let output = run(&["check", &file("policy.yml", &written)?.to_string_lossy(), "--strict"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    Ok(())
+}
+
+/// Rules for all Pods and Bindings, look-ups of all there is, and what a policy must have.
+const AROUND: &str = "
+apiVersion: policies.kubewarden.io/v1
+kind: ClusterAdmissionPolicy
+metadata: {name: p}
+spec:
+  module: m
+  mutating: true
+  mode: protect
+  failurePolicy: Fail
+  backgroundAudit: false
+  matchPolicy: Equivalent
+  namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}
+  contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}]
+  matchConditions: [{name: some, expression: \"true\"}]
+  rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [pods, pods/binding], operations: [CREATE, UPDATE]}]
+  settings: {placement: {}}
+";
+
+#[rstest]
+#[case::a_misspelt_field(
+    "failurePolicy",
+    "failurePolice",
+    "spec.failurePolice: unknown field; did you mean failurePolicy?"
+)]
+#[case::a_misspelt_field_of_a_rule(
+    "operations:",
+    "operation:",
+    "spec.rules[0].operation: unknown field; did you mean operations?"
+)]
+#[case::a_misspelt_selector(
+    "namespaceSelector: {matchExpressions",
+    "namespaceSelector: {matchLabel: {}, matchExpressions",
+    "spec.namespaceSelector.matchLabel: unknown field; did you mean matchLabels?"
+)]
+#[case::no_rules("resources: [pods, pods/binding]", "resources: []", "spec.rules[0].resources: expected at least one")]
+#[case::a_mode("mode: protect", "mode: Monitor", "spec.mode: expected one of monitor, protect; found \"Monitor\"")]
+#[case::a_failure_policy(
+    "Policy: Fail",
+    "Policy: fail",
+    "spec.failurePolicy: expected one of Fail, Ignore; found \"fail\""
+)]
+#[case::side_effects(
+    "mode: protect",
+    "sideEffects: Some",
+    "spec.sideEffects: expected one of None, NoneOnDryRun; found \"Some\""
+)]
+#[case::a_match_policy(
+    "matchPolicy: Equivalent",
+    "matchPolicy: Near",
+    "spec.matchPolicy: expected one of Equivalent, Exact"
+)]
+#[case::a_timeout_that_is_none(
+    "mode: protect",
+    "timeoutSeconds: 5s",
+    "spec.timeoutSeconds: expected a number; found \"5s\""
+)]
+#[case::a_timeout_that_is_too_long(
+    "mode: protect",
+    "timeoutSeconds: 31",
+    "spec.timeoutSeconds: expected from 2 to 30 seconds; found 31"
+)]
+#[case::an_evaluation_that_is_too_short(
+    "mode: protect",
+    "timeoutEvalSeconds: 1",
+    "spec.timeoutEvalSeconds: expected from 2 to 30"
+)]
+#[case::an_evaluation_that_outlives_its_request(
+    "mode: protect",
+    "timeoutSeconds: 5\n  timeoutEvalSeconds: 6",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 5; found 6"
+)]
+#[case::an_evaluation_that_outlives_the_usual_request(
+    "mode: protect",
+    "timeoutEvalSeconds: 11",
+    "spec.timeoutEvalSeconds: expected at most timeoutSeconds, which is 10; found 11"
+)]
+#[case::a_misspelt_field_of_a_condition(
+    "expression",
+    "expresion",
+    "spec.matchConditions[0].expresion: unknown field; did you mean expression?"
+)]
+#[case::a_condition_that_says_nothing(
+    "\"true\"",
+    "\" \"",
+    "spec.matchConditions[0].expression: expected an expression; found \" \""
+)]
+#[case::a_condition_without_a_name("name: some, ", "", "spec.matchConditions[0].name: expected at most 63 letters")]
+#[case::a_misspelt_operation(
+    "[CREATE, UPDATE]",
+    "[Create]",
+    "spec.rules[0].operations: expected one of CREATE, UPDATE"
+)]
+#[case::an_empty_resource("[pods, pods/binding]", "[pods, \"\"]", "spec.rules[0].resources: expected no empty text")]
+#[case::a_scope(
+    "UPDATE]}",
+    "UPDATE], scope: namespaced}",
+    "spec.rules[0].scope: expected one of *, Namespaced, Cluster"
+)]
+#[case::a_misspelt_field_of_an_expression(
+    "operator: NotIn, values",
+    "operator: NotIn, vaules",
+    "spec.namespaceSelector.matchExpressions[0].vaules: unknown field; did you mean values?"
+)]
+#[case::a_misspelt_field_of_a_look_up(
+    "{apiVersion: v1, kind: Node}",
+    "{apiVersion: v1, kind: Node, group: a}",
+    "spec.contextAwareResources[1].group: unknown field; expected one of apiVersion, kind"
+)]
+#[case::two_conditions_of_a_name(
+    "{name: some,",
+    "{name: some, expression: \"true\"}, {name: some,",
+    "spec.matchConditions[1].name: \"some\" stands there already"
+)]
+#[case::no_module("module: m", "timeoutSeconds: 5", "spec.module: missing")]
+#[case::no_boolean(
+    "mutating: true",
+    "mutating: yes please",
+    "spec.mutating: expected true or false; found \"yes please\""
+)]
+#[case::nothing_about_mutating("mutating: true", "timeoutSeconds: 5", "spec.mutating: missing")]
+#[case::a_fence_that_is_none("Policy: Fail", "Policy: Ignore", "spec.failurePolicy: Ignore, but placement needs Fail")]
+#[case::marks_that_are_none(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.protect needs Fail"
+)]
+#[case::what_is_required(
+    "Fail",
+    "Ignore\n  settings: {nodeMetadata: {propagate: [{nodeLabel: a, required: true}]}}",
+    "spec.failurePolicy: Ignore, but nodeMetadata.propagate[].required needs Fail"
+)]
+#[case::tolerations_that_nobody_judges(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName)\"\n settings: {placement: {onTolerationAnnotations: Honor}}",
+    "\"some\" excludes UPDATE of bound Pods that add tolerations, which placement.onTolerationAnnotations needs"
+)]
+#[case::nothing_is_filled_in(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.spec.nodeName) || object.spec != oldObject.spec\"
+ settings: {nodeMetadata: {propagate: [{nodeLabel: a, default: b}]}}",
+    "\"some\" excludes UPDATE of bound Pods, which nodeMetadata.propagate[].default needs; remove the condition"
+)]
+#[case::nothing_is_protected_at_the_end(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)\"
+ settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
+    "excludes UPDATE of Pods being deleted that change annotations, which nodeMetadata.protect needs; remove the condition"
+)]
+fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_is_written(
+    "mutating: true",
+    "mutating: false",
+    "spec.mutating: false, and so what the settings would write is rejected"
+)]
+#[case::a_fence_with_ignore_that_does_not_protect_yet(
+    "mode: protect\n  failurePolicy: Fail",
+    "mode: monitor\n  failurePolicy: Ignore",
+    "needs Fail: with Ignore, users can bypass a healthy policy, as soon as its mode is protect"
+)]
+#[case::an_audit_of_bindings("Audit: false", "Audit: true", "spec.backgroundAudit: true, but the audit scanner counts")]
+#[case::an_audit_by_default(
+    "backgroundAudit: false",
+    "timeoutSeconds: 5",
+    "spec.backgroundAudit: true, but the audit scanner counts"
+)]
+fn what_may_be_meant_is_a_remark(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    Ok(())
+}
+
+#[rstest]
+#[case::as_it_is("mode: protect", "mode: protect")]
+#[case::nothing_said("matchPolicy: Equivalent", "matchPolicy: null\n  objectSelector: null")]
+#[case::the_longest_evaluation("matchPolicy: Equivalent", "timeoutSeconds: 30\n  timeoutEvalSeconds: 30")]
+#[case::no_side_effects("matchPolicy: Equivalent", "sideEffects: None\n  matchPolicy: Exact")]
+#[case::nothing_to_protect(
+    "\"true\"",
+    "\"request.operation != 'UPDATE' || !has(oldObject.metadata.deletionTimestamp)\""
+)]
+fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to: &str) -> Result<()> {
+    let output = check_changed(from, to)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(told.lines().skip(1).all(|line| line.contains(" spec.rules: no ")), "{told}");
+    Ok(())
+}
+
+/// It decides nothing, and is there for the audit scanner.
+#[test]
+fn a_policy_that_only_reports_needs_no_fail() -> Result<()> {
+    let output = run(&["check", "examples/audit.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = text(&output.stdout);
+    assert!(!told.contains("needs Fail") && !told.contains("spec.mutating"), "{told}");
+    Ok(())
+}
+
+/// The policy with one thing changed. Settings that come with the change take the place of its own.
+fn check_changed(from: &str, to: &str) -> Result<Output> {
+    let (to, settings) =
+        to.split_once("\n settings: ").or_else(|| to.split_once("\n  settings: ")).unwrap_or((to, "{placement: {}}"));
+    let changed = AROUND.replace(from, to).replace("{placement: {}}", settings);
+    let policy = file("changed.yml", &changed)?;
+    run(&["check", &policy.to_string_lossy()])
+}
+
+#[test]
+fn nothing_is_to_be_said_of_any_example() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut count = 0;
+    for folder in ["examples", "examples/metadata", "examples/platform-team"] {
+        for entry in fs::read_dir(root.join(folder))? {
+            let path = entry?.path();
+            let has_settings =
+                |text: &str| text.contains("\nkind: ClusterAdmissionPolicy\n") || path.ends_with("settings.yml");
+            if !path.is_file() || !has_settings(&fs::read_to_string(&path)?) {
+                continue;
+            }
+            let output = run(&["check", &path.to_string_lossy(), "--strict"])?;
+            assert_eq!(output.status.code(), Some(0), "{}: {output:?}", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} examples");
+    Ok(())
+}

@@ -1,0 +1,317 @@
+//! Questions of administrators, each answered by one command.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use anyhow::{Context, Result, ensure};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// Tenants with nodes of their own, one tenant with premium nodes, and the rest.
+const SETTINGS: &str = r#"
+placement:
+  onBindings: Verify
+  onRuntimeClasses: Resolve
+  namespaces:
+    - name: trial
+      requiredNodeSelector: node.example.com/pool=blue
+      enforcement: Warn
+    - namespaceSelector: tenant
+      requiredNodeSelector: "node.example.com/pool=$(tenant)"
+      defaultTolerations: [{ key: tenant, operator: Equal, value: "$(tenant)", effect: NoSchedule }]
+    - namespaceSelector: tenant=acme
+      requiredNodeSelector: node.example.com/pool=premium
+    - name: "*"
+      requiredNodeSelector: "!node.example.com/pool"
+"#;
+
+const CLUSTER: &str = r#"
+kind: List
+apiVersion: v1
+items:
+- { apiVersion: v1, kind: Namespace, metadata: { name: team-blue, labels: { tenant: blue } } }
+- { apiVersion: v1, kind: Namespace, metadata: { name: acme, labels: { tenant: acme } } }
+- { apiVersion: v1, kind: Namespace, metadata: { name: trial } }
+- { apiVersion: v1, kind: Namespace, metadata: { name: other } }
+- { apiVersion: v1, kind: Namespace, metadata: { name: kube-system } }
+- apiVersion: v1
+  kind: Node
+  metadata: { name: blue-1, labels: { node.example.com/pool: blue, disk: ssd } }
+  spec: { taints: [{ key: tenant, value: blue, effect: NoSchedule }] }
+  status: { allocatable: { cpu: "4", memory: 8Gi } }
+- apiVersion: v1
+  kind: Node
+  metadata: { name: blue-2, labels: { node.example.com/pool: blue } }
+  spec: { taints: [{ key: gpu, effect: NoSchedule }] }
+  status: { allocatable: { cpu: "4", memory: 8Gi, nvidia.com/gpu: "1" } }
+- apiVersion: v1
+  kind: Node
+  metadata: { name: acme-1, labels: { node.example.com/pool: acme } }
+  spec: { unschedulable: true }
+- { apiVersion: v1, kind: Node, metadata: { name: shared-1, labels: { disk: hdd } } }
+- apiVersion: karpenter.sh/v1
+  kind: NodePool
+  metadata: { name: burst }
+  spec:
+    template:
+      metadata: { labels: { node.example.com/pool: blue } }
+      spec: { requirements: [], taints: [{ key: burst, effect: NoSchedule }] }
+- apiVersion: node.k8s.io/v1
+  kind: RuntimeClass
+  metadata: { name: kata }
+  handler: kata
+  scheduling: { nodeSelector: { kata: "yes" } }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: two-pools, namespace: team-blue }
+  spec: { nodeSelector: { node.example.com/pool: blue, disk: hdd }, containers: [{ name: c, image: i }] }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: plain, namespace: team-blue }
+  spec: { nodeSelector: { node.example.com/pool: blue }, containers: [{ name: c, image: i }] }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: astray, namespace: team-blue }
+  spec: { nodeName: shared-1, containers: [{ name: c, image: i }] }
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: large, namespace: team-blue }
+  spec:
+    template: { spec: { containers: [{ name: c, image: i, resources: { requests: { cpu: "6", nvidia.com/gpu: "2" } } }] } }
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: wrong, namespace: team-blue }
+  spec: { template: { spec: { nodeSelector: { node.example.com/pool: red }, containers: [{ name: c, image: i }] } } }
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: wrong, namespace: trial }
+  spec: { template: { spec: { nodeSelector: { node.example.com/pool: red }, containers: [{ name: c, image: i }] } } }
+- apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: { name: agent, namespace: team-blue }
+  spec:
+    template:
+      spec:
+        tolerations: [{ key: gpu, operator: Exists }]
+        affinity:
+          nodeAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+              nodeSelectorTerms: [{ matchExpressions: [{ key: disk, operator: Exists }] }]
+        containers: [{ name: c, image: i }]
+- apiVersion: batch/v1
+  kind: CronJob
+  metadata: { name: nightly, namespace: other }
+  spec:
+    schedule: "0 3 * * *"
+    jobTemplate:
+      spec: { template: { spec: { runtimeClassName: kata, restartPolicy: Never, containers: [{ name: c, image: i }] } } }
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: { name: unknown-class, namespace: other }
+  spec: { template: { spec: { runtimeClassName: gone, containers: [{ name: c, image: i }] } } }
+- apiVersion: v1
+  kind: PodTemplate
+  metadata: { name: sample, namespace: other }
+  template: { spec: { containers: [{ name: c, image: i }] } }
+"#;
+
+fn run(arguments: &[&str]) -> Result<Output> {
+    Ok(Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement")).args(arguments).output()?)
+}
+
+fn file(name: &str, text: &str) -> Result<PathBuf> {
+    static FILES: AtomicUsize = AtomicUsize::new(0);
+    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explain").join(folder);
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(name);
+    fs::write(&path, text)?;
+    Ok(path)
+}
+
+fn explain(namespace: &str, subject: &[&str], settings: &str, format: &str) -> Result<Output> {
+    let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", CLUSTER)?.to_string_lossy().into_owned();
+    let arguments = ["explain", "-n", namespace, "-s", &settings, "-c", &cluster, "-o", format];
+    run(&[&arguments, subject].concat())
+}
+
+fn data(namespace: &str, subject: &[&str], settings: &str) -> Result<(Value, Option<i32>)> {
+    let output = explain(namespace, subject, settings, "json")?;
+    let data = serde_json::from_slice(&output.stdout).with_context(|| format!("{output:?}"))?;
+    Ok((data, output.status.code()))
+}
+
+/// The text on one line: where lines end does not matter here.
+fn text(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[rstest]
+#[case::why_does_my_pod_go_to_the_shared_nodes(
+    "acme", &[], 0,
+    &[
+        "placement.namespaces[1] (namespaceSelector \"tenant\") holds",
+        "placement.namespaces[2] does not: it is for namespaceSelector \"tenant=acme\", and would hold, but \
+         placement.namespaces[1] comes before",
+    ]
+)]
+#[case::which_nodes_may_a_namespace_use(
+    "team-blue", &[], 0,
+    &[
+        "node.example.com/pool=blue, by placement.namespaces[1].requiredNodeSelector",
+        "created now can run on 1 of 4 nodes",
+        "node.example.com/pool=blue (tenant=blue:NoSchedule) (blue-1): fits",
+        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, demanded by \
+         placement.namespaces[1].requiredNodeSelector (namespaceSelector \"tenant\")",
+    ]
+)]
+#[case::why_does_my_pod_wait_that_asks_for_two_pools_at_once(
+    "team-blue", &["pod/two-pools"], 0,
+    &[
+        "it waits: no node takes it",
+        "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which it asks for itself",
+        "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, demanded by",
+    ]
+)]
+#[case::why_does_my_pod_wait_that_tolerates_nothing(
+    "team-blue", &["pod/plain"], 0,
+    &[
+        "Pod plain, as it is it waits: no node takes it",
+        "(blue-1): no: the node has the taint tenant=blue:NoSchedule, which the Pod does not tolerate",
+        "Pod plain, created now can run on 1 of 4 nodes",
+    ]
+)]
+#[case::why_does_my_deployment_wait_that_is_too_large(
+    "team-blue", &["deployment/large"], 0,
+    &[
+        "created now it waits: no node that would take it is large enough",
+        "(blue-1): fits, but no node has enough cpu",
+        "kubectl describe deployment large -n team-blue",
+    ]
+)]
+#[case::why_is_my_deployment_refused(
+    "team-blue", &["deploy/wrong"], 1,
+    &["is refused: pod node label selector conflicts", "asks for \"node.example.com/pool=red\", but"]
+)]
+#[case::why_can_this_daemon_set_not_start_on_a_node(
+    "team-blue", &["ds/agent"], 0,
+    &[
+        "DaemonSet agent, without the policy can run on 1 of 4 nodes",
+        "DaemonSet agent, created now can run on 1 of 4 nodes",
+        "(blue-2): no: the node has no label disk, the Pod needs disk, which it asks for itself",
+    ]
+)]
+#[case::why_does_my_pod_run_where_it_runs(
+    "team-blue", &["pod/astray"], 0,
+    &["runs on shared-1, which would not take it if it were created now: the node has no label node.example.com/pool"]
+)]
+#[case::which_node_pool_would_karpenter_use(
+    "team-blue", &[], 0,
+    &["NodePool burst (no nodes yet): no: the NodePool has the taint burst:NoSchedule, which the Pod does not tolerate"]
+)]
+#[case::why_does_nothing_of_my_cron_job_run(
+    "other", &["cronjob/nightly"], 0,
+    &["it waits: no node takes it", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
+)]
+#[case::when_will_it_run("acme", &[], 0, &["it waits: every node that would take it is cordoned, not ready, or about to go"])]
+#[case::what_would_happen_if_this_was_enforced(
+    "trial", &["deployment/wrong"], 0,
+    &["would be rejected: pod node label selector conflicts"]
+)]
+#[case::where_would_a_pod_template_run("other", &["podtemplate/sample"], 0, &["can run on 1 of 4 nodes"])]
+fn a_question_is_answered_by_one_command(
+    #[case] namespace: &str,
+    #[case] subject: &[&str],
+    #[case] status: i32,
+    #[case] answers: &[&str],
+) -> Result<()> {
+    let output = explain(namespace, subject, SETTINGS, "text")?;
+    let told = text(&output);
+    assert_eq!(output.status.code(), Some(status), "{told}");
+    for answer in answers {
+        assert!(told.contains(answer), "{answer:?} is missing in\n{told}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[case::a_namespace("gone", &[], "there is no Namespace gone; kubectl get namespaces lists those that are there")]
+#[case::a_pod("acme", &["pod/gone"], "there is no Pod acme/gone; kubectl get pods -n acme lists those that are there")]
+#[case::an_object_of_another_namespace("acme", &["pod/plain"], "there is no Pod acme/plain")]
+#[case::another_kind("acme", &["service/web"], "no Pods come from a service; expected one of pod, deployment")]
+#[case::a_runtime_class("other", &["sts/unknown-class"], "the cluster as given has no RuntimeClass gone")]
+fn what_is_not_there_is_a_mistake(#[case] namespace: &str, #[case] subject: &[&str], #[case] told: &str) -> Result<()> {
+    let output = explain(namespace, subject, SETTINGS, "text")?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output).contains(told), "{output:?}");
+    Ok(())
+}
+
+/// The contract for programs.
+#[test]
+fn an_explanation_is_data() -> Result<()> {
+    let (told, status) = data("team-blue", &["deployment/large"], SETTINGS)?;
+    assert_eq!(status, Some(0));
+    assert_eq!(told["namespace"], "team-blue");
+    assert_eq!(told["entry"], "placement.namespaces[1]");
+    assert_eq!(
+        told["demands"],
+        json!([
+            { "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
+            { "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
+        ])
+    );
+    assert_eq!(told["notAsked"], Value::Null);
+    let subject = &told["subject"];
+    assert_eq!((&subject["kind"], &subject["name"]), (&json!("Deployment"), &json!("large")));
+    assert_eq!(subject["asIs"]["refused"], Value::Null);
+    assert_eq!(subject["asNew"]["refused"], Value::Null);
+    assert_eq!(subject["asNew"]["tooSmall"], json!(["node.example.com/pool=blue (tenant=blue:NoSchedule)"]));
+    let pools = subject["asNew"]["pools"].as_array().context("pools")?;
+    let fitting = pools.iter().find(|pool| pool["nodes"] == json!(["blue-1"])).context("a pool")?;
+    assert_eq!((&fitting["fits"], &fitting["excludedBy"]), (&json!(true), &Value::Null));
+    let (told, _) = data("acme", &[], SETTINGS)?;
+    assert_eq!((&told["subject"]["kind"], &told["subject"]["name"]), (&Value::Null, &Value::Null));
+    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["node.example.com/pool=acme"]));
+    let (told, status) = data("team-blue", &["deployment/wrong"], SETTINGS)?;
+    assert_eq!((status, &told["subject"]["asNew"]["pools"]), (Some(1), &json!([])));
+    let (told, status) = data("trial", &["deployment/wrong"], SETTINGS)?;
+    let refused = told["subject"]["asNew"]["refused"].as_str().context("a text")?;
+    ensure!(refused.starts_with("would be rejected: ") && status == Some(0), "{told}");
+    Ok(())
+}
+
+/// Of the whole policy, the namespaces that it exempts are told; and two documents are one deployment.
+#[test]
+fn a_deployment_of_several_policies_is_explained() -> Result<()> {
+    let settings = SETTINGS.replace("onBindings: Verify", "onBindings: Verify\n  onNodes: Reject");
+    let settings = settings + "nodeMetadata: { propagate: [{ nodeLabel: a }] }\n";
+    let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
+    let written = String::from_utf8(run(&["policy", &settings])?.stdout)?;
+    assert_eq!(written.matches("kind: ClusterAdmissionPolicy").count(), 3, "{written}");
+    let (told, status) = data("team-blue", &["deployment/wrong"], &written)?;
+    assert_eq!((status, &told["entry"]), (Some(1), &json!("placement.namespaces[1]")), "{told}");
+    let (told, status) = data("kube-system", &[], &written)?;
+    assert_eq!(status, Some(0));
+    assert_eq!(told["notAsked"], "the policy's namespaceSelector leaves the namespace out", "{told}");
+    assert_eq!(told["subject"]["asNew"]["pools"], told["subject"]["asIs"]["pools"]);
+    Ok(())
+}
+
+/// Nobody knows where Pods run of whose nodes nothing is known.
+#[test]
+fn a_cluster_without_nodes_is_told() -> Result<()> {
+    let settings = file("settings.yml", SETTINGS)?.to_string_lossy().into_owned();
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: team-blue, labels: {tenant: blue}}}";
+    let cluster = file("cluster.yml", namespace)?.to_string_lossy().into_owned();
+    let output = run(&["explain", "-n", "team-blue", "-s", &settings, "-c", &cluster])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output).contains("the cluster as given has no Nodes and no NodePools"), "{output:?}");
+    Ok(())
+}
