@@ -1,37 +1,24 @@
 //! Objects whose members stay text until a rule asks for one, or sets one: what no rule names goes back as it came.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::list;
 use super::read::{self, ReadError, Within};
 use super::text::Text;
 
 /// How many members there is room for at first. Most objects have no more.
 const USUAL_MEMBERS: usize = 8;
 
-/// Whether the member `key` of an object that is being read is one that rules look into: it is taken apart in the same
-/// pass. All others are skipped, and only their text is kept.
-fn is_looked_into(key: &str) -> bool {
-    matches!(
-        key,
-        "request"
-            | "userInfo"
-            | "object"
-            | "oldObject"
-            | "metadata"
-            | "spec"
-            | "template"
-            | "jobTemplate"
-            | "affinity"
-            | "nodeAffinity"
-            | "requiredDuringSchedulingIgnoredDuringExecution"
-            | "nodeSelectorTerms"
-            | "preference"
-    )
+/// Whether the member `key` of an object that is being read is one that some rule is sure to look into: it is taken
+/// apart in the same pass, which saves reading it twice. All others stay text until a rule asks for them.
+fn is_surely_looked_into(key: &str) -> bool {
+    matches!(key, "request" | "object" | "oldObject" | "metadata" | "spec" | "template" | "jobTemplate")
 }
 
 /// A JSON object. Of members with the same key the last counts, as in Go.
@@ -61,6 +48,11 @@ impl<'a> RawObject<'a> {
         if value.is_null() { None } else { Some(value) }
     }
 
+    /// All members: keys and values.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Raw<'a>)> {
+        self.members.iter().map(|(key, value)| (&**key, value))
+    }
+
     /// The member `key` as a `T`, unless it is absent or null.
     ///
     /// # Errors
@@ -79,8 +71,7 @@ impl<'a> RawObject<'a> {
         let Some(value) = self.member(first) else { return Ok(None) };
         let found = match value {
             value if rest.is_empty() => value.get().map(Some),
-            Raw::Text(text) => read::read::<Raw<'a>>(text.get()).and_then(|inner| inner.object()?.get_at(rest)),
-            other => other.object().and_then(|inner| inner.get_at(rest)),
+            value => value.object().and_then(|inner| inner.get_at(rest)),
         };
         found.within(first)
     }
@@ -108,37 +99,51 @@ impl<'a> RawObject<'a> {
         if value.is_null() { None } else { Some(value) }
     }
 
-    /// The object `key`, which is one of those that are looked into; nothing, if it is absent or null.
+    /// The object `key`; nothing, if it is absent or null.
     ///
     /// # Errors
     /// It is no object.
-    pub fn object(&self, key: &str) -> Result<Option<&Self>, ReadError> {
+    pub fn object(&self, key: &str) -> Result<Option<Cow<'_, Self>>, ReadError> {
         let Some(value) = self.member(key) else { return Ok(None) };
         value.object().map(Some).within(key)
     }
 
-    /// The object at the end of `path`, each step of which is looked into; nothing, if one is absent or null.
+    /// The object at the end of `path`; nothing, if a step is absent or null.
     ///
     /// # Errors
     /// A step is no object.
-    pub fn object_at(&self, path: &[&str]) -> Result<Option<&Self>, ReadError> {
-        let Some((first, rest)) = path.split_first() else { return Ok(Some(self)) };
+    pub fn object_at(&self, path: &[&str]) -> Result<Option<Cow<'_, Self>>, ReadError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(Some(Cow::Borrowed(self))) };
         match self.object(first)? {
-            Some(object) => object.object_at(rest).within(first),
+            Some(Cow::Borrowed(object)) => object.object_at(rest).within(first),
+            Some(Cow::Owned(object)) => {
+                let found = object.object_at(rest).within(first)?;
+                Ok(found.map(|found| Cow::Owned(found.into_owned())))
+            }
             None => Ok(None),
         }
     }
 
-    /// The elements of the list `key`, which is one of those that are looked into; none, if it is absent or null.
+    /// Reads the elements of the list `key` one after the other; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no list, or an element is no `T`.
+    pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: impl FnMut(T)) -> Result<(), ReadError> {
+        match self.member(key) {
+            None => Ok(()),
+            Some(Raw::Text(text)) => list::for_each(text.get(), take).within(key),
+            Some(other) => Err(other.is_no("a list")).within(key),
+        }
+    }
+
+    /// How many elements the list `key` has; no more than `most` and one are counted.
     ///
     /// # Errors
     /// It is no list.
-    pub fn list(&self, key: &str) -> Result<&[Raw<'a>], ReadError> {
-        match self.member(key) {
-            None => Ok(&[]),
-            Some(Raw::List(elements)) => Ok(elements),
-            Some(other) => Err(other.is_no("a list")).within(key),
-        }
+    pub fn count(&self, key: &str, most: usize) -> Result<usize, ReadError> {
+        let mut count = 0;
+        self.for_each(key, |_: IgnoredAny| count += usize::from(count <= most))?;
+        Ok(count)
     }
 
     /// The object `key`, to be changed. It is made if it is absent or null.
@@ -173,22 +178,28 @@ impl<'a> RawObject<'a> {
         value.list_mut().within(key)
     }
 
-    /// The same, where each element is looked into.
-    ///
-    /// # Errors
-    /// It is something else.
-    pub fn elements_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
-        let value = self.member_mut(key, Raw::List(Vec::new()));
-        value.take_apart().and_then(Raw::list_mut).within(key)
-    }
-
     /// Gives `key` this value.
     ///
     /// # Errors
     /// It can't be written as JSON.
-    pub fn set(&mut self, key: &str, value: &impl Serialize) -> Result<(), ReadError> {
+    pub fn set(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
         let written = Raw::written(value).within(key)?;
         *self.member_mut(key, Raw::List(Vec::new())) = written;
+        Ok(())
+    }
+
+    /// Takes the members away whose keys are `gone`.
+    pub fn remove_all(&mut self, gone: impl Fn(&str) -> bool) {
+        self.members.retain(|(key, _)| !gone(key));
+    }
+
+    /// Adds the member `key`, which is not there.
+    ///
+    /// # Errors
+    /// The value can't be written as JSON.
+    pub fn push(&mut self, key: Text<'a>, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
+        let written = Raw::written(value).within(&key)?;
+        self.members.push((key, written));
         Ok(())
     }
 
@@ -214,7 +225,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It can't be written as JSON.
-    pub fn written(value: &impl Serialize) -> Result<Self, ReadError> {
+    pub fn written(value: &(impl Serialize + ?Sized)) -> Result<Self, ReadError> {
         to_raw_value(value).map(Self::Written).map_err(|error| ReadError::new(error.to_string()))
     }
 
@@ -233,9 +244,13 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is none.
-    pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
+    pub fn object(&self) -> Result<Cow<'_, RawObject<'a>>, ReadError> {
         match self {
-            Self::Object(object) => Ok(object),
+            Self::Object(object) => Ok(Cow::Borrowed(object)),
+            Self::Text(text) => match read::read(text.get())? {
+                Self::Object(object) => Ok(Cow::Owned(object)),
+                other => Err(other.is_no("an object")),
+            },
             other => Err(other.is_no("an object")),
         }
     }
@@ -346,7 +361,7 @@ impl<'de> Visitor<'de> for TakenApart {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw<'de>, A::Error> {
         let mut members = Vec::with_capacity(USUAL_MEMBERS);
         while let Some(key) = map.next_key::<Text<'de>>()? {
-            let value = if is_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
+            let value = if is_surely_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
             members.push((key, value));
         }
         Ok(Raw::Object(RawObject { members }))

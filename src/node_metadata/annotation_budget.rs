@@ -1,12 +1,11 @@
 //! The budget for annotations. The API server validates a Pod again at every update, but not when a Binding brings
 //! something: a Pod that grows too large by it can't be updated, finalized, or reported by its kubelet any more.
 
-use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::StringMap;
+use crate::json::Pairs;
+use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
 use crate::object_meta::ObjectName;
-use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
@@ -18,8 +17,8 @@ const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 /// Their size.
 pub fn check(
     propagations: &Propagations,
-    submitted: &StringMap<'_>,
-    old: &StringMap<'_>,
+    submitted: &Pairs<'_>,
+    old: &Pairs<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
     let size = size_of_others(propagations, submitted);
@@ -37,7 +36,7 @@ pub fn check(
     Err(Rejection::forbidden(CauseKind::Limit, explanation))
 }
 
-fn size_of_others(propagations: &Propagations, annotations: &StringMap<'_>) -> usize {
-    let others = annotations.iter().filter(|(key, _)| !propagations.are_sure_to_overwrite(key));
+fn size_of_others(propagations: &Propagations, annotations: &Pairs<'_>) -> usize {
+    let others = annotations.iter().filter(|(key, _)| !propagations.is_sure_to_overwrite(key));
     others.map(|(key, value)| key.len() + value.len()).sum()
 }

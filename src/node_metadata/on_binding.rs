@@ -1,17 +1,16 @@
 //! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
 
-use super::changes::Changes;
+use super::changes::{Changes, KINDS};
 use super::propagation::Propagations;
-use super::values;
+use super::values::{self, Values};
 use crate::cluster::NodeLookup;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::StringMap;
+use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// Writes what there is to tell about the node over what stands on the Binding. Nobody validates a Binding, and what
 /// makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
@@ -19,13 +18,13 @@ use crate::settings::node_metadata::MOST_WRITTEN;
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::of(&review.object)?;
+    let mut changes = Changes::new(&review.object)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
-    changes.stored.set_managed(propagations, &values);
-    for kind in [TargetKind::Annotation, TargetKind::Label] {
-        check(kind, changes.stored.of(kind), values.of(kind), &review.name)?;
+    changes.set_managed(propagations, &values);
+    for kind in KINDS {
+        check(kind, &changes, &values, &review.name)?;
     }
-    changes.carry_out(review)?;
+    changes.apply(review)?;
     if let NodeLookup::Found(node) = node
         && review.is_changed
     {
@@ -36,11 +35,12 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
 
 /// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
 /// policy writes is valid.
-fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &ObjectName) -> Result<(), Rejection> {
-    let mut size = 0;
-    for (key, value) in map {
+fn check(kind: TargetKind, changes: &Changes<'_>, values: &Values, pod: &ObjectName) -> Result<(), Rejection> {
+    let (kept, written) = changes.results(kind);
+    let mut size: usize = written.map(|(key, value)| key.len() + value.len()).sum();
+    for (key, value) in kept {
         size += key.len() + value.len();
-        if !written.contains_key(key)
+        if !values.of(kind).contains_key(key)
             && let Err(problem) = check_one(kind, key, value)
         {
             let explanation = format!(
@@ -66,6 +66,9 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
 
 fn check_one(kind: TargetKind, key: &str, value: &str) -> Result<(), String> {
     kind.check(key)?;
+    if kind.is_for_kubelets(key) {
+        return Err(format!("annotation {} is for kubelets to write", shorten(key)));
+    }
     if kind.validates_value_of(key) {
         return Err(format!("the API server validates the value of annotation {}", shorten(key)));
     }

@@ -6,7 +6,7 @@ use super::propagation::Propagations;
 use super::{annotation_budget, values};
 use crate::cluster::NodeLookup;
 use crate::decision::Rejection;
-use crate::json::{StringMap, Within};
+use crate::json::{Pairs, Within};
 use crate::object_meta::{self, LabelsAndAnnotations};
 use crate::review::Review;
 
@@ -16,16 +16,16 @@ use crate::review::Review;
 /// # Errors
 /// The node lacks something required, or could not be read; the Pod brings what it must not, or too much.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::of(&review.object)?;
-    annotation_budget::check(propagations, &changes.submitted.annotations, &StringMap::new(), &review.name)?;
+    let mut changes = Changes::new(&review.object)?;
+    annotation_budget::check(propagations, &changes.submitted.annotations, &Pairs::default(), &review.name)?;
     if propagations.protect {
         changes.reset_to_old(propagations, &LabelsAndAnnotations::default());
     }
     if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
-        changes.stored.set_managed(propagations, &values);
+        changes.set_managed(propagations, &values);
     }
     if propagations.protect && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
         changes.reject_label_of_owned(&review.name)?;
     }
-    changes.carry_out(review)
+    changes.apply(review)
 }

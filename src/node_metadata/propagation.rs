@@ -1,6 +1,6 @@
 //! What the settings want to be copied, ready to be used; and which keys are managed.
 
-use crate::field_masks::FieldMasks;
+use crate::cluster::FieldMasks;
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target};
@@ -71,20 +71,20 @@ impl Propagations {
     }
 
     /// Whether `key` is one that the policy writes.
-    pub fn manage(&self, kind: TargetKind, key: &str) -> bool {
+    pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
         self.targets().any(|target| target.kind == kind && target.key.rest(key).is_some())
     }
 
     /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
-    pub fn name(&self, kind: TargetKind, key: &str) -> bool {
+    pub fn names(&self, kind: TargetKind, key: &str) -> bool {
         self.targets().any(|target| target.names(kind, key))
     }
 
     /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
     /// otherwise a Node may lack what an entry reads of it, or have only other keys of a prefix.
-    pub fn are_sure_to_overwrite(&self, key: &str) -> bool {
+    pub fn is_sure_to_overwrite(&self, key: &str) -> bool {
         if self.protect {
-            return self.manage(TargetKind::Annotation, key);
+            return self.manages(TargetKind::Annotation, key);
         }
         self.guaranteed().any(|target| target.names(TargetKind::Annotation, key))
     }
