@@ -85,6 +85,11 @@ run:
 tool: | toolchain
 	@cargo build --quiet --locked -p kubectl-node-placement
 
+# As a plugin of kubectl, for the user at hand.
+.PHONY: install
+install: | toolchain
+	cargo install --locked --path cli
+
 # What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
 # and Rust's own linker makes them for both processors. Those for macOS are built on macOS.
 DIST := $(BUILD)/dist

@@ -4,15 +4,14 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::input::json::{list_of, text};
+use crate::requests::{delivery::delivery, pod};
 use crate::{
     Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
+    engine::native::Requirement,
     namespace_rules::{NamespaceRules, namespace_rules},
-    native::Requirement,
-    preview::{
-        creation::{list_of, text},
-        gets, pod, trial,
-    },
-    scheduler::{keeps_away, matching_nodes},
+    preview::scheduler::{keeps_away, matching_nodes},
+    preview::{gets, trial},
 };
 
 /// All there is to say.
@@ -88,12 +87,12 @@ pub fn explain(
             None => fitting.push(name),
         }
     }
-    let missing = evaluation.lookups.iter().filter(|lookup| !cluster.has(lookup)).map(ToString::to_string);
+    let missing = evaluation.lookups.iter().filter(|lookup| !cluster.finds(lookup)).map(ToString::to_string);
     let pod = pod.map(|name| explain_pod(policy, file, cluster, &rules, namespace, name)).transpose()?;
-    let deployment = file.deployment.as_ref();
+    let deployment = file.policy.as_ref();
     Ok(Explanation {
         namespace: namespace.to_owned(),
-        not_sent: deployment.and_then(|deployment| deployment.spares(&request, there)),
+        not_sent: deployment.and_then(|deployment| delivery(deployment, &request, there).kept_away()),
         new_pod: NewPod::of(&evaluation),
         nodes: fitting,
         nodes_in_all: cluster.nodes().count(),
@@ -133,7 +132,7 @@ fn explain_pod(
         }
         has.push((requirement.to_string(), asks_for(&object["spec"], &requirement)));
     }
-    let owner = crate::preview::Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
+    let owner = crate::requests::owner::Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
     let request = pod::creation(object, owner.as_ref(), &ManagedKeys::of(&file.typed), cluster);
     let again = policy.validate(&request, &file.settings, cluster.clone())?;
     let node = node.map(str::to_owned);

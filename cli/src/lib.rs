@@ -1,56 +1,45 @@
-//! What the policy would do, told on the desk: the library behind `kubectl node-placement`.
+//! What the policy would do, told offline: the library behind `kubectl node-placement`.
+//!
+//! Data flows one way: [`input`] → [`requests`] → [`engine`] → [`scheduling`] → [`preview`], [`explain`] → [`output`].
 //!
 //! | modules | what they know |
 //! |---|---|
-//! | [`policy`], [`native`], [`interpreter`], [`host_calls`], [`metadata`], [`evaluation`] | a policy, what runs it, and what it answers |
-//! | [`document`], [`manifests`], [`cluster`] | files, and a cluster that is written down in them |
-//! | [`settings_file`], [`deployment`] | settings, and the ClusterAdmissionPolicy around them |
-//! | [`required_rules`], [`policy_lint`], [`crd_validation`] | what such a policy needs, and what is wrong with it |
+//! | [`input`] | files, kubectl, settings; a cluster as its objects |
+//! | [`requests`] | what an API server would send to the policy |
+//! | [`engine`] | a policy, what runs it, and what it answers |
+//! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
+//! | [`policies`] | the ClusterAdmissionPolicy around the settings: written, checked |
+//! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`story`], [`stored`] | requests, told one after the other |
-//! | [`preview`] | what would become of a whole cluster |
-//! | [`commands`], [`paper`] | the command line |
+//! | [`convert`] | settings out of the in-tree plugins' configurations |
+//! | [`output`], [`commands`] | renderings, and the command line |
 
-mod changes;
-pub mod cluster;
 pub mod commands;
-pub mod crd_validation;
-pub mod deployment;
-pub mod document;
-pub mod evaluation;
+pub mod convert;
+pub mod engine;
 pub mod explain;
-pub mod host_calls;
-pub mod interpreter;
-pub mod kubectl;
-pub mod manifests;
-pub mod match_conditions;
-pub mod metadata;
+pub mod input;
 pub mod namespace_rules;
-pub mod native;
-pub mod paper;
-pub mod policy;
-pub mod policy_file;
-pub mod policy_lint;
+pub mod output;
+pub mod policies;
 pub mod preview;
-pub mod required_rules;
-pub mod resource;
-pub mod scheduler;
-pub mod settings;
-pub mod settings_file;
+pub mod requests;
+pub mod scheduling;
 pub mod stored;
 pub mod story;
-mod template;
-mod unrepeated;
-mod wrap;
 
-pub use changes::changes;
-pub use cluster::{Cluster, Lookup, NoCluster};
-pub use deployment::Deployment;
-pub use document::{read_document, read_documents};
-pub use evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload};
-pub use manifests::{Identity, Manifest, Manifests};
-pub use metadata::Metadata;
-pub use policy::{Call, Policy};
-pub use settings::ManagedKeys;
-pub use settings_file::SettingsFile;
+pub use engine::{
+    cluster::{Cluster, Lookup, NoCluster},
+    evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
+    metadata::Metadata,
+    policy::{Call, Policy},
+};
+pub use input::{
+    documents::{read_document, read_documents},
+    manifests::{Identity, Manifest, Manifests},
+    policy_spec::PolicySpec,
+    settings::ManagedKeys,
+    settings_file::SettingsFile,
+};
+pub use output::{changes::changes, wrap::wrap};
 pub use story::{Chapter, Expect, Step, Story};
-pub use wrap::wrap;

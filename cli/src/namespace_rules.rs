@@ -19,10 +19,10 @@ use node_placement_policy::{
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::input::json::{members, text};
 use crate::{
-    native::{Selector, parse_selector},
-    preview::creation::{members, text},
-    settings::entries,
+    engine::native::{Selector, parse_selector},
+    input::settings::entries,
 };
 
 /// What holds in a namespace.

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use crate::{
     Evaluation, Lookup, Manifests, Policy, admission_request,
-    document::{read_document, yaml_objects},
-    preview::of_manifest,
+    input::documents::{read_document, yaml_objects},
+    requests::admission::of_manifest,
     stored,
 };
 

@@ -18,7 +18,7 @@ fn the_schema_is_the_sdks() -> Result<()> {
     // Kubewarden knows it since 1.33, its SDK does not yet.
     schema["properties"]["allowInsideAdmissionControllerNamespace"] = json!({ "type": "boolean" });
     let expected = serde_json::to_string_pretty(&schema)? + "\n";
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cluster_admission_policy.schema.json");
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/policies/cluster_admission_policy.schema.json");
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cluster_admission_policy.schema.json");
     fs::write(&made, &expected)?;
     let (made, there) = (made.display(), kept.display());

@@ -241,7 +241,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let told = cli::namespace_rules::namespace_rules(&cli::settings::read(&settings), name, &namespace);
+            let told = cli::namespace_rules::namespace_rules(&cli::input::settings::read(&settings), name, &namespace);
             let holding = told.entries.iter().find(|entry| entry.holds).map(|entry| format!("e{}", entry.position));
             let request = cli::preview::trial::request(name, Value::Null);
             let cluster: cli::Manifests = [namespace].into_iter().collect();

@@ -5,10 +5,10 @@ use std::{fs, path::PathBuf};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Policy, SettingsFile,
-    document::yaml_documents,
-    policy_file::{Around, policy_file},
-    policy_lint::{Findings, lint},
-    required_rules::{FEATURES, Feature, Setting, Update, table},
+    input::documents::yaml_documents,
+    policies::policy_file::{Around, policy_file},
+    policies::policy_lint::{Findings, lint},
+    policies::required_rules::{FEATURES, Feature, Setting, Update, table},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn said(settings: &str) -> Result<Vec<String>> {
     for file in policies(settings, &Around::default())? {
         let answer = Policy::native().validate_settings(&file.settings)?;
         ensure!(answer.valid, "{:?}", answer.message);
-        let Findings { mistakes, remarks } = lint(&file.settings, file.deployment.as_ref().context("a policy")?);
+        let Findings { mistakes, remarks } = lint(&file.settings, file.policy.as_ref().context("a policy")?);
         said.extend(mistakes.into_iter().chain(remarks));
     }
     Ok(said)
@@ -143,8 +143,7 @@ fn what_wants_two_policies_gets_two(
     #[case] failure_policies: &[&str],
 ) -> Result<()> {
     let files = policies(settings, &Around::default())?;
-    let spec =
-        |file: &SettingsFile| file.deployment.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
+    let spec = |file: &SettingsFile| file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
     assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
     assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
     assert_eq!(said(settings)?, Vec::<String>::new());
@@ -257,9 +256,9 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
 /// What is said of the last of the policies for these settings, after a change.
 fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> {
     let file = policies(&settings.to_string(), &Around::default())?.pop().context("a policy")?;
-    let mut spec = file.deployment.context("a policy")?.spec;
+    let mut spec = file.policy.context("a policy")?.spec;
     change(&mut spec);
-    Ok(lint(&file.settings, &cli::Deployment::read(&spec)?))
+    Ok(lint(&file.settings, &cli::PolicySpec::read(&spec)?))
 }
 
 /// Settings with a feature, and what must stand around it.

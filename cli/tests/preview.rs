@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
+    preview::scheduler::{lasts, matches_node, untolerated},
     preview::{
         Changes, Finding, Origin, Preview, Tally, Verdict, advice, page, page_of_changes, pools::State, report,
         report_of_changes, trial,
     },
-    scheduler::{lasts, matches_node, untolerated},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

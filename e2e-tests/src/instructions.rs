@@ -26,7 +26,7 @@ use wasmtime_provider::wasmtime::{
     self, Caller, Config, Engine, Extern, InstancePre, Linker, Module, Store, TypedFunc, error::format_err,
 };
 
-use cli::{Cluster, Metadata, host_calls::HostCalls, policy::Call};
+use cli::{Cluster, Metadata, engine::host_calls::HostCalls, engine::policy::Call};
 
 use crate::wasm;
 

@@ -18,7 +18,7 @@ mod wasm;
 mod workspace;
 
 pub use cli::{
-    Answer, Call, Chapter, Cluster, Deployment, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy,
+    Answer, Call, Chapter, Cluster, Evaluation, Identity, Lookup, Manifests, Metadata, NoCluster, Policy, PolicySpec,
     SettingsAnswer, SettingsFile, Step, Story, admission_request, payload, preview, read_document, read_documents,
     stored,
 };

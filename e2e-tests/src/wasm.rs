@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use cli::{
     Metadata, Policy,
-    host_calls::{HostCalls, lock},
-    policy::Engine,
+    engine::host_calls::{HostCalls, lock},
+    engine::policy::Engine,
 };
 use wapc::{WapcHost, WebAssemblyEngineProvider};
 use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre, wasmtime};

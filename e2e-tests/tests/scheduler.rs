@@ -1,9 +1,10 @@
-//! Where the tool says that the scheduler would put a Pod, against what the scheduler's code answers.
+//! Which nodes the tool says take a Pod, against what the scheduler's code answers.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use cli::scheduler::{matches_node, untolerated};
+use cli::scheduling::{constraints::Constraints, exclusion::Exclusion, node::Node};
+use k8s_openapi::api::core::v1;
 use serde_json::{Value, json};
 
 fn vectors(name: &str) -> Result<Vec<Value>> {
@@ -12,14 +13,19 @@ fn vectors(name: &str) -> Result<Vec<Value>> {
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
+fn node(object: Value) -> Result<Node> {
+    Ok(Node::from(&serde_json::from_value::<v1::Node>(object)?))
+}
+
 #[test]
 fn pods_match_nodes_as_the_scheduler_has_it() -> Result<()> {
     let mut vectors = vectors("nodeaffinity.jsonl")?;
     // What no API server stores is in no cluster.
     vectors.retain(|vector| vector["apiValid"] == true);
     for vector in &vectors {
-        let node = json!({ "metadata": vector["node"] });
-        assert_eq!(matches_node(&vector["pod"], &node), vector["match"] == true, "{vector}");
+        let node = node(json!({ "metadata": vector["node"] }))?;
+        let excluded = Constraints::read(&vector["pod"], None)?.excluded_from(&node);
+        assert_eq!(excluded.is_none(), vector["match"] == true, "{excluded:?}: {vector}");
     }
     assert_eq!(vectors.len(), 1229);
     Ok(())
@@ -29,9 +35,28 @@ fn pods_match_nodes_as_the_scheduler_has_it() -> Result<()> {
 fn taints_are_tolerated_as_the_scheduler_has_it() -> Result<()> {
     let vectors = vectors("taints.jsonl")?;
     for vector in &vectors {
-        let found = untolerated(&vector["tolerations"], &vector["taints"]);
-        assert_eq!(found.unwrap_or(&Value::Null), &vector["untolerated"], "{vector}");
+        let pod = Constraints::read(&json!({ "tolerations": vector["tolerations"] }), None)?;
+        let taints = vector["taints"].as_array().cloned().unwrap_or_default();
+        // Each by itself: which of several comes first is another question.
+        let excluded = taints.iter().find(|taint| {
+            let node = node(json!({ "metadata": { "name": "n" }, "spec": { "taints": [taint] } }));
+            node.is_ok_and(|node| pod.excluded_from(&node).is_some() || pod.waits_for(&node))
+        });
+        assert_eq!(excluded.unwrap_or(&Value::Null), &vector["untolerated"], "{vector}");
     }
     assert_eq!(vectors.len(), 1500);
+    Ok(())
+}
+
+#[test]
+fn the_taint_that_excludes_a_pod_is_named() -> Result<()> {
+    let node = node(json!({
+        "metadata": { "name": "n" },
+        "spec": { "taints": [{ "key": "gpu", "value": "yes", "effect": "NoSchedule" }] },
+    }))?;
+    match Constraints::read(&json!({}), None)?.excluded_from(&node) {
+        Some(Exclusion::Taint(taint)) => assert_eq!(taint.to_string(), "gpu=yes:NoSchedule"),
+        other => panic!("{other:?}"),
+    }
     Ok(())
 }

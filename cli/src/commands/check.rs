@@ -8,7 +8,7 @@ use super::{
     Format, Outcome,
     input::{Engine, findings, there},
 };
-use crate::{SettingsFile, paper::Paper, policy_lint::Findings};
+use crate::{SettingsFile, output::paper::Paper, policies::policy_lint::Findings};
 
 /// Find mistakes in settings, and in the policy around them
 #[derive(Args)]
@@ -42,7 +42,7 @@ impl Check {
             found.mistakes.extend(mistakes.into_iter().map(named));
             found.remarks.extend(remarks.into_iter().map(named));
         }
-        self.tell(&found, files.iter().any(|file| file.deployment.is_some()), paper)?;
+        self.tell(&found, files.iter().any(|file| file.policy.is_some()), paper)?;
         Ok(if found.mistakes.is_empty() { Outcome::Accepted } else { Outcome::Mistaken })
     }
 

@@ -3,7 +3,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use super::{Arguments, Outcome};
-use crate::paper::Paper;
+use crate::output::paper::Paper;
 
 /// The name of the binary, without which shells complete nothing.
 const BINARY: &str = "kubectl-node_placement";

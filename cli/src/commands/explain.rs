@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     explain::{Explanation, NewPod, PodExplanation, explain},
-    kubectl::{Kubectl, Listed},
-    paper::Paper,
+    input::kubectl::{Kubectl, Listed},
+    output::paper::Paper,
     preview::names,
 };
 

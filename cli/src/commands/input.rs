@@ -10,9 +10,9 @@ use clap::Args;
 
 use crate::{
     Manifests, Policy, SettingsFile,
-    kubectl::{Kubectl, Listed},
-    native,
-    policy_lint::{Findings, lint},
+    engine::native,
+    input::kubectl::{Kubectl, Listed},
+    policies::policy_lint::{Findings, lint},
 };
 
 #[derive(Args, Default)]
@@ -65,7 +65,7 @@ pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
 
 /// What is wrong with settings, and with the policy around them.
 pub fn findings(policy: &Policy, file: &SettingsFile) -> Result<Findings> {
-    let mut findings = match &file.deployment {
+    let mut findings = match &file.policy {
         Some(deployment) => lint(&file.settings, deployment),
         None => Findings::default(),
     };

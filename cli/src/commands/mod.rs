@@ -2,6 +2,7 @@
 
 mod check;
 mod completion;
+mod convert;
 mod explain;
 mod input;
 mod pods;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum, error::ErrorKind};
 
-use crate::paper::{Color, Paper};
+use crate::output::paper::{Color, Paper};
 
 /// How a command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +67,7 @@ enum Command {
     Policy(policy::Policy),
     Explain(explain::Explain),
     Preview(preview::Preview),
+    Convert(convert::Convert),
     Completion(completion::Completion),
 }
 
@@ -116,6 +118,7 @@ impl Arguments {
             Command::Policy(policy) => policy.run(&mut paper),
             Command::Explain(explain) => explain.run(&mut paper),
             Command::Preview(preview) => preview.run(&mut paper),
+            Command::Convert(convert) => convert.run(&mut paper),
             Command::Completion(completion) => completion.run(&mut paper),
         }?;
         paper.print()?;

@@ -2,11 +2,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::try_manifests::Trial;
-use crate::{
-    ManagedKeys, SettingsFile,
-    paper::Paper,
-    preview::{creation_from, gets},
-};
+use crate::requests::delivery::delivery;
+use crate::{ManagedKeys, SettingsFile, output::paper::Paper, preview::gets, requests::template::creation_from};
 
 /// Tells what the Pods of the workload would get that `request` is about: its template stays as it is.
 pub fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper: &mut Paper) -> Result<()> {
@@ -15,8 +12,8 @@ pub fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper:
     }
     let Some(request) = creation_from(workload, &trial.known) else { return Ok(()) };
     let namespace = request["namespace"].as_str().and_then(|name| trial.known.namespace(name));
-    let deployment = trial.file.deployment.as_ref();
-    if let Some(reason) = deployment.and_then(|deployment| deployment.spares(&request, namespace)) {
+    let deployment = trial.file.policy.as_ref();
+    if let Some(reason) = deployment.and_then(|deployment| delivery(deployment, &request, namespace).kept_away()) {
         paper.below(&format!("its Pods are not sent to the policy: {reason}"));
         return Ok(());
     }
@@ -43,7 +40,7 @@ pub fn tell_of_pods(trial: &Trial<'_>, request: &Value, workload: &Value, paper:
 
 /// What Bindings bring, as far as the Nodes have it.
 fn when_bound(file: &SettingsFile) -> Vec<String> {
-    let deployment = file.deployment.as_ref();
+    let deployment = file.policy.as_ref();
     let is_sent = deployment.is_none_or(|deployment| deployment.sends(("", "pods/binding", "CREATE")));
     if is_sent { ManagedKeys::of(&file.typed).named() } else { vec![] }
 }

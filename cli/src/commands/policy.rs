@@ -5,11 +5,11 @@ use clap::Args;
 
 use super::{Outcome, input::there};
 use crate::{
-    document::{read_text, yaml_documents},
-    native,
-    paper::Paper,
-    policy_file::{Around, policy_file},
-    settings_file::SettingsFile,
+    engine::native,
+    input::documents::{read_text, yaml_documents},
+    input::settings_file::SettingsFile,
+    output::paper::Paper,
+    policies::policy_file::{Around, policy_file},
 };
 
 /// Write the ClusterAdmissionPolicy that settings need

@@ -15,8 +15,8 @@ use super::{
     input::{AskedCluster, Engine, Settings, read_valid},
 };
 use crate::{
-    kubectl::Listed,
-    paper::Paper,
+    input::kubectl::Listed,
+    output::paper::Paper,
     preview::{
         Changes, Origin, Preview as Previewed, Verdict, WIDTH, lines, lines_of_changes, page, page_of_changes, report,
         report_of_changes,

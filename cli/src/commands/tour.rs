@@ -3,7 +3,7 @@ use clap::Args;
 
 use super::{Outcome, input::Engine};
 use crate::{
-    paper::Paper,
+    output::paper::Paper,
     story::{Story, tour},
 };
 

@@ -9,11 +9,13 @@ use super::{
     input::{Cluster, Engine, Settings, there},
     pods::tell_of_pods,
 };
+use crate::requests::delivery::delivery;
 use crate::{
-    Evaluation, Lookup, Manifests, NoCluster, Policy, SettingsFile, admission_request, cluster,
-    document::{read_document, read_documents},
-    paper::Paper,
-    preview::of_manifest,
+    Evaluation, Lookup, Manifests, NoCluster, Policy, SettingsFile, admission_request,
+    engine::cluster,
+    input::documents::{read_document, read_documents},
+    output::paper::Paper,
+    requests::admission::of_manifest,
 };
 
 /// Show what becomes of manifests, as if an administrator applied them
@@ -169,8 +171,8 @@ impl Trial<'_> {
     fn judge(&self, request: &Value, paper: &mut Paper) -> Result<(Outcome, Value)> {
         let name = name(request);
         let namespace = request["namespace"].as_str().and_then(|name| self.known.namespace(name));
-        let deployment = self.file.deployment.as_ref();
-        if let Some(reason) = deployment.and_then(|deployment| deployment.spares(request, namespace)) {
+        let deployment = self.file.policy.as_ref();
+        if let Some(reason) = deployment.and_then(|deployment| delivery(deployment, request, namespace).kept_away()) {
             paper.unsent(&name, &reason);
             tell_of_pods(self, request, &request["object"], paper)?;
             return Ok((Outcome::Accepted, json!({ "request": name, "verdict": "notSent", "reason": reason })));
@@ -210,7 +212,7 @@ impl Trial<'_> {
 
     /// What was looked up, and is not there.
     pub fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
-        evaluation.lookups.iter().filter(|lookup| !self.known.has(lookup))
+        evaluation.lookups.iter().filter(|lookup| !self.known.finds(lookup))
     }
 }
 
@@ -219,7 +221,7 @@ struct Brought(Manifests);
 
 impl cluster::Cluster for Brought {
     fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        if self.0.has(lookup) { self.0.get(lookup) } else { NoCluster.get(lookup) }
+        if self.0.finds(lookup) { self.0.get(lookup) } else { NoCluster.get(lookup) }
     }
 }
 

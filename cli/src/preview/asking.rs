@@ -5,16 +5,18 @@ use serde_json::Value;
 
 use super::{
     Preview,
-    creation::{self, text},
+    creation::{self},
+    delivery,
     finding::{Cause, Finding, Verdict, field, findings, would_be},
     fit,
     owner::Owner,
     pod, runtime_class,
     tally::{Subject, Tally},
 };
+use crate::input::json::text;
 use crate::{
     Evaluation, Manifest,
-    resource::{BINDING, NAMESPACE, POD, Resource},
+    requests::resource::{BINDING, NAMESPACE, POD, Resource},
 };
 
 impl Preview<'_> {
@@ -141,7 +143,7 @@ impl Preview<'_> {
         }
         let now = would_be(&self.policy.validate(request, self.settings, self.cluster.clone())?);
         let enforced = self.policy.validate(request, &self.enforced, self.cluster.clone())?;
-        if enforced.lookups.iter().any(|lookup| !self.cluster.has(lookup)) {
+        if enforced.lookups.iter().any(|lookup| !self.cluster.finds(lookup)) {
             return Ok(vec![]);
         }
         Ok(would_be(&enforced).into_iter().filter(|finding| !now.contains(finding)).collect())
@@ -158,11 +160,13 @@ impl Preview<'_> {
             *tally.spared.entry(reason).or_default() += 1;
             return Ok(None);
         }
-        if let Some(condition) = self.deployment.and_then(|deployment| deployment.unchecked(request)) {
+        if let Some(condition) =
+            self.deployment.and_then(|deployment| delivery(deployment, request, Some(there)).unknown())
+        {
             *tally.unchecked.entry(condition).or_default() += 1;
         }
         let evaluation = self.policy.validate(request, self.settings, self.cluster.clone())?;
-        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.has(lookup)) {
+        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.finds(lookup)) {
             tally.count_unknown(resource.kind, &missing.to_string());
             return Ok(None);
         }
@@ -171,7 +175,7 @@ impl Preview<'_> {
 
     /// Why the deployment keeps a request from the policy.
     pub(super) fn spared(&self, request: &Value, namespace: &Value) -> Option<String> {
-        self.deployment?.spares(request, Some(namespace))
+        delivery(self.deployment?, request, Some(namespace)).kept_away()
     }
 }
 

@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    Preview,
-    creation::{members, text},
-};
+use super::Preview;
+use crate::input::json::{members, text};
 use crate::{
+    input::settings::entries,
     namespace_rules::{Demand, namespace_rules},
-    settings::entries,
 };
 
 /// What is more alike may be what was meant.

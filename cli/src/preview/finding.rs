@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::creation::{members, text};
 use crate::Evaluation;
+use crate::input::json::{members, text};
 
 /// How a request ended, as the sum counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

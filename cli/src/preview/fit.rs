@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::finding::added_node_selector;
-use crate::{Evaluation, scheduler::matches_node};
+use crate::{Evaluation, preview::scheduler::matches_node};
 
 /// Why a Pod, as it was created and answered, would not come to `node` again; nothing, if it would.
 ///

@@ -16,20 +16,16 @@
 mod advice;
 mod asking;
 mod changes;
-pub mod creation;
 mod entries;
 mod finding;
 mod fit;
 mod lines;
-mod made;
 mod origin;
-mod owner;
 mod page;
 mod phrases;
-pub mod pod;
 pub mod pools;
 mod report;
-mod runtime_class;
+pub mod scheduler;
 mod table;
 mod tally;
 pub mod trial;
@@ -48,25 +44,28 @@ use serde_json::Value;
 pub use self::{
     advice::advice,
     changes::Changes,
-    creation::of_manifest,
     entries::EntryCount,
     finding::{Cause, Finding, Verdict, gets},
     lines::{lines, lines_of_changes},
-    made::creation_from,
     origin::Origin,
-    owner::Owner,
     page::{page, page_of_changes},
     phrases::names,
     pools::Pools,
     report::{WIDTH, report, report_of_changes},
     tally::{Group, Kind, Members, Tally},
 };
+pub(crate) use crate::requests::{
+    admission as creation,
+    delivery::delivery,
+    owner::{self, Owner},
+    pod, runtime_class,
+};
 use crate::{
-    Deployment, Identity, ManagedKeys, Manifests, Policy, SettingsFile,
-    kubectl::{Listed, Unreadable},
+    Identity, ManagedKeys, Manifests, Policy, PolicySpec, SettingsFile,
+    input::kubectl::{Listed, Unreadable},
+    input::settings::{Enforcement, Settings, entries},
     namespace_rules::holding_entry,
-    resource::{POD, Resource},
-    settings::{Enforcement, Settings, entries},
+    requests::resource::{POD, Resource},
 };
 
 /// How often the progress is told.
@@ -83,7 +82,7 @@ pub struct Preview<'p> {
     has_warning_entries: bool,
     /// The same, as if defaults gave way to what Pods ask for; none, if there are no such settings, or if they do.
     yielding: Option<Value>,
-    deployment: Option<&'p Deployment>,
+    deployment: Option<&'p PolicySpec>,
     cluster: Manifests,
     /// What could not be listed.
     unreadable: Vec<Unreadable>,
@@ -94,7 +93,7 @@ pub struct Preview<'p> {
 
 impl<'p> Preview<'p> {
     pub fn new(policy: &'p Policy, file: &'p SettingsFile, cluster: impl Into<Listed>, keep_names: bool) -> Self {
-        let SettingsFile { settings, typed, deployment, .. } = file;
+        let SettingsFile { settings, typed, policy: deployment, .. } = file;
         let Listed { manifests: cluster, unreadable } = cluster.into();
         let managed = ManagedKeys::of(typed);
         let enforced = enforced(settings);
@@ -121,6 +120,12 @@ impl<'p> Preview<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn run(&self, progress: impl Fn(usize, usize)) -> Result<Tally> {
+        // There are no threads in WASI.
+        if cfg!(target_family = "wasm") {
+            let mut tally = self.work(&AtomicUsize::new(0))?;
+            tally.unreadable = self.unreadable.clone();
+            return self.complete(tally);
+        }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let next = AtomicUsize::new(0);
         let total = self.cluster.objects().len();
@@ -135,11 +140,15 @@ impl<'p> Preview<'p> {
                 let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
                 tally.merge(part?, self.keep_names);
             }
-            tally.entries = self.entries();
-            tally.unlabelled = self.unlabelled(&tally);
-            tally.pools = self.pools(&tally)?;
-            Ok(tally)
+            self.complete(tally)
         })
+    }
+
+    fn complete(&self, mut tally: Tally) -> Result<Tally> {
+        tally.entries = self.entries();
+        tally.unlabelled = self.unlabelled(&tally);
+        tally.pools = self.pools(&tally)?;
+        Ok(tally)
     }
 
     /// Whether the entry that holds for a namespace says `enforcement: Warn`.
@@ -196,7 +205,7 @@ fn enforced(settings: &Value) -> Value {
     let mut enforced = settings.clone();
     for entry in enforced["placement"].get_mut("namespaces").and_then(Value::as_array_mut).into_iter().flatten() {
         if entry["enforcement"] == "Warn" {
-            creation::remove(entry, &["enforcement"]);
+            crate::input::json::remove(entry, &["enforcement"]);
         }
     }
     enforced

@@ -15,7 +15,7 @@ use super::{
     },
     tally::{Group, Tally},
 };
-use crate::template::render;
+use crate::output::template::render;
 
 const TEMPLATE: &str = include_str!("page.html.j2");
 const TITLES: [&str; 5] = ["Kind", "unchanged", "changed", "rejected", "unknown"];

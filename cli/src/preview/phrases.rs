@@ -1,7 +1,7 @@
 //! Groups of objects, in words.
 
 use super::tally::{Group, Kind, Members};
-use crate::resource::BINDING;
+use crate::requests::resource::BINDING;
 
 impl Members {
     /// `12 Pods of Deployments api, web`, `Deployment api`; more than `limit` owners are only counted.

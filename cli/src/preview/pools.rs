@@ -5,18 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    Preview,
-    creation::{list_of, members, text},
-    phrases::names,
-    tally::Tally,
-    trial,
-};
+use super::{Preview, phrases::names, tally::Tally, trial};
+use crate::input::json::{list_of, members, text};
 use crate::{
+    engine::native::parse_selector,
     explain::taint_in_words,
-    native::parse_selector,
-    scheduler::{keeps_away, lasts, matches_node},
-    settings::node_selectors,
+    input::settings::node_selectors,
+    preview::scheduler::{keeps_away, lasts, matches_node},
 };
 
 /// A table has no more columns; the smallest pools share the last one.
@@ -208,7 +203,7 @@ impl Preview<'_> {
             return Ok(Outcome { note: Note::NotCovered, spec: bare() });
         }
         let evaluation = self.policy.validate(&request, &self.enforced, self.cluster.clone())?;
-        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.has(lookup)) {
+        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.finds(lookup)) {
             return Ok(Outcome { note: Note::Unknown(missing.to_string()), spec: None });
         }
         if !evaluation.answer.accepted {

@@ -11,7 +11,7 @@ use super::{
     table::table,
     tally::{Group, Tally},
 };
-use crate::{kubectl::Unreadable, wrap::wrap};
+use crate::{input::kubectl::Unreadable, output::wrap::wrap};
 
 /// No line is longer, unless a single word is, or a table.
 pub const WIDTH: usize = 100;

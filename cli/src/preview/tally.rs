@@ -9,7 +9,7 @@ use super::{
     unlabelled::Unlabelled,
     waiting::Known,
 };
-use crate::{kubectl::Unreadable, resource::Resource};
+use crate::{input::kubectl::Unreadable, requests::resource::Resource};
 
 /// All outcomes.
 #[derive(Debug, Default)]

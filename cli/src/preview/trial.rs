@@ -5,12 +5,10 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{
-    Preview,
-    creation::{self, administrator, text},
-    tally::Tally,
-};
-use crate::{namespace_rules::holding_entry, native::parse_selector, resource::POD, settings::entries};
+use super::{Preview, tally::Tally};
+use crate::input::json::text;
+use crate::requests::plain_pod;
+use crate::{engine::native::parse_selector, input::settings::entries, namespace_rules::holding_entry};
 
 /// What a rule would change in a Pod.
 const PLACEMENT: [&str; 3] = ["/spec/nodeSelector", "/spec/affinity", "/spec/tolerations"];
@@ -60,16 +58,5 @@ impl Preview<'_> {
 
 /// The request that creates a Pod of nobody's, with `spec` and a container.
 pub fn request(namespace: &str, spec: Value) -> Value {
-    creation::request(POD, pod(namespace, spec), administrator())
-}
-
-fn pod(namespace: &str, mut spec: Value) -> Value {
-    spec["containers"] = json!([{ "name": "c", "image": "preview" }]);
-    json!({
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "metadata": { "name": "preview", "namespace": namespace },
-        "spec": spec,
-        "status": {},
-    })
+    plain_pod::creation_with(namespace, spec)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Preview, tally::Tally};
-use crate::{native::parse_selector, settings::entries};
+use crate::{engine::native::parse_selector, input::settings::entries};
 
 /// A namespace that an entry seems to be about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Preview;
 use crate::{
     Evaluation,
-    scheduler::{keeps_away, matching_nodes},
+    preview::scheduler::{keeps_away, matching_nodes},
 };
 
 /// What is known already of Pods that are alike.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use cli::match_conditions::{MatchConditions, Passage};
+use cli::input::match_conditions::{MatchConditions, Passage};
 use e2e_tests::{admission_request, read_document};
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ mod messages;
 mod metadata;
 mod rules;
 mod schema;
+mod toolchain;
 
 use std::{
     path::{Path, PathBuf},

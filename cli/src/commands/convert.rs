@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+
+use super::{
+    Outcome,
+    input::{Cluster, Engine, there},
+};
+use crate::{
+    convert::{Plugins, differences, settings::ClusterReport, write_settings},
+    input::documents::yaml_documents,
+    output::paper::Paper,
+    policies::policy_file::{Around, policy_file},
+};
+
+/// Turn the configuration of PodNodeSelector and PodTolerationRestriction into settings
+#[derive(Args)]
+#[command(after_help = "Examples:
+  kubectl node-placement convert admission-configuration.yml > settings.yml
+  kubectl node-placement convert podnodeselector.yml -c cluster.json
+  kubectl node-placement convert admission-configuration.yml -o policy > policy.yml
+
+FILE is what --admission-control-config-file of the API server names, or the file of one of the two plugins. Files that
+it names are read relative to it. Comments say where placement decides otherwise than the plugin.")]
+pub struct Convert {
+    /// An AdmissionConfiguration, or the configuration of one plugin; - is the standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The output: settings, or the ClusterAdmissionPolicy that they need
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    output: Output,
+    #[command(flatten)]
+    cluster: Cluster,
+    #[command(flatten)]
+    engine: Engine,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Output {
+    #[default]
+    Settings,
+    Policy,
+}
+
+impl Convert {
+    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+        let plugins = Plugins::load(there(&self.file)?)?;
+        let from = match self.file.as_os_str() == "-" {
+            true => "the standard input".to_owned(),
+            false => self.file.display().to_string(),
+        };
+        let mut text = write_settings(&plugins, &from, None)?;
+        if let (Some(path), Some(cluster)) = (&self.cluster.cluster, self.cluster.manifests()?) {
+            let settings = yaml_documents(&text)?.pop().unwrap_or_default();
+            let differences = differences(&plugins, &settings, &cluster, &self.engine.policy()?)?;
+            let cluster = path.display().to_string();
+            let report = ClusterReport { cluster: &cluster, differences: &differences };
+            text = write_settings(&plugins, &from, Some(&report))?;
+        }
+        if self.output == Output::Policy {
+            text = policy_file(&text, &Around::default())?;
+        }
+        paper.write(text.trim_end());
+        Ok(Outcome::Accepted)
+    }
+}

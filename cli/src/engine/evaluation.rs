@@ -1,0 +1,97 @@
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow, bail};
+use json_patch::Patch;
+use node_placement_policy::decision::Cause;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    engine::cluster::{Cluster, Lookup, NoCluster},
+    engine::policy::{Call, Policy},
+};
+
+/// What a policy says to a request, word for word.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Answer {
+    pub accepted: bool,
+    pub message: Option<String>,
+    pub code: Option<u16>,
+    pub mutated_object: Option<Value>,
+    pub audit_annotations: Option<BTreeMap<String, String>>,
+    pub warnings: Option<Vec<String>>,
+}
+
+/// What a policy says to its settings.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SettingsAnswer {
+    pub valid: bool,
+    pub message: Option<String>,
+}
+
+/// One evaluated request.
+#[derive(Debug)]
+pub struct Evaluation {
+    pub answer: Answer,
+    /// The JSON patch that the API server would get; none if the answer changes nothing.
+    pub patch: Option<Patch>,
+    /// See [`Call`].
+    pub lookups: Vec<Lookup>,
+    pub logs: Vec<Value>,
+    pub refused: Vec<String>,
+    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one. Only the policy's own crate can tell.
+    pub cause: Option<Cause>,
+}
+
+impl Policy {
+    /// Evaluates a request: a bare one, or a whole AdmissionReview. Fails if the policy fails to
+    /// answer, or if the cluster complains.
+    pub fn validate(&self, request: &Value, settings: &Value, cluster: impl Cluster + 'static) -> Result<Evaluation> {
+        let request = admission_request(request);
+        let call = self.call("validate", &payload(request, settings), cluster);
+        let answer: Answer = parse_answer(&call)?;
+        let patch = match &answer.mutated_object {
+            Some(mutated) => patch_between(&request["object"], mutated)?,
+            None => None,
+        };
+        let Call { lookups, logs, refused, cause, .. } = call;
+        Ok(Evaluation { answer, patch, lookups, logs, refused, cause })
+    }
+
+    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {
+        parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), NoCluster))
+    }
+
+    pub fn protocol_version(&self) -> Result<String> {
+        parse_answer(&self.call("protocol_version", b"", NoCluster))
+    }
+}
+
+/// The request within an AdmissionReview; anything else is taken for the request itself.
+pub fn admission_request(document: &Value) -> &Value {
+    match document["kind"] == "AdmissionReview" {
+        true => &document["request"],
+        false => document,
+    }
+}
+
+/// What the host hands to `validate`.
+pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
+    format!(r#"{{"request":{request},"settings":{settings}}}"#).into_bytes()
+}
+
+fn parse_answer<T: DeserializeOwned>(call: &Call) -> Result<T> {
+    if let Some(complaint) = &call.complaint {
+        bail!("{complaint}");
+    }
+    let bytes = call.result.as_ref().map_err(|error| anyhow!("the call failed: {error}"))?;
+    serde_json::from_slice(bytes).with_context(|| format!("the policy answered {:?}", String::from_utf8_lossy(bytes)))
+}
+
+fn patch_between(object: &Value, mutated: &Value) -> Result<Option<Patch>> {
+    if object.is_null() {
+        bail!("the policy mutates a request that has no object");
+    }
+    let patch = json_patch::diff(object, mutated);
+    Ok((!patch.is_empty()).then_some(patch))
+}

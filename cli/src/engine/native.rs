@@ -1,0 +1,76 @@
+//! The policy's own crate. Nothing else here knows it.
+
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Result, bail};
+use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
+use node_placement_policy::selector::parse;
+pub use node_placement_policy::selector::{Operator, Requirement, Selector, syntax::label_key};
+use node_placement_policy::{Evaluation, decision::Cause, evaluate};
+use serde_json::{Value, json};
+
+use crate::{
+    engine::host_calls::{HostCalls, lock},
+    engine::policy::Engine,
+};
+
+/// Answers as the module does, and calls the host as the module does.
+pub struct Native;
+
+impl Engine for Native {
+    fn call(&self, operation: &str, payload: &[u8], host_calls: Arc<Mutex<HostCalls>>) -> Result<Vec<u8>> {
+        match operation {
+            "validate" => {
+                let Evaluation { answer, cause } = evaluate(payload, &Host(&host_calls));
+                lock(&host_calls).cause = cause;
+                Ok(answer)
+            }
+            "validate_settings" => {
+                let message = node_placement_policy::validate_settings(payload);
+                Ok(json!({ "valid": message.is_none(), "message": message }).to_string().into_bytes())
+            }
+            _ => bail!("the crate has no operation {operation}"),
+        }
+    }
+}
+
+/// The cause of an answer that a module of the policy gave, which can't tell it: as the crate has it, if its answer is
+/// the same.
+pub fn cause_of(answer: &[u8], payload: &[u8], host_calls: &Mutex<HostCalls>) -> Option<Cause> {
+    let evaluation = HostCalls::aside(host_calls, || evaluate(payload, &Host(host_calls)));
+    evaluation.cause.filter(|_| evaluation.answer == answer)
+}
+
+struct Host<'h>(&'h Mutex<HostCalls>);
+
+impl Cluster for Host<'_> {
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
+        let answer = self.call("kubernetes", "get_resource", &serde_json::to_vec(request).map_err(|e| e.to_string())?);
+        let plain = |error: &str| error.strip_prefix("Callback evaluation failure: ").unwrap_or(error).to_owned();
+        answer.and_then(|object| Ok(String::from_utf8(object)?)).map_err(|error| plain(&error.to_string()))
+    }
+
+    fn log(&self, level: LogLevel, message: &str) {
+        // A host that refuses to log changes nothing.
+        let _ = self.call("tracing", "log", json!({ "level": level, "message": message }).to_string().as_bytes());
+    }
+}
+
+impl Host<'_> {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>> {
+        lock(self.0).serve("kubewarden", namespace, operation, payload)
+    }
+}
+
+/// What is wrong with settings, a line each.
+pub fn mistakes(settings: &Value) -> Vec<String> {
+    node_placement_policy::settings::mistakes(&settings.to_string()).iter().map(ToString::to_string).collect()
+}
+
+/// Reads a node selector.
+///
+/// # Errors
+/// It is none, in words.
+pub fn parse_selector(text: &str) -> Result<Selector, String> {
+    parse(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,181 @@
+//! The cluster of the kubeconfig, asked through kubectl: whatever logs in there, logs in here.
+
+use std::{
+    ffi::OsString,
+    io::ErrorKind,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use super::{documents::json_objects, manifests::Manifests};
+
+/// What is listed of a cluster, as kubectl names it.
+const LISTED: &[&str] = &[
+    "namespaces",
+    "nodes",
+    "pods",
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "replicationcontrollers",
+    "podtemplates",
+    "runtimeclasses.node.k8s.io",
+    "nodepools.karpenter.sh",
+];
+
+/// Those that a cluster has only if something is installed there.
+const OPTIONAL: [&str; 1] = ["nodepools.karpenter.sh"];
+
+/// How kubectl is called.
+pub struct Kubectl {
+    options: Vec<OsString>,
+}
+
+/// What could be listed of a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    pub manifests: Manifests,
+    /// What could not, and why: `pods: pods is forbidden: …`
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A resource that kubectl may not list, or that the API server does not have.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    pub resource: String,
+    /// There is none, in contrast to one that may not be read.
+    pub is_not_found: bool,
+    pub reason: String,
+}
+
+/// How many kinds are asked for at the same time: the API server must not feel it.
+const AT_ONCE: usize = 4;
+
+impl Kubectl {
+    pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
+        let mut options = vec![];
+        if let Some(context) = context {
+            options.extend(["--context".into(), context.into()]);
+        }
+        if let Some(kubeconfig) = kubeconfig {
+            options.extend(["--kubeconfig".into(), kubeconfig.into()]);
+        }
+        Self { options }
+    }
+
+    /// Lists all that the policy is asked about, in all namespaces. `progress` is told what is asked for.
+    ///
+    /// # Errors
+    /// The cluster can't be reached.
+    pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
+        let mut answers = vec![];
+        for resources in LISTED.chunks(AT_ONCE) {
+            progress(&format!("asking the cluster for {}", resources.join(", ")));
+            let asked = resources.iter().map(|resource| Ok((resource, self.start(&all(resource))?)));
+            for (resource, kubectl) in asked.collect::<Result<Vec<_>>>()? {
+                answers.push(answer(resource, &all(resource), kubectl)?);
+            }
+        }
+        Listed::join(answers)
+    }
+
+    /// Gets single objects, each by the arguments of `kubectl get`.
+    ///
+    /// # Errors
+    /// The cluster can't be reached.
+    pub fn get(&self, asked: &[Vec<&str>]) -> Result<Listed> {
+        let listed = asked.iter().map(|arguments| {
+            let resource = arguments.first().copied().unwrap_or_default();
+            self.list(resource, &[&["get"], arguments.as_slice()].concat())
+        });
+        Listed::join(listed.collect::<Result<_>>()?)
+    }
+
+    /// The context that holds where none is named; a Pod in a cluster has none.
+    pub fn current_context(&self) -> Option<String> {
+        let mut kubectl = Command::new("kubectl");
+        let output =
+            kubectl.args(["config", "current-context"]).args(&self.options).stdin(Stdio::null()).output().ok()?;
+        let context = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !context.is_empty()).then_some(context)
+    }
+
+    fn list(&self, resource: &str, arguments: &[&str]) -> Result<Answer> {
+        answer(resource, arguments, self.start(arguments)?)
+    }
+
+    fn start(&self, arguments: &[&str]) -> Result<Child> {
+        let mut kubectl = Command::new("kubectl");
+        kubectl.args(arguments).args(["-o", "json"]).args(&self.options);
+        kubectl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        kubectl.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                anyhow!("kubectl is not on the PATH: install it, or write the cluster down and say -c FILE")
+            }
+            _ => anyhow!("kubectl can't be started: {error}"),
+        })
+    }
+}
+
+const fn all(resource: &str) -> [&str; 3] {
+    ["get", resource, "--all-namespaces"]
+}
+
+/// Waits for what kubectl says.
+fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Answer> {
+    let output = kubectl.wait_with_output().context("kubectl")?;
+    if output.status.success() {
+        let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
+        return Ok(Answer::Objects(text));
+    }
+    let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let error = error.lines().last().unwrap_or("kubectl failed without a word").to_owned();
+    // What is refused is told as such; without a cluster, nothing can be told.
+    let is_unknown_kind = error.contains("doesn't have a resource type");
+    let is_not_found = error.contains("(NotFound)");
+    if is_unknown_kind && OPTIONAL.contains(&resource) {
+        return Ok(Answer::NoSuchKind);
+    }
+    if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {
+        bail!(
+            "kubectl {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
+            arguments.join(" ")
+        );
+    }
+    let reason = error.split_once("): ").map_or(error.as_str(), |(_, reason)| reason);
+    let reason = reason.trim_start_matches("error: ").to_owned();
+    Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
+}
+
+enum Answer {
+    Objects(String),
+    Refused(Unreadable),
+    /// The cluster does not know the kind, and need not.
+    NoSuchKind,
+}
+
+/// What is written down has no gaps that somebody knows of.
+impl From<Manifests> for Listed {
+    fn from(manifests: Manifests) -> Self {
+        Self { manifests, unreadable: vec![] }
+    }
+}
+
+impl Listed {
+    fn join(answers: Vec<Answer>) -> Result<Self> {
+        let (mut objects, mut unreadable) = (vec![], vec![]);
+        for answer in answers {
+            match answer {
+                Answer::Objects(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
+                Answer::Refused(refused) => unreadable.push(refused),
+                Answer::NoSuchKind => {}
+            }
+        }
+        Ok(Self { manifests: Manifests::read(objects)?, unreadable })
+    }
+}

@@ -1,0 +1,339 @@
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use k8s_openapi::Resource;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
+
+use super::documents::read_objects;
+
+/// A cluster written down: the objects of some manifests. Of several with the same identity, the first is there.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    objects: Arc<Vec<Manifest>>,
+    places: Arc<HashMap<Identity, usize>>,
+    repeated: Arc<Vec<Identity>>,
+}
+
+/// What tells an object from all others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// As it is written: `v1`, `apps/v1`.
+    pub api_version: String,
+    pub kind: String,
+    /// Nothing for objects of the whole cluster.
+    pub namespace: Option<String>,
+    pub name: String,
+}
+
+/// An object: a text, which is parsed when somebody looks it up, and then stays so.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    pub identity: Identity,
+    text: Box<RawValue>,
+    parsed: OnceLock<Value>,
+}
+
+impl Manifests {
+    /// Reads a JSON or YAML file, or all such files of a folder. A `List`, as `kubectl get -o yaml`
+    /// prints it, stands for its items.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut objects = vec![];
+        for (index, text) in read_objects(path)?.into_iter().enumerate() {
+            objects.push(Manifest::read(text).with_context(|| format!("{}: object {}", path.display(), index + 1))?);
+        }
+        Ok(Self::of(objects))
+    }
+
+    /// Of the texts of objects.
+    ///
+    /// # Errors
+    /// One is no Kubernetes object.
+    pub fn read(objects: Vec<Box<RawValue>>) -> Result<Self> {
+        Ok(Self::of(objects.into_iter().map(Manifest::read).collect::<Result<_>>()?))
+    }
+
+    /// With more objects.
+    ///
+    /// # Errors
+    /// One is no Kubernetes object.
+    pub fn with(&self, more: impl IntoIterator<Item = Value>) -> Result<Self> {
+        let mut objects = self.objects.to_vec();
+        for object in more {
+            objects.push(Manifest::read(to_raw_value(&object)?)?);
+        }
+        Ok(Self::of(objects))
+    }
+
+    /// In the order in which they were read.
+    pub fn objects(&self) -> &[Manifest] {
+        &self.objects
+    }
+
+    /// The objects that were left out, since one with the same identity came before.
+    pub fn repeated(&self) -> &[Identity] {
+        &self.repeated
+    }
+
+    pub fn find(&self, identity: &Identity) -> Option<&Value> {
+        self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
+    }
+
+    pub fn namespace(&self, name: &str) -> Option<&Value> {
+        self.of_the_cluster("Namespace", name)
+    }
+
+    pub fn node(&self, name: &str) -> Option<&Value> {
+        self.of_the_cluster("Node", name)
+    }
+
+    /// All Nodes.
+    pub fn nodes(&self) -> impl Iterator<Item = &Value> {
+        let is_node = |object: &&Manifest| object.identity.kind == "Node" && object.identity.api_version == "v1";
+        self.objects.iter().filter(is_node).map(Manifest::kept)
+    }
+
+    /// The namespace and the node of each Pod that runs.
+    pub fn running_pods(&self) -> impl Iterator<Item = (String, String)> {
+        #[derive(Deserialize)]
+        struct Pod {
+            spec: Option<Spec>,
+            status: Option<Status>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Spec {
+            node_name: Option<String>,
+        }
+        #[derive(Deserialize)]
+        struct Status {
+            phase: Option<String>,
+        }
+        let pods = self.objects.iter().filter(|object| object.identity.kind == "Pod");
+        pods.filter_map(|object| {
+            let pod: Pod = serde_json::from_str(object.text.get()).ok()?;
+            let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
+            let node = pod.spec.and_then(|spec| spec.node_name)?;
+            let runs = !["Succeeded", "Failed"].contains(&phase.as_str());
+            runs.then(|| (object.identity.namespace.clone().unwrap_or_default(), node))
+        })
+    }
+
+    /// All Namespaces.
+    pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
+        let is_namespace =
+            |object: &&Manifest| object.identity.kind == "Namespace" && object.identity.api_version == "v1";
+        self.objects.iter().filter(is_namespace).map(Manifest::kept)
+    }
+
+    fn of_the_cluster(&self, kind: &str, name: &str) -> Option<&Value> {
+        self.find(&Identity::new("v1", kind, None, name))
+    }
+
+    /// Whether there is such an object.
+    pub fn has(&self, identity: &Identity) -> bool {
+        self.places.contains_key(identity)
+    }
+
+    /// All objects of a kind, typed.
+    ///
+    /// # Errors
+    /// Of each, whether it is no object of its kind: where, and what was expected.
+    pub fn all<T: Resource + DeserializeOwned>(&self) -> impl Iterator<Item = Result<T>> {
+        let is_of_kind =
+            |object: &&Manifest| object.identity.kind == T::KIND && object.identity.api_version == T::API_VERSION;
+        self.objects.iter().filter(is_of_kind).map(Manifest::typed)
+    }
+
+    /// The object of this kind and name, typed, if there is one.
+    ///
+    /// # Errors
+    /// It is no object of its kind.
+    pub fn find_typed<T: Resource + DeserializeOwned>(&self, namespace: Option<&str>, name: &str) -> Result<Option<T>> {
+        let identity = Identity::new(T::API_VERSION, T::KIND, namespace, name);
+        let found = self.places.get(&identity).and_then(|place| self.objects.get(*place));
+        found.map(Manifest::typed).transpose()
+    }
+
+    fn of(manifests: Vec<Manifest>) -> Self {
+        let mut objects = Vec::with_capacity(manifests.len());
+        let mut places = HashMap::with_capacity(manifests.len());
+        let mut repeated = vec![];
+        for manifest in manifests {
+            match places.entry(manifest.identity.clone()) {
+                Entry::Occupied(_) => repeated.push(manifest.identity),
+                Entry::Vacant(place) => {
+                    place.insert(objects.len());
+                    objects.push(manifest);
+                }
+            }
+        }
+        Self { objects: Arc::new(objects), places: Arc::new(places), repeated: Arc::new(repeated) }
+    }
+}
+
+impl FromIterator<Value> for Manifests {
+    /// # Panics
+    /// If one is no Kubernetes object.
+    fn from_iter<I: IntoIterator<Item = Value>>(objects: I) -> Self {
+        let manifest = |object: Value| {
+            let text = RawValue::from_string(object.to_string()).expect("JSON");
+            Manifest::read(text).unwrap_or_else(|error| panic!("{error:#}: {object}"))
+        };
+        Self::of(objects.into_iter().map(manifest).collect())
+    }
+}
+
+impl Manifest {
+    fn read(text: Box<RawValue>) -> Result<Self> {
+        let identity = Identity::read(&text)?;
+        if is_nested_too_deeply(text.get()) {
+            bail!(
+                "{identity}: expected an object of at most {DEEPEST} levels; Kubernetes and Kubewarden take no deeper one"
+            );
+        }
+        Ok(Self { identity, text, parsed: OnceLock::new() })
+    }
+
+    /// The object, typed.
+    ///
+    /// # Errors
+    /// It is none of the kind: where, and what was expected.
+    pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
+        let mut json = serde_json::Deserializer::from_str(self.text.get());
+        serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let reason = error.inner().to_string();
+            let reason = reason.split(" at line ").next().unwrap_or_default();
+            anyhow!("{}: {}: {reason}", self.identity, error.path())
+        })
+    }
+
+    /// Parses the object. What is asked about once need not stay.
+    pub fn parse(&self) -> Value {
+        serde_json::from_str(self.text.get()).unwrap_or_default()
+    }
+
+    /// The object, parsed at most once.
+    fn kept(&self) -> &Value {
+        self.parsed.get_or_init(|| self.parse())
+    }
+}
+
+impl Identity {
+    /// Of an object of `kind`; without a namespace, of the whole cluster.
+    pub fn new(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    fn read(text: &RawValue) -> Result<Self> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Object {
+            api_version: Option<String>,
+            kind: Option<String>,
+            metadata: Option<Metadata>,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            name: Option<String>,
+            namespace: Option<String>,
+        }
+        let object: Object = serde_json::from_str(text.get())?;
+        let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
+        let called = name.clone().unwrap_or_default();
+        let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {
+            bail!("expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {called:?})");
+        };
+        Ok(Self { api_version, kind, namespace, name })
+    }
+}
+
+/// For people: `Node worker-1`, `Deployment team-a/web`.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+/// What Kubewarden's host can read, and `serde_json`; the request around an object takes some.
+const DEEPEST: usize = 120;
+
+/// Whether a JSON text has more levels of lists and objects.
+fn is_nested_too_deeply(json: &str) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'{' | b'[' if !is_text => depth += 1,
+            b'}' | b']' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Manifests> {
+        Manifests::read(vec![RawValue::from_string(text.to_owned())?])
+    }
+
+    #[test]
+    fn an_object_is_typed_when_it_is_asked_for() -> Result<()> {
+        let text =
+            r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"unschedulable": true}}"#;
+        let cluster = read(text)?;
+        let nodes: Vec<v1::Node> = cluster.all().collect::<Result<_>>()?;
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(cluster.find_typed::<v1::Node>(None, "n")?, nodes.first().cloned());
+        assert_eq!(cluster.find_typed::<v1::Node>(None, "other")?, None);
+        Ok(())
+    }
+
+    #[test]
+    fn an_object_of_a_wrong_type_is_named_with_its_path() -> Result<()> {
+        let text =
+            r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": 1}]}}"#;
+        let error = read(text)?.find_typed::<v1::Node>(None, "n").unwrap_err().to_string();
+        assert!(error.starts_with("Node n: spec.taints[0].key: invalid type: integer `1`, expected"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn an_object_that_is_nested_too_deeply_is_named() {
+        let deep = |levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            format!(
+                r#"{{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "n", "x": "[[\\\"[["}}, "spec": {open}{close}}}"#
+            )
+        };
+        assert!(read(&deep(100)).is_ok());
+        let error = read(&deep(200)).unwrap_err().to_string();
+        assert!(error.starts_with("Node n: expected an object of at most 120 levels"), "{error}");
+    }
+}

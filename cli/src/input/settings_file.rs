@@ -1,0 +1,86 @@
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::{
+    input::documents::read_documents,
+    input::policy_spec::PolicySpec,
+    input::settings::{Settings, read},
+};
+
+const POLICY: &str = "ClusterAdmissionPolicy";
+
+const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
+
+/// A file with the settings of the policy, or with a whole policy that has them.
+#[derive(Debug)]
+pub struct SettingsFile {
+    /// As they are written.
+    pub settings: Value,
+    /// As the policy reads them.
+    pub typed: Settings,
+    /// That of the policy.
+    pub name: Option<String>,
+    /// How the policy is deployed, if the file says so.
+    pub policy: Option<PolicySpec>,
+}
+
+impl SettingsFile {
+    /// Reads settings, or a ClusterAdmissionPolicy.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn load(path: &Path) -> Result<Self> {
+        let mut files = Self::load_all(path)?;
+        match (files.pop(), files.len()) {
+            (Some(file), 0) => Ok(file),
+            (_, more) => bail!("{}: expected one ClusterAdmissionPolicy; found {}", path.display(), more + 1),
+        }
+    }
+
+    /// Reads settings, or ClusterAdmissionPolicies.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn load_all(path: &Path) -> Result<Vec<Self>> {
+        Self::read_all(read_documents(path)?).with_context(|| path.display().to_string())
+    }
+
+    /// Reads settings, or ClusterAdmissionPolicies, from the documents of a file.
+    ///
+    /// # Errors
+    /// There is something else.
+    pub fn read_all(documents: Vec<Value>) -> Result<Vec<Self>> {
+        let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap_or("?")).collect();
+        ensure!(!documents.is_empty(), "{EXPECTED}; the file is empty");
+        if documents.len() > 1 && kinds.iter().any(|kind| *kind != POLICY) {
+            bail!("{EXPECTED}; found {} documents: {}", documents.len(), kinds.join(", "));
+        }
+        documents.into_iter().map(Self::read).collect()
+    }
+
+    fn read(document: Value) -> Result<Self> {
+        let Value::Object(fields) = &document else {
+            bail!("{EXPECTED}; found {}", if document.is_array() { "a list" } else { "a text or number" });
+        };
+        match fields.get("kind").and_then(Value::as_str) {
+            Some(POLICY) => {}
+            Some("AdmissionPolicy") => {
+                bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy")
+            }
+            Some(kind) => bail!("{EXPECTED}; found a {kind}"),
+            None => {
+                let part = ["spec", "settings"].into_iter().find(|part| fields.contains_key(*part));
+                if let Some(part) = part {
+                    bail!("{EXPECTED}; found {part}: of a policy without its apiVersion and kind");
+                }
+                return Ok(Self { typed: read(&document), settings: document, name: None, policy: None });
+            }
+        }
+        let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
+        let settings = spec.get("settings").cloned().unwrap_or_default();
+        let name = document["metadata"]["name"].as_str().map(str::to_owned);
+        Ok(Self { typed: read(&settings), settings, name, policy: Some(PolicySpec::read(spec)?) })
+    }
+}

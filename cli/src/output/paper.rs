@@ -1,0 +1,244 @@
+use std::{
+    env,
+    io::{ErrorKind, IsTerminal, Write, stdout},
+};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde_json::Value;
+
+use crate::{Evaluation, Lookup, Manifests, commands::Format, output::changes::changes, stored::environment, wrap};
+
+/// No line is longer, unless a single word is.
+const WIDTH: usize = 100;
+/// Where the text beside a verdict begins.
+const INDENT: usize = 12;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "1;31";
+const GREEN: &str = "32";
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What people read: plain text, with colours where there is a terminal that wants them.
+pub struct Paper {
+    colors: bool,
+    text: String,
+}
+
+impl Paper {
+    pub fn new(color: Color) -> Self {
+        let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let colors = match color {
+            Color::Auto => stdout().is_terminal() && !unwanted(),
+            Color::Always => true,
+            Color::Never => false,
+        };
+        Self { colors, text: String::new() }
+    }
+
+    /// For programs: JSON or YAML.
+    pub fn data(&mut self, format: Format, data: &Value) -> Result<()> {
+        let text = match format {
+            Format::Json => serde_json::to_string_pretty(data)?,
+            Format::Yaml | Format::Text => yaml_serde::to_string(data)?,
+        };
+        self.write(text.trim_end());
+        Ok(())
+    }
+
+    /// Prints it all. Readers that leave early, such as `head`, are free to.
+    pub fn print(&self) -> Result<()> {
+        match stdout().write_all(self.text.as_bytes()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            printed => printed.context("cannot print"),
+        }
+    }
+
+    pub fn gap(&mut self) {
+        self.write("");
+    }
+
+    /// Takes back all that was written.
+    pub fn clear(&mut self) {
+        self.text.clear();
+    }
+
+    pub fn heading(&mut self, text: &str) {
+        self.write(&self.ink(BOLD, text));
+    }
+
+    /// A line below a heading, or more where it is long.
+    pub fn item(&mut self, text: &str) {
+        let indent = 2 + text.len() - text.trim_start().len();
+        let lines = wrap(text.trim_start(), WIDTH - indent - 2);
+        for (place, line) in lines.iter().enumerate() {
+            let indent = if place == 0 { indent } else { indent + 2 };
+            self.write(&format!("{:indent$}{line}", ""));
+        }
+    }
+
+    pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
+        self.write(&self.ink(BOLD, title));
+        wrap(prose, WIDTH).iter().for_each(|line| self.write(line));
+        self.gap();
+        settings.lines().for_each(|line| self.write(&format!("    {}", self.ink(DIM, line))));
+        self.gap();
+    }
+
+    /// The verdict and what was asked in one line, all that is to be said about it below.
+    pub fn evaluation(&mut self, asked: &str, request: &Value, evaluation: &Evaluation, cluster: &Manifests) {
+        let answer = &evaluation.answer;
+        let verdict = match answer.accepted {
+            true => self.ink(GREEN, "  accepted  "),
+            false => self.ink(RED, "  REJECTED  "),
+        };
+        self.write(&format!("{verdict}{}", self.ink(BOLD, asked)));
+        if !answer.accepted || answer.message.is_some() {
+            let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
+            self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
+        }
+        if let Some(mutated) = &answer.mutated_object {
+            changes(&request["object"], mutated).iter().for_each(|change| self.change(change));
+        }
+        for warning in answer.warnings.iter().flatten() {
+            self.below(&format!("warning: {warning}"));
+        }
+        for refused in &evaluation.refused {
+            self.below(&format!("refused: {refused}"));
+        }
+        let lookups: Vec<_> = evaluation.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
+        if !lookups.is_empty() {
+            self.aside(&format!("looked up: {}", lookups.join(", ")));
+        }
+    }
+
+    /// What was looked up, and nobody has written down.
+    pub fn missing(&mut self, evaluation: &Evaluation, known: &Manifests, has_cluster: bool) {
+        for lookup in evaluation.lookups.iter().filter(|lookup| !known.finds(lookup)) {
+            self.below(&match has_cluster {
+                true => format!("the cluster has no {lookup}"),
+                false => format!("without a cluster (-c), there is no {lookup}"),
+            });
+        }
+    }
+
+    /// An object that is not the policy's business.
+    pub fn skipped(&mut self, object: &str, reason: &str) {
+        self.write(&format!("  skipped   {}", self.ink(BOLD, object)));
+        self.below(reason);
+    }
+
+    /// A request that the policy never sees.
+    pub fn unsent(&mut self, asked: &str, reason: &str) {
+        self.write(&format!("  not sent  {}", self.ink(BOLD, asked)));
+        self.below(&format!("not sent to the policy: {reason}"));
+    }
+
+    /// The object as the API server will store it.
+    pub fn stored(&mut self, object: &Value) {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            // Long, and of no interest to anybody.
+            metadata.remove("managedFields");
+        }
+        self.line("as it will be stored:");
+        let text = yaml_serde::to_string(&object).unwrap_or_default();
+        text.lines().for_each(|line| self.line(&format!("  {line}")));
+    }
+
+    /// The Pod as it is stored after its binding, and what its containers see of it.
+    pub fn bound_pod(&mut self, pod: &Value) {
+        self.line(&format!("the Pod, as it is stored on {}:", pod["spec"]["nodeName"].as_str().unwrap_or_default()));
+        for (kind, plural) in [("label", "labels"), ("annotation", "annotations")] {
+            for (key, value) in pod["metadata"][plural].as_object().into_iter().flatten() {
+                self.line(&format!("  {kind} {key}: {}", value.as_str().unwrap_or_default()));
+            }
+        }
+        for (name, value) in environment(pod) {
+            self.line(&format!(
+                "  container sees {}",
+                self.ink(BOLD, &format!("{name}={}", value.as_str().unwrap_or_default()))
+            ));
+        }
+    }
+
+    /// What goes to other readers: into the audit log, and into the log of the host.
+    pub fn records(&mut self, evaluation: &Evaluation) {
+        for (key, value) in evaluation.answer.audit_annotations.iter().flatten() {
+            self.aside(&format!("audit: {key}: {value}"));
+        }
+        for log in &evaluation.logs {
+            // A rejection is told already.
+            if log["message"].as_str().is_some_and(|message| Some(message) == evaluation.answer.message.as_deref()) {
+                continue;
+            }
+            match (log["level"].as_str(), log["message"].as_str()) {
+                (Some(level), Some(message)) => self.aside(&format!("logged: {level}: {message}")),
+                _ => self.aside(&format!("logged: {log}")),
+            }
+        }
+    }
+
+    /// One operation of a JSON patch, its value spread over lines where it is long.
+    fn change(&mut self, change: &Value) {
+        let text = |field| change[field].as_str().unwrap_or_default();
+        let place = [text("op"), text("path")].join(" ");
+        let Some(value) = change.get("value") else {
+            return self.below(&place);
+        };
+        let line = format!("{place} {value}");
+        if INDENT + line.chars().count() <= WIDTH {
+            return self.line(&line);
+        }
+        self.line(&place);
+        let value = yaml_serde::to_string(value).unwrap_or_default();
+        value.lines().for_each(|line| self.line(&format!("  {line}")));
+    }
+
+    pub fn below(&mut self, text: &str) {
+        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(line));
+    }
+
+    fn aside(&mut self, text: &str) {
+        wrap(text, WIDTH - INDENT).iter().for_each(|line| self.line(&self.ink(DIM, line)));
+    }
+
+    fn line(&mut self, text: &str) {
+        self.write(&format!("{:INDENT$}{text}", ""));
+    }
+
+    pub fn write(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn ink(&self, ink: &str, text: &str) -> String {
+        match self.colors {
+            true => format!("\x1b[{ink}m{text}\x1b[0m"),
+            false => text.to_owned(),
+        }
+    }
+}
+
+/// `Namespace team-a`, with its annotations: they may say what holds there.
+fn looked_up(lookup: &Lookup, cluster: &Manifests) -> String {
+    let object = cluster.find(&lookup.into()).filter(|_| lookup.kind == "Namespace");
+    let annotations = object.and_then(|object| object["metadata"]["annotations"].as_object());
+    let written = annotations.into_iter().flatten().filter(|(key, _)| !key.starts_with("kubectl.kubernetes.io/"));
+    let written: Vec<_> =
+        written.map(|(key, value)| format!("{key}: {}", value.as_str().unwrap_or_default())).collect();
+    match written.is_empty() {
+        true => lookup.to_string(),
+        false => format!("{lookup}, annotated {}", written.join(", ")),
+    }
+}

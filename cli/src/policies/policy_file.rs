@@ -1,0 +1,388 @@
+//! The ClusterAdmissionPolicy that settings need, as a file to review and apply.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use node_placement_policy::settings::key::TargetKind;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    ManagedKeys, PolicySpec,
+    engine::native::{Operator, parse_selector},
+    input::documents::yaml_documents,
+    input::settings::{NODE_METADATA, PLACEMENT, has, is, read},
+    input::settings_file::SettingsFile,
+    output::template::render,
+    policies::required_rules::{Feature, Kind, Update},
+    requests::resource::group_of,
+};
+
+const TEMPLATE: &str = include_str!("policy.yml.j2");
+
+/// What the examples name.
+const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
+
+/// What a cluster needs to start again by itself.
+const SPARED: [&str; 3] = ["kube-system", "kube-node-lease", "kubewarden"];
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
+/// The order in which rules are written.
+const RESOURCES: [&str; 15] = [
+    "pods",
+    "namespaces",
+    "replicationcontrollers",
+    "podtemplates",
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "daemonsets",
+    "jobs",
+    "cronjobs",
+    "pods/binding",
+    "bindings",
+    "nodes",
+    "nodes/status",
+    "pods/status",
+];
+
+/// What the settings do not say.
+#[derive(Debug, Default)]
+pub struct Around {
+    pub name: Option<String>,
+    pub module: Option<String>,
+    pub policy_server: Option<String>,
+    /// The namespaces that the policy covers: a selector of their labels.
+    pub namespaces: Option<String>,
+}
+
+/// Writes the policy, or the policies, for a file with settings. Of a whole policy its name, module, policy-server,
+/// namespaces and mode are kept, unless `around` says something else.
+///
+/// # Errors
+/// The file has something else, or `around` a mistake.
+pub fn policy_file(text: &str, around: &Around) -> Result<String> {
+    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+    ensure!(files.len() == 1, "expected one ClusterAdmissionPolicy; found {}", files.len());
+    let file = files.remove(0);
+    let written = Written::read(text, file, around)?;
+    let mut parts = parts(&written.settings, &written.settings_text);
+    if written.guards_nodes {
+        parts.retain(|part| part.guards_nodes);
+    }
+    let name = written.name.clone();
+    let mut documents = vec![];
+    for (place, part) in parts.iter().enumerate() {
+        let called = if place == 0 { name.clone() } else { format!("{name}-{}", part.suffix) };
+        documents.push(written.render(&called, part, place == 0)?);
+    }
+    Ok(documents.join("---\n"))
+}
+
+/// A file with settings, and what is around them.
+struct Written {
+    settings: Value,
+    settings_text: String,
+    /// The comments that a whole policy begins with.
+    header: String,
+    name: String,
+    module: String,
+    policy_server: Option<String>,
+    mode: Option<String>,
+    namespaces: Vec<Expression>,
+    /// Its rules are about Nodes alone: another policy places.
+    guards_nodes: bool,
+}
+
+/// A requirement on labels, as Kubernetes writes it in objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Expression {
+    key: String,
+    operator: String,
+    values: Vec<String>,
+}
+
+impl Written {
+    fn read(text: &str, file: SettingsFile, around: &Around) -> Result<Self> {
+        let spec = file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
+        let kept = |field: &str| spec[field].as_str().map(str::to_owned);
+        let settings_text = if file.policy.is_some() { settings_in(text) } else { without_marker(text) };
+        let namespaces = match &around.namespaces {
+            Some(selector) => expressions(selector).context("--namespaces")?,
+            None => expressions_in(&spec["namespaceSelector"]).unwrap_or_else(spared),
+        };
+        Ok(Self {
+            settings_text: or_written_anew(settings_text, &file.settings),
+            settings: file.settings,
+            header: if spec.is_null() { String::new() } else { header(text) },
+            name: around.name.clone().or(file.name).unwrap_or_else(|| "node-placement".to_owned()),
+            module: around.module.clone().or(kept("module")).unwrap_or_else(|| MODULE.to_owned()),
+            policy_server: around.policy_server.clone().or(kept("policyServer")),
+            mode: kept("mode"),
+            namespaces,
+            guards_nodes: file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes),
+        })
+    }
+
+    fn render(&self, name: &str, part: &Part, is_first: bool) -> Result<String> {
+        let settings = &part.settings;
+        // Those of the other deployment are not told here.
+        let features: Vec<&Feature> =
+            Feature::of(settings).filter(|feature| feature.is_about_nodes() == part.guards_nodes).collect();
+        let updates: Vec<Update> = features.iter().flat_map(|feature| feature.updates).copied().collect();
+        let rules = rules(&features);
+        let sends_updates =
+            rules.iter().any(|rule| rule.resources.contains(&"pods") && rule.operations.contains(&"UPDATE"));
+        let bound = match () {
+            () if !sends_updates || updates.contains(&Update::Bound) => None,
+            () if updates.contains(&Update::Tolerations) => Some("tolerations"),
+            () => Some("nothing"),
+        };
+        let mut kinds: Vec<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let kinds: Vec<_> =
+            kinds.into_iter().map(|kind| json!({ "api_version": kind.api_version(), "kind": kind.name() })).collect();
+        let starts_with_monitor = has(settings, PLACEMENT) && !part.guards_nodes;
+        let mode = self.mode.as_deref().or(starts_with_monitor.then_some("monitor")).filter(|_| !part.guards_nodes);
+        let data = json!({
+            "header": if is_first { self.header.as_str() } else { "" },
+            "name": name,
+            "module": self.module,
+            "policy_server": self.policy_server,
+            "mode": mode,
+            "guards_nodes": part.guards_nodes,
+            "fail": features.iter().any(|feature| feature.needs_fail) || depends_on_variables(settings),
+            "kinds": kinds,
+            "spares_system": self.namespaces == spared(),
+            "namespaces": self.namespaces,
+            "managed": managed_fields(&updates, settings),
+            "bound": bound,
+            "rules": rules,
+            "settings": indented(&part.text),
+        });
+        render("policy.yml", TEMPLATE, data)
+    }
+}
+
+/// A deployment.
+struct Part {
+    /// What it is called after the first.
+    suffix: &'static str,
+    settings: Value,
+    text: String,
+    guards_nodes: bool,
+}
+
+/// One for each `failurePolicy`, and one for Nodes.
+fn parts(settings: &Value, text: &str) -> Vec<Part> {
+    let part = |suffix, settings: Value, text: String, guards_nodes| {
+        let text = or_written_anew(text, &settings);
+        Part { suffix, settings, text, guards_nodes }
+    };
+    let metadata_alone = settings[NODE_METADATA].is_object().then(|| json!({ NODE_METADATA: settings[NODE_METADATA] }));
+    let places = settings
+        .as_object()
+        .is_some_and(|blocks| blocks.iter().any(|(block, value)| block != NODE_METADATA && !value.is_null()));
+    let metadata = metadata_alone.filter(|metadata| {
+        places && !Feature::of(metadata).any(|feature| feature.needs_fail) && !depends_on_variables(metadata)
+    });
+    let guards_nodes = Feature::of(settings).any(Feature::is_about_nodes);
+    let (mut first, mut first_text) = (settings.clone(), text.to_owned());
+    if metadata.is_some() {
+        remove(&mut first, NODE_METADATA);
+        first_text = block(&first_text, |key| key != NODE_METADATA);
+    }
+    if guards_nodes {
+        for field in ["onNodes", "guardedNodeLabels"] {
+            remove(&mut first[PLACEMENT], field);
+            first_text = without_field(&first_text, field);
+        }
+    }
+    let mut parts = vec![part("", first, first_text, false)];
+    if let Some(metadata) = metadata {
+        parts.push(part("node-metadata", metadata, block(text, |key| key == NODE_METADATA), false));
+    }
+    if guards_nodes {
+        let placement = json!({ PLACEMENT: settings[PLACEMENT] });
+        parts.push(part("nodes", placement, block(text, |key| key == PLACEMENT), true));
+    }
+    parts
+}
+
+fn remove(object: &mut Value, field: &str) {
+    object.as_object_mut().map(|fields: &mut Map<String, Value>| fields.remove(field));
+}
+
+/// A container without its variable is wrong for the rest of its life.
+fn depends_on_variables(settings: &Value) -> bool {
+    has(settings, "nodeMetadata.propagate[].env")
+}
+
+#[derive(Serialize)]
+struct Rule {
+    group: &'static str,
+    resources: Vec<&'static str>,
+    operations: Vec<&'static str>,
+}
+
+/// All that the features need, in as few rules as a reader follows.
+fn rules(features: &[&Feature]) -> Vec<Rule> {
+    let mut needed: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+    for (_, resource, operation) in features.iter().flat_map(|feature| feature.requests()) {
+        let operations = needed.entry(resource).or_default();
+        if !operations.contains(&operation) {
+            operations.push(operation);
+            operations.sort_unstable();
+        }
+    }
+    let mut rules: Vec<Rule> = vec![];
+    for resource in RESOURCES {
+        let Some(operations) = needed.remove(resource) else { continue };
+        let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
+        // Both ways to bind a Pod have a comment, and so a rule of their own.
+        let binds = |resource: &str| resource.contains("binding");
+        let same = rules.iter_mut().find(|rule| {
+            (rule.group, &rule.operations) == (group, &operations)
+                && rule.resources.iter().all(|other| binds(other) == binds(resource))
+        });
+        match same {
+            Some(rule) => rule.resources.push(resource),
+            None => rules.push(Rule { group, resources: vec![resource], operations }),
+        }
+    }
+    rules
+}
+
+/// Where the managed keys are that are protected until a Pod ends.
+fn managed_fields(updates: &[Update], settings: &Value) -> Vec<&'static str> {
+    let managed = ManagedKeys::of(&read(settings));
+    let protected = updates.contains(&Update::ManagedKeys) && is(settings, "nodeMetadata.protect", "true");
+    let kinds = [TargetKind::Label, TargetKind::Annotation].into_iter();
+    kinds.filter(|kind| protected && managed.one(*kind).is_some()).map(TargetKind::member).collect()
+}
+
+fn spared() -> Vec<Expression> {
+    let values = SPARED.map(str::to_owned).to_vec();
+    vec![Expression { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values }]
+}
+
+/// A selector as an object has it.
+fn expressions(selector: &str) -> Result<Vec<Expression>> {
+    let selector = parse_selector(selector).map_err(|error| anyhow!(error))?;
+    let expressions = selector.requirements().iter().map(|requirement| {
+        let operator = match requirement.operator().as_set() {
+            Operator::In => "In",
+            Operator::NotIn => "NotIn",
+            Operator::Exists => "Exists",
+            Operator::DoesNotExist => "DoesNotExist",
+            _ => return Err(anyhow!("{requirement}: a namespaceSelector can't compare numbers")),
+        };
+        let (key, values) = (requirement.key().to_owned(), requirement.values().to_vec());
+        Ok(Expression { key, operator: operator.to_owned(), values })
+    });
+    let expressions: Vec<_> = expressions.collect::<Result<_>>()?;
+    ensure!(!expressions.is_empty(), "expected a selector, such as tenant=blue");
+    Ok(expressions)
+}
+
+/// Those of a policy that is written already.
+fn expressions_in(selector: &Value) -> Option<Vec<Expression>> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let expressions =
+        selector["matchExpressions"].as_array().filter(|list| !list.is_empty())?.iter().map(|expression| {
+            let values = expression["values"].as_array().into_iter().flatten().map(text);
+            Expression {
+                key: text(&expression["key"]),
+                operator: text(&expression["operator"]),
+                values: values.collect(),
+            }
+        });
+    Some(expressions.collect())
+}
+
+/// The comments before the first field.
+fn header(text: &str) -> String {
+    let comments = text.lines().take_while(|line| line.starts_with('#') || line.is_empty());
+    comments.map(|line| format!("{line}\n")).collect()
+}
+
+fn without_marker(text: &str) -> String {
+    text.lines().filter(|line| *line != "---").map(|line| format!("{line}\n")).collect()
+}
+
+/// What stands below `settings:` of a policy, as somebody wrote it.
+fn settings_in(text: &str) -> String {
+    let lines = text.lines().skip_while(|line| line.trim_end() != "  settings:").skip(1);
+    let lines: Vec<&str> = lines.take_while(|line| line.trim().is_empty() || indentation(line) > 2).collect();
+    let least =
+        lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indentation(line)).min().unwrap_or_default();
+    lines.iter().map(|line| format!("{}\n", line.get(least..).unwrap_or_default())).collect()
+}
+
+/// The parts of a text whose top-level keys `keep` wants, with the comments before them.
+fn block(text: &str, keep: impl Fn(&str) -> bool) -> String {
+    let (mut kept, mut comments, mut keeps) = (String::new(), String::new(), false);
+    for line in text.lines() {
+        if line.starts_with('#') || line.trim().is_empty() {
+            comments.push_str(line);
+            comments.push('\n');
+            continue;
+        }
+        if indentation(line) == 0 {
+            keeps = keep(line.split(':').next().unwrap_or_default());
+        }
+        if keeps {
+            kept.push_str(&comments);
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        comments.clear();
+    }
+    kept
+}
+
+/// A text without a field of one of its blocks, and the comments before it.
+fn without_field(text: &str, field: &str) -> String {
+    let (mut kept, mut comments) = (String::new(), String::new());
+    let mut below: Option<usize> = None;
+    for line in text.lines() {
+        if below.is_some_and(|indent| !line.trim().is_empty() && indentation(line) <= indent) {
+            below = None;
+        }
+        if line.trim_start().starts_with('#') && below.is_none() {
+            comments.push_str(line);
+            comments.push('\n');
+            continue;
+        }
+        if below.is_none() && indentation(line) == 2 && line.trim_start().starts_with(&format!("{field}:")) {
+            below = Some(2);
+        } else if below.is_none() {
+            kept.push_str(&comments);
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        comments.clear();
+    }
+    kept + &comments
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// A text that somebody wrote, if it says the same as the settings; else the settings, written anew.
+fn or_written_anew(text: String, settings: &Value) -> String {
+    let is_block_style = !text.trim_start().starts_with(['{', '[']);
+    match yaml_documents(&text) {
+        Ok(documents) if is_block_style && documents == [settings.clone()] => text,
+        _ => yaml_serde::to_string(settings).unwrap_or_default(),
+    }
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.trim_matches('\n').lines();
+    let lines: Vec<String> =
+        lines.map(|line| if line.trim().is_empty() { String::new() } else { format!("    {line}") }).collect();
+    lines.join("\n")
+}

@@ -1,0 +1,422 @@
+//! What each feature needs of the policy that has it: the one table, of which the others are made: what `policy` writes,
+//! what `check` misses, and the table in `docs/operating.md`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{
+    PolicySpec,
+    input::settings::{has, is, read, read_namespaces},
+    requests::resource::group_of,
+};
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Feature {
+    /// One of these in effect is enough.
+    pub settings: &'static [Setting],
+    /// Without these, something that the settings say never happens.
+    pub rules: &'static [Rule],
+    /// The kinds that are looked up for it. Without them, look-ups fail, and what depends on them is rejected.
+    pub looks_up: &'static [Kind],
+    /// The updates of Pods that conditions must let pass.
+    pub updates: &'static [Update],
+    /// With `failurePolicy: Ignore` it can be bypassed at will, while all is well.
+    pub needs_fail: bool,
+    /// What it means where no rule sends what it is about.
+    pub otherwise: &'static str,
+}
+
+/// When a setting is in effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    Present(&'static str),
+    Is(&'static str, &'static str),
+    Unless(&'static str, &'static str),
+}
+
+/// What must reach the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    pub resources: &'static [&'static str],
+    pub operations: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Namespace,
+    Node,
+    RuntimeClass,
+}
+
+/// An update of a Pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Update {
+    /// Of a Pod that is not bound.
+    Unbound,
+    /// Of a bound Pod, that adds a toleration.
+    Tolerations,
+    /// Of a bound Pod, whatever changes.
+    Bound,
+    /// Of a Pod that is bound and being deleted, that changes its managed labels or annotations.
+    ManagedKeys,
+}
+
+use Kind::{Namespace, Node, RuntimeClass};
+use Setting::{Is, Present, Unless};
+
+const CREATE: &[&str] = &["CREATE"];
+const UPDATE: &[&str] = &["UPDATE"];
+const BOTH: &[&str] = &["CREATE", "UPDATE"];
+
+const PODS: &[&str] = &["pods"];
+const BINDINGS: &[&str] = &["pods/binding", "bindings"];
+const SELECTING: &[&str] =
+    &["deployments", "replicasets", "statefulsets", "daemonsets", "replicationcontrollers", "jobs", "cronjobs"];
+const WORKLOADS: &[&str] =
+    &["deployments", "replicasets", "statefulsets", "replicationcontrollers", "podtemplates", "jobs", "cronjobs"];
+
+const fn rule(resources: &'static [&'static str], operations: &'static [&'static str]) -> Rule {
+    Rule { resources, operations }
+}
+
+/// What there is to be needed.
+pub const FEATURES: &[Feature] = &[
+    Feature {
+        settings: &[Present("placement")],
+        rules: &[rule(PODS, BOTH)],
+        looks_up: &[Namespace],
+        updates: &[Update::Unbound],
+        needs_fail: true,
+        otherwise: "Pods are not placed, or not checked when they change",
+    },
+    Feature {
+        settings: &[Unless("placement.onWorkloads", "Ignore")],
+        rules: &[rule(WORKLOADS, BOTH)],
+        looks_up: &[Namespace],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "the Pods are rejected, and the workload's author does not see why",
+    },
+    Feature {
+        settings: &[Unless("placement.onDaemonSets", "Ignore")],
+        rules: &[rule(&["daemonsets"], BOTH)],
+        looks_up: &[Namespace],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
+    },
+    Feature {
+        settings: &[Unless("placement.onNamespaces", "Ignore")],
+        rules: &[rule(&["namespaces"], BOTH)],
+        looks_up: &[],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "wrong annotations are found when Pods are created",
+    },
+    Feature {
+        settings: &[Unless("placement.onNodeName", "Ignore")],
+        rules: &[rule(PODS, CREATE)],
+        looks_up: &[Namespace, Node],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "Pods that name their node are not checked",
+    },
+    Feature {
+        settings: &[Is("placement.onBindings", "Verify")],
+        rules: &[rule(BINDINGS, CREATE)],
+        looks_up: &[Namespace, Node],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "Bindings are not held to the node selector",
+    },
+    Feature {
+        settings: &[
+            Present("placement.clusterDefaultTolerations"),
+            Present("placement.namespaces[].defaultTolerations"),
+            Is("placement.onExtendedResources", "Tolerate"),
+        ],
+        rules: &[rule(PODS, CREATE), rule(&["daemonsets"], BOTH)],
+        looks_up: &[Namespace],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "tolerations are not added",
+    },
+    Feature {
+        settings: &[
+            Present("placement.namespaces[].allowedTolerations"),
+            Present("placement.namespaces[].forbiddenTolerations"),
+            Is("placement.onTolerationAnnotations", "Honor"),
+        ],
+        rules: &[rule(PODS, BOTH)],
+        looks_up: &[Namespace],
+        updates: &[Update::Unbound, Update::Tolerations],
+        needs_fail: true,
+        otherwise: "tolerations are not checked",
+    },
+    Feature {
+        settings: &[Is("placement.onRuntimeClasses", "Resolve")],
+        rules: &[rule(PODS, BOTH), rule(WORKLOADS, BOTH), rule(&["daemonsets"], BOTH)],
+        looks_up: &[Namespace, RuntimeClass],
+        updates: &[Update::Unbound],
+        needs_fail: true,
+        otherwise: "RuntimeClasses are not considered",
+    },
+    Feature {
+        settings: &[Is("placement.onNodes", "RejectChanges")],
+        rules: &[rule(&["nodes", "nodes/status"], UPDATE)],
+        looks_up: &[],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "kubelets may change the labels of their Node",
+    },
+    Feature {
+        settings: &[Is("placement.onNodes", "Reject")],
+        rules: &[rule(&["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
+        looks_up: &[],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "kubelets may label their Node as they like",
+    },
+    Feature {
+        settings: &[Present("podNodeSelectorPluginConfig")],
+        rules: &[rule(PODS, CREATE)],
+        looks_up: &[Namespace],
+        updates: &[],
+        needs_fail: true,
+        otherwise: "Pods are not placed",
+    },
+    Feature {
+        settings: &[Present("podTolerationRestrictionPluginConfig")],
+        rules: &[rule(PODS, BOTH)],
+        looks_up: &[Namespace],
+        updates: &[Update::Unbound, Update::Tolerations],
+        needs_fail: true,
+        otherwise: "tolerations are not added, or not checked",
+    },
+    Feature {
+        settings: &[Present("nodeMetadata")],
+        rules: &[rule(PODS, BOTH), rule(BINDINGS, CREATE)],
+        looks_up: &[Node],
+        updates: &[Update::Unbound],
+        needs_fail: false,
+        otherwise: "Pods that are bound this way, or set nodeName, get no node metadata",
+    },
+    Feature {
+        settings: &[Present("nodeMetadata.propagate[].default")],
+        rules: &[rule(PODS, UPDATE)],
+        looks_up: &[Node],
+        updates: &[Update::Bound],
+        needs_fail: false,
+        otherwise: "what a Pod lacks is not filled in",
+    },
+    Feature {
+        settings: &[Is("nodeMetadata.propagate[].required", "true")],
+        rules: &[rule(PODS, UPDATE)],
+        looks_up: &[Node],
+        updates: &[Update::Bound],
+        needs_fail: true,
+        otherwise: "what a Pod lacks is not filled in",
+    },
+    Feature {
+        settings: &[Present("nodeMetadata.propagate[].env")],
+        rules: &[rule(PODS, CREATE)],
+        looks_up: &[],
+        updates: &[],
+        needs_fail: false,
+        otherwise: "no container gets a variable",
+    },
+    Feature {
+        settings: &[Present("nodeMetadata.propagate[].podLabel")],
+        rules: &[rule(SELECTING, CREATE), rule(&["replicationcontrollers"], UPDATE)],
+        looks_up: &[],
+        updates: &[],
+        needs_fail: false,
+        otherwise: "a workload may select its Pods by a label that its Bindings change",
+    },
+    Feature {
+        settings: &[Is("nodeMetadata.protect", "true")],
+        rules: &[rule(PODS, BOTH)],
+        looks_up: &[Node],
+        updates: &[Update::Unbound, Update::Bound, Update::ManagedKeys],
+        needs_fail: true,
+        otherwise: "managed keys can be set by anybody",
+    },
+];
+
+impl Setting {
+    /// Whether the settings have it.
+    pub fn holds(self, settings: &Value) -> bool {
+        match self {
+            Present(path) => has(settings, path),
+            Is(path, choice) => is(settings, path, choice),
+            Unless(path, choice) => {
+                let block = path.split_once('.').map_or(path, |(block, _)| block);
+                has(settings, block) && !is(settings, path, choice)
+            }
+        }
+    }
+
+    /// The path of the setting.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Present(path) | Is(path, _) | Unless(path, _) => path,
+        }
+    }
+}
+
+/// As the documentation writes it.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Present(path) => write!(f, "`{path}`"),
+            Is(path, choice) => write!(f, "`{path}: {choice}`"),
+            Unless(path, choice) => write!(f, "`{path}` unless `{choice}`"),
+        }
+    }
+}
+
+impl Kind {
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Namespace | Node => "v1",
+            RuntimeClass => "node.k8s.io/v1",
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Namespace => "Namespace",
+            Node => "Node",
+            RuntimeClass => "RuntimeClass",
+        }
+    }
+}
+
+impl Feature {
+    /// Those that the settings have.
+    pub fn of(settings: &Value) -> impl Iterator<Item = &'static Self> {
+        FEATURES.iter().filter(|feature| feature.settings.iter().any(|setting| setting.holds(settings)))
+    }
+
+    /// The setting that switches it on, as a path.
+    pub fn named(&self, settings: &Value) -> &'static str {
+        self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| setting.path())
+    }
+
+    /// Each resource with each operation: group, resource, operation.
+    pub fn requests(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+        self.rules.iter().flat_map(|rule| {
+            let operations =
+                |resource| rule.operations.iter().map(move |operation| (group_of(resource), resource, *operation));
+            rule.resources.iter().flat_map(move |resource| operations(*resource))
+        })
+    }
+
+    /// The kinds that it looks up with these settings.
+    pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
+        let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
+        self.looks_up.iter().copied().filter(move |kind| *kind != Namespace || !places_without_namespaces)
+    }
+
+    /// Whether it is about Nodes, and not about Pods.
+    pub fn is_about_nodes(&self) -> bool {
+        self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
+    }
+}
+
+/// What a deployment lacks that its settings need, a line each.
+#[derive(Debug, Default)]
+pub struct Lacks {
+    pub context_aware_resources: Vec<String>,
+    /// There can be a reason for that.
+    pub rules: Vec<String>,
+}
+
+/// Holds a deployment to what its settings need.
+pub fn lacks(settings: &Value, deployment: &PolicySpec) -> Lacks {
+    let features: Vec<&Feature> = Feature::of(settings).collect();
+    let mut lacks = Lacks::default();
+    for kind in [Namespace, Node, RuntimeClass] {
+        if deployment.may_look_up(kind.api_version(), kind.name()) {
+            continue;
+        }
+        let mut needing = features.iter().filter(|feature| feature.look_ups(settings).any(|needed| needed == kind));
+        let sent = needing.find_map(|feature| feature.requests().find(|request| deployment.sends(*request)));
+        if let Some((_, resource, _)) = sent {
+            lacks.context_aware_resources.push(format!(
+                "spec.contextAwareResources: lacks apiVersion {}, kind {}, which the settings need for {resource}",
+                kind.api_version(),
+                kind.name()
+            ));
+        }
+    }
+    // Another deployment places, and this one guards the labels of Nodes.
+    let guards_nodes = deployment.is_about_nodes();
+    let mut missing: Vec<(&str, Vec<&str>, Vec<&str>)> = vec![];
+    for feature in features.into_iter().filter(|feature| !guards_nodes || feature.is_about_nodes()) {
+        for (_, resource, operation) in feature.requests().filter(|request| !deployment.sends(*request)) {
+            let known = missing.iter().position(|(known, ..)| *known == resource);
+            let place = known.unwrap_or_else(|| {
+                missing.push((resource, vec![], vec![]));
+                missing.len() - 1
+            });
+            let (_, operations, reasons) = &mut missing[place];
+            push_new(operations, operation);
+            push_new(reasons, feature.otherwise);
+        }
+    }
+    for (resource, operations, reasons) in missing {
+        let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
+        let (operations, reasons) = (operations.join(", "), reasons.join("; "));
+        lacks.rules.push(format!("spec.rules: no {operations} of {resource} (apiGroup {group}): {reasons}"));
+    }
+    lacks
+}
+
+fn push_new<'a>(list: &mut Vec<&'a str>, text: &'a str) {
+    if !list.contains(&text) {
+        list.push(text);
+    }
+}
+
+/// The table as the documentation has it.
+pub fn table() -> String {
+    let mut table =
+        "| Setting | Rules | Looks up | Updates of Pods that conditions must let pass | `failurePolicy` |\n\
+                     |---|---|---|---|---|\n"
+            .to_owned();
+    let or_dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
+    for feature in FEATURES {
+        let settings: Vec<String> = feature.settings.iter().map(ToString::to_string).collect();
+        let rules = feature.rules.iter().map(|rule| {
+            let resources: Vec<String> = rule.resources.iter().map(|resource| format!("`{resource}`")).collect();
+            format!("{} {}", resources.join(", "), rule.operations.join(", "))
+        });
+        let rules: Vec<String> = rules.collect();
+        let kinds: Vec<&str> = feature.looks_up.iter().map(|kind| kind.name()).collect();
+        let updates: Vec<&str> = feature.updates.iter().map(|update| update.in_words()).collect();
+        table.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            settings.join(", "),
+            rules.join("; "),
+            or_dash(kinds.join(", ")),
+            or_dash(updates.join(", ")),
+            if feature.needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
+        ));
+    }
+    table
+}
+
+impl Update {
+    /// As the table has it.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Unbound => "not bound",
+            Self::Tolerations => "bound, new tolerations",
+            Self::Bound => "bound",
+            Self::ManagedKeys => "being deleted, managed keys",
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The requests that an API server would send if an object were created now, and who sends them.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{
+    owner::controller,
+    resource::{NAMESPACE, NODE, Resource},
+};
+use crate::input::json::{remove, text};
+
+/// The bare request that asks for `object`, an object that was made [`as_new`].
+pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
+    let (name, sub_resource) = resource.name.split_once('/').unwrap_or((resource.name, ""));
+    let kind = json!({ "group": resource.group, "version": "v1", "kind": resource.kind });
+    let plural = json!({ "group": resource.group, "version": "v1", "resource": name });
+    let metadata = &object["metadata"];
+    // A Namespace's request is about itself.
+    let namespace = if resource == NAMESPACE { &metadata["name"] } else { &metadata["namespace"] };
+    let mut request = json!({
+        "uid": "00000000-0000-0000-0000-000000000000",
+        "kind": kind,
+        "resource": plural,
+        "requestKind": kind,
+        "requestResource": plural,
+        "namespace": namespace,
+        "operation": "CREATE",
+        "userInfo": user_info,
+        "oldObject": null,
+        "dryRun": false,
+        "options": { "kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1" },
+    });
+    if !sub_resource.is_empty() {
+        request["subResource"] = sub_resource.into();
+        request["requestSubResource"] = sub_resource.into();
+    }
+    if let Some(name) = metadata.get("name") {
+        request["name"] = name.clone();
+    }
+    request["object"] = object;
+    request
+}
+
+/// The request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an `old`
+/// object, update that. None, if the policy has no business with it.
+///
+/// # Errors
+/// The policy knows another version of it.
+pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value>> {
+    let Some(resource) = Resource::of_manifest(text(&object["apiVersion"]), text(&object["kind"]))? else {
+        return Ok(None);
+    };
+    let has_namespace = ![NAMESPACE, NODE].contains(&resource);
+    if has_namespace && object["metadata"]["namespace"].is_null() {
+        object["metadata"]["namespace"] = "default".into();
+    }
+    // What administrators do to Nodes is not judged.
+    let user_info = match resource {
+        NODE => kubelet(text(&object["metadata"]["name"])),
+        _ => administrator(),
+    };
+    let mut request = request(resource, object, user_info);
+    if let Some(old) = old {
+        request["operation"] = "UPDATE".into();
+        request["options"]["kind"] = "UpdateOptions".into();
+        request["oldObject"] = old;
+    }
+    Ok(Some(request))
+}
+
+/// The request that creates a Namespace or a workload anew.
+pub fn of(resource: Resource, object: &Value) -> Value {
+    let user_info = controller(object).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));
+    request(resource, as_new(object), user_info)
+}
+
+/// The object as somebody would create it: without what the API server and its controllers wrote into it.
+pub fn as_new(object: &Value) -> Value {
+    let mut object = object.clone();
+    let written = [
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+    ];
+    remove(&mut object["metadata"], &written);
+    object["status"] = json!({});
+    if object["kind"] == "Job" {
+        leave_out_generated_selector(&mut object);
+    }
+    object
+}
+
+/// Unless it says `manualSelector`, a Job gets its selector, and its template the labels that this selects, after all
+/// webhooks.
+fn leave_out_generated_selector(job: &mut Value) {
+    if job["spec"]["manualSelector"] == true {
+        return;
+    }
+    remove(&mut job["spec"], &["selector"]);
+    let generated =
+        ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
+    for labels in ["/metadata/labels", "/spec/template/metadata/labels"] {
+        if let Some(labels) = job.pointer_mut(labels) {
+            remove(labels, &generated);
+        }
+    }
+}
+
+/// Whoever applies manifests.
+pub fn administrator() -> Value {
+    json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] })
+}
+
+/// The kubelet of a node.
+pub fn kubelet(node: &str) -> Value {
+    json!({ "username": format!("system:node:{node}"), "groups": ["system:nodes", "system:authenticated"] })
+}
+
+pub fn scheduler() -> Value {
+    json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] })
+}
+
+/// The controller for owners of this kind; whoever it may be, if that is none of Kubernetes' own.
+pub fn created_by(owner: &str) -> Value {
+    let controller = match owner {
+        "Deployment" => "deployment-controller",
+        "ReplicaSet" => "replicaset-controller",
+        "StatefulSet" => "statefulset-controller",
+        "DaemonSet" => "daemon-set-controller",
+        "Job" => "job-controller",
+        "CronJob" => "cronjob-controller",
+        "ReplicationController" => "replication-controller",
+        _ => return administrator(),
+    };
+    json!({
+        "username": format!("system:serviceaccount:kube-system:{controller}"),
+        "groups": ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+    })
+}

@@ -1,0 +1,175 @@
+//! To whom an object belongs.
+
+use serde_json::Value;
+
+use crate::input::{
+    json::text,
+    manifests::{Identity, Manifests},
+};
+
+/// What a person would name as the owner of a Pod: the Deployment, not its ReplicaSet; the CronJob, not its Job.
+#[derive(Clone, Debug)]
+pub struct Owner<'c> {
+    /// Its kind, as `Deployment`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The Pod template that the Pod was made from, if the cluster has its controller.
+    pub template: Option<&'c Value>,
+}
+
+/// The controlling owner of an object, followed to its own, as far as the cluster has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Belongs {
+    /// To nobody.
+    ToNobody,
+    /// To an object of the cluster: the topmost.
+    To(Identity),
+    /// To something that the cluster lacks.
+    ToAbsent {
+        /// As `Rollout`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// An owner's own owner, and so on: Kubernetes' chains have three members (a CronJob, its Job, the Pod).
+const LONGEST_CHAIN: usize = 8;
+
+impl Belongs {
+    /// To what `object` belongs.
+    pub fn of(object: &Value, cluster: &Manifests) -> Self {
+        let mut found = Self::ToNobody;
+        let mut current = object;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(reference) = controller(current) else { return found };
+            let identity = identity(reference, current);
+            let present = match cluster.find(&identity) {
+                Some(owner) => Some((identity.clone(), owner)),
+                None => deployment_behind(&identity, current)
+                    .and_then(|deployment| cluster.find(&deployment).map(|owner| (deployment, owner))),
+            };
+            let Some((identity, owner)) = present else {
+                // What is there stands for what is above it, and gone.
+                let Identity { kind, name, .. } = identity;
+                return if found == Self::ToNobody { Self::ToAbsent { kind, name } } else { found };
+            };
+            found = Self::To(identity);
+            current = owner;
+        }
+        found
+    }
+}
+
+impl<'c> Owner<'c> {
+    /// The owner of `pod`, with the template of its controller as far as `cluster` has it.
+    pub fn of(pod: &Value, cluster: &'c Manifests) -> Option<Self> {
+        let reference = controller(pod)?;
+        let identity = identity(reference, pod);
+        let object = cluster.find(&identity);
+        let template = object.map(|object| &object["spec"]["template"]);
+        match (identity.kind.as_str(), object.and_then(controller)) {
+            ("ReplicaSet", None) => Some(Self::deployment(pod, &identity, template, cluster)),
+            ("ReplicaSet" | "Job", Some(above)) => {
+                Some(Self { kind: text(&above["kind"]).to_owned(), name: text(&above["name"]).to_owned(), template })
+            }
+            _ => Some(Self { kind: identity.kind, name: identity.name, template }),
+        }
+    }
+
+    fn deployment(pod: &Value, replica_set: &Identity, own: Option<&'c Value>, cluster: &'c Manifests) -> Self {
+        let Some(identity) = deployment_behind(replica_set, pod).filter(|_| own.is_none()) else {
+            return Self { kind: replica_set.kind.clone(), name: replica_set.name.clone(), template: own };
+        };
+        let template = cluster.find(&identity).map(|object| &object["spec"]["template"]);
+        Self { kind: identity.kind, name: identity.name, template }
+    }
+}
+
+/// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of
+/// the Deployment, and the hash of its template, which the Pod has as a label.
+fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
+    let hash = text(&pod["metadata"]["labels"]["pod-template-hash"]);
+    if replica_set.kind != "ReplicaSet" || hash.is_empty() {
+        return None;
+    }
+    let name = replica_set.name.strip_suffix(hash)?.strip_suffix('-')?;
+    Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
+}
+
+/// The reference to the owner that controls the object.
+pub fn controller(object: &Value) -> Option<&Value> {
+    let mut owners = object["metadata"]["ownerReferences"].as_array()?.iter();
+    owners.find(|owner| owner["controller"] == true)
+}
+
+fn identity(reference: &Value, object: &Value) -> Identity {
+    Identity {
+        api_version: text(&reference["apiVersion"]).to_owned(),
+        kind: text(&reference["kind"]).to_owned(),
+        // The owner of a mirror Pod is its Node; all others are in the object's namespace.
+        namespace: object["metadata"]["namespace"].as_str().filter(|_| reference["kind"] != "Node").map(str::to_owned),
+        name: text(&reference["name"]).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, name: &str, owner: Option<(&str, &str, &str)>) -> Value {
+        let owners = owner.map(|(api_version, kind, name)| {
+            json!([{ "apiVersion": api_version, "kind": kind, "name": name, "controller": true }])
+        });
+        let metadata = json!({
+            "name": name,
+            "namespace": "team-a",
+            "ownerReferences": owners,
+            "labels": { "pod-template-hash": "5d9c" },
+        });
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata })
+    }
+
+    fn cluster() -> Manifests {
+        Manifests::from_iter([
+            object("apps/v1", "Deployment", "web", None),
+            object("apps/v1", "Deployment", "api", None),
+            object("apps/v1", "ReplicaSet", "web-5d9c", Some(("apps/v1", "Deployment", "web"))),
+            object("apps/v1", "ReplicaSet", "alone", None),
+            object("batch/v1", "CronJob", "nightly", None),
+            object("batch/v1", "Job", "nightly-1", Some(("batch/v1", "CronJob", "nightly"))),
+            object("batch/v1", "Job", "orphan", Some(("batch/v1", "CronJob", "gone"))),
+        ])
+    }
+
+    #[rstest]
+    #[case::a_deployment("apps/v1", "ReplicaSet", "web-5d9c", ("apps/v1", "Deployment", "web"))]
+    #[case::a_deployment_whose_replica_set_is_not_listed(
+        "apps/v1", "ReplicaSet", "api-5d9c", ("apps/v1", "Deployment", "api")
+    )]
+    #[case::a_replica_set("apps/v1", "ReplicaSet", "alone", ("apps/v1", "ReplicaSet", "alone"))]
+    #[case::a_cron_job("batch/v1", "Job", "nightly-1", ("batch/v1", "CronJob", "nightly"))]
+    #[case::a_job_whose_cron_job_is_gone("batch/v1", "Job", "orphan", ("batch/v1", "Job", "orphan"))]
+    fn a_pod_belongs_to_the_topmost_that_is_there(
+        #[case] api_version: &str,
+        #[case] kind: &str,
+        #[case] name: &str,
+        #[case] (top_version, top_kind, top): (&str, &str, &str),
+    ) {
+        let pod = object("v1", "Pod", "p", Some((api_version, kind, name)));
+        let expected = Identity::new(top_version, top_kind, Some("team-a"), top);
+        assert_eq!(Belongs::of(&pod, &cluster()), Belongs::To(expected));
+    }
+
+    #[test]
+    fn an_owner_that_is_not_there_is_named() {
+        let pod = object("v1", "Pod", "p", Some(("argoproj.io/v1alpha1", "Rollout", "web")));
+        let absent = Belongs::ToAbsent { kind: "Rollout".to_owned(), name: "web".to_owned() };
+        assert_eq!(Belongs::of(&pod, &cluster()), absent);
+        assert_eq!(Belongs::of(&object("v1", "Pod", "p", None), &cluster()), Belongs::ToNobody);
+    }
+}

@@ -1,0 +1,144 @@
+//! A Pod as its controller would make it from the template of a workload.
+
+use serde_json::{Value, json};
+
+use super::{
+    admission::{created_by, request},
+    defaults,
+    resource::{POD, Resource},
+    runtime_class,
+};
+use crate::input::{json::text, manifests::Manifests};
+
+/// Where a PodSpec has the terms of required node affinity.
+const REQUIRED_AFFINITY: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// The request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of such.
+///
+/// A Pod of a DaemonSet is made for one node: see [`creation_on`].
+pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
+    let kind = text(&workload["kind"]);
+    // Who makes the Pods of a Deployment, or a CronJob, is made itself.
+    let (api_version, maker) = match kind {
+        "Deployment" | "ReplicaSet" => ("apps/v1", "ReplicaSet"),
+        "CronJob" | "Job" => ("batch/v1", "Job"),
+        "StatefulSet" | "DaemonSet" => ("apps/v1", kind),
+        "ReplicationController" => ("v1", kind),
+        _ => return None,
+    };
+    let mut pod = template(workload)?.clone();
+    if !(pod["metadata"].is_null() || pod["metadata"].is_object()) {
+        return None;
+    }
+    runtime_class::merge(&mut pod["spec"], cluster);
+    if kind == "DaemonSet" {
+        defaults::add_tolerations_of_daemon_sets(&mut pod["spec"]);
+    }
+    defaults::add_tolerations(&mut pod["spec"]);
+    pod["apiVersion"] = "v1".into();
+    pod["kind"] = POD.kind.into();
+    pod["status"] = json!({});
+    let name = text(&workload["metadata"]["name"]);
+    let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
+    let metadata = &mut pod["metadata"];
+    metadata["generateName"] = format!("{name}-").into();
+    metadata["namespace"] = workload["metadata"]["namespace"].clone();
+    metadata["ownerReferences"] = json!([owner]);
+    Some(request(POD, pod, created_by(maker)))
+}
+
+/// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
+/// affinity is replaced by a term that names the node.
+///
+/// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` of `k8s.io/kubernetes/pkg/controller/daemon/util`.
+pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Option<Value> {
+    let mut creation = creation_from(daemon_set, cluster)?;
+    let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
+    let terms = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
+    creation["object"]["spec"]["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = terms;
+    Some(creation)
+}
+
+/// The Pod template of an object, wherever its kind has it.
+pub fn template(object: &Value) -> Option<&Value> {
+    let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))?;
+    let mut found = object;
+    for step in resource.template()? {
+        found = &found[*step];
+    }
+    found.is_object().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(kind: &str, spec: Value) -> Value {
+        let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": spec });
+        let (api_version, spec) = match kind {
+            "CronJob" => ("batch/v1", json!({ "jobTemplate": { "spec": { "template": template } } })),
+            "Job" => ("batch/v1", json!({ "template": template })),
+            "ReplicationController" => ("v1", json!({ "template": template })),
+            _ => ("apps/v1", json!({ "template": template })),
+        };
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": "web", "namespace": "a" }, "spec": spec })
+    }
+
+    #[test]
+    fn the_controller_of_each_kind_makes_pods() {
+        let makers = [
+            ("Deployment", "replicaset-controller"),
+            ("ReplicaSet", "replicaset-controller"),
+            ("StatefulSet", "statefulset-controller"),
+            ("DaemonSet", "daemon-set-controller"),
+            ("Job", "job-controller"),
+            ("CronJob", "job-controller"),
+            ("ReplicationController", "replication-controller"),
+        ];
+        for (kind, maker) in makers {
+            let request = creation_from(&workload(kind, json!({})), &Manifests::default()).unwrap();
+            let user = format!("system:serviceaccount:kube-system:{maker}");
+            assert_eq!(request["userInfo"]["username"], user, "{kind}");
+            assert_eq!(request["object"]["metadata"]["labels"]["app"], "web", "{kind}");
+        }
+        assert_eq!(creation_from(&workload("ConfigMap", json!({})), &Manifests::default()), None);
+    }
+
+    #[test]
+    fn a_pod_of_a_daemon_set_names_its_node_and_keeps_its_selector() {
+        let spec = json!({
+            "nodeSelector": { "pool": "blue" },
+            "affinity": { "nodeAffinity": { REQUIRED_AFFINITY: { "nodeSelectorTerms": [
+                { "matchExpressions": [{ "key": "disk", "operator": "Exists" }] },
+            ] } } },
+        });
+        let request = creation_on(&workload("DaemonSet", spec), "one", &Manifests::default()).unwrap();
+        let field = json!({ "key": "metadata.name", "operator": "In", "values": ["one"] });
+        let spec = &request["object"]["spec"];
+        let terms = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"];
+        assert_eq!(*terms, json!([{ "matchFields": [field] }]));
+        assert_eq!(spec["nodeSelector"], json!({ "pool": "blue" }));
+        let tolerated: Vec<&str> = spec["tolerations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|toleration| toleration["key"].as_str().unwrap())
+            .collect();
+        assert!(tolerated.contains(&"node.kubernetes.io/unschedulable"), "{tolerated:?}");
+        assert_eq!(tolerated.iter().filter(|key| key.ends_with("not-ready")).count(), 1, "{tolerated:?}");
+    }
+
+    #[test]
+    fn the_runtime_class_is_merged() {
+        let class = json!({
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": { "name": "kata" },
+            "handler": "kata",
+            "scheduling": { "nodeSelector": { "kata": "yes" } },
+        });
+        let deployment = workload("Deployment", json!({ "runtimeClassName": "kata" }));
+        let request = creation_from(&deployment, &Manifests::from_iter([class])).unwrap();
+        assert_eq!(request["object"]["spec"]["nodeSelector"], json!({ "kata": "yes" }));
+    }
+}

@@ -1,0 +1,268 @@
+//! What a Pod asks of the node that it runs on.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow};
+use k8s_openapi::api::node::v1::RuntimeClass;
+use node_placement_policy::{
+    placement::{
+        node_affinity::{Expression, Term},
+        node_selection::NodeSelection,
+    },
+    selector::Requirement,
+    toleration::{Effect, Taint, Toleration, untolerated},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    exclusion::{Exclusion, LabelExclusion},
+    node::Node,
+};
+use crate::input::json::{list_of, text};
+
+/// What of a Pod decides on which nodes it may run: `nodeName`, `nodeSelector`, required node affinity, tolerations.
+///
+/// Resources are not part of it: see [`super::resources`]. Nor is the rest of what a scheduler weighs: other Pods,
+/// volumes, ports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Constraints {
+    /// `spec.nodeName`, if it is not empty.
+    pub node_name: Option<String>,
+    /// `spec.nodeSelector`.
+    pub node_selector: BTreeMap<String, String>,
+    /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity.
+    pub terms: Option<Vec<Term>>,
+    /// `spec.tolerations`.
+    pub tolerations: Vec<Toleration>,
+    /// The names in the fields of terms.
+    named: Vec<String>,
+    /// What the RuntimeClass asks for, and its name.
+    class: Option<(String, BTreeMap<String, String>)>,
+}
+
+impl Constraints {
+    /// Reads those of `spec`, a PodSpec into which the API server has merged `class`, if the Pod has one.
+    ///
+    /// # Errors
+    /// A field has a type that no PodSpec has.
+    pub fn read(spec: &Value, class: Option<&RuntimeClass>) -> Result<Self> {
+        let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": affinity } });
+        let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
+        let selection = NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
+        let tolerations: Option<Vec<Toleration>> =
+            Deserialize::deserialize(&spec["tolerations"]).context("spec.tolerations")?;
+        let class = class.map(|class| {
+            let scheduling = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.clone());
+            (class.metadata.name.clone().unwrap_or_default(), scheduling.unwrap_or_default())
+        });
+        let node_name = text(&spec["nodeName"]);
+        Ok(Self {
+            node_name: (!node_name.is_empty()).then(|| node_name.to_owned()),
+            node_selector: selection
+                .node_selector
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+                .collect(),
+            terms: selection.terms,
+            tolerations: tolerations.unwrap_or_default(),
+            named: named_in_fields(spec).map(str::to_owned).collect(),
+            class,
+        })
+    }
+
+    /// A text that is the same for Pods that ask for the same, by which their [`Constraints`] need be read and compared
+    /// only once.
+    pub fn identity(spec: &Value) -> String {
+        let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        let class = &spec["runtimeClassName"];
+        json!([spec["nodeName"], spec["nodeSelector"], affinity, spec["tolerations"], class]).to_string()
+    }
+
+    /// The keys of the labels that it names.
+    pub fn label_keys(&self) -> impl Iterator<Item = &str> {
+        let expressions = self.terms.iter().flatten().flat_map(|term| &term.expressions);
+        self.node_selector.keys().map(String::as_str).chain(expressions.map(|expression| expression.key.as_str()))
+    }
+
+    /// The names of the nodes that it names.
+    pub fn node_names(&self) -> impl Iterator<Item = &str> {
+        self.node_name.as_deref().into_iter().chain(self.named.iter().map(String::as_str))
+    }
+
+    /// The first thing that excludes the Pod from `node`, in this order: the node's name, labels, lasting taints.
+    ///
+    /// Upstream: the scheduler's plugins NodeName, NodeAffinity, and TaintToleration.
+    pub fn excluded_from(&self, node: &Node) -> Option<Exclusion> {
+        if self.node_name.as_ref().is_some_and(|name| *name != node.name) {
+            return Some(Exclusion::Name);
+        }
+        self.excluded_by_pair(node).or_else(|| self.excluded_by_terms(node)).or_else(|| {
+            let taint = self.untolerated(&node.lasting_taints)?;
+            Some(Exclusion::Taint(taint.clone()))
+        })
+    }
+
+    /// Whether a passing taint keeps the Pod away from `node` for now.
+    pub fn waits_for(&self, node: &Node) -> bool {
+        self.untolerated(&node.passing_taints).is_some()
+    }
+
+    /// The first of `taints` that keeps the Pod away. A Pod that names its node itself passes the scheduler by, and only
+    /// the kubelet looks at it, for `NoExecute`.
+    pub fn untolerated<'t>(&self, taints: &'t [Taint]) -> Option<&'t Taint> {
+        let passes_scheduler_by = self.node_name.is_some();
+        let counts = |taint: &&Taint| !passes_scheduler_by || taint.effect == Effect::NoExecute;
+        untolerated(&self.tolerations, taints.iter().filter(counts))
+    }
+
+    /// What excludes the Pod where `needs` is not met: itself, or its RuntimeClass.
+    pub fn label_exclusion(&self, label: LabelExclusion) -> Exclusion {
+        let pair = |selector: &BTreeMap<String, String>| {
+            selector.get(&label.key).is_some_and(|value| label.needs == format!("{}={value}", label.key))
+        };
+        match &self.class {
+            Some((class, selector)) if pair(selector) => Exclusion::RuntimeClass { class: class.clone(), label },
+            _ => Exclusion::Label(label),
+        }
+    }
+
+    fn excluded_by_pair(&self, node: &Node) -> Option<Exclusion> {
+        let has = |key: &str| node.labels.get(key).map(String::as_str);
+        let (key, value) = self.node_selector.iter().find(|(key, value)| has(key) != Some(value))?;
+        let has = has(key).map(|value| format!("{key}={value}"));
+        Some(self.label_exclusion(LabelExclusion { key: key.clone(), needs: format!("{key}={value}"), has }))
+    }
+
+    fn excluded_by_terms(&self, node: &Node) -> Option<Exclusion> {
+        let terms = self.terms.as_ref()?;
+        let label = |key: &str| node.labels.get(key).map(String::as_str);
+        if terms.iter().any(|term| term.matches(&node.name, label)) {
+            return None;
+        }
+        Some(terms.iter().find(|term| !term.is_empty()).map_or(Exclusion::MatchesNothing, |term| {
+            unmet(term, |expression| label(&expression.key)).map_or(Exclusion::Name, |(expression, has)| {
+                self.label_exclusion(LabelExclusion {
+                    key: expression.key.clone(),
+                    needs: expression.to_string(),
+                    has: has.map(|value| format!("{}={value}", expression.key)),
+                })
+            })
+        }))
+    }
+}
+
+/// The names of nodes in the fields of the terms of required node affinity.
+fn named_in_fields(spec: &Value) -> impl Iterator<Item = &str> {
+    let required = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let fields = list_of(&required["nodeSelectorTerms"]).iter().flat_map(|term| list_of(&term["matchFields"]));
+    fields.flat_map(|field| list_of(&field["values"])).map(text)
+}
+
+/// The first expression of a term that a node does not meet, and what the node has.
+fn unmet<'t, 'n>(
+    term: &'t Term,
+    has: impl Fn(&Expression) -> Option<&'n str>,
+) -> Option<(&'t Expression, Option<&'n str>)> {
+    let meets = |requirement: &Requirement, value| requirement.accepts(value);
+    let mut expressions = term.expressions.iter().map(|expression| (expression, has(expression)));
+    expressions.find(|(expression, value)| {
+        !expression.requirement.as_ref().is_some_and(|requirement| meets(requirement, *value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn node() -> Node {
+        let taint =
+            |key: &str, effect: &str| Taint { key: key.to_owned(), value: String::new(), effect: effect.into() };
+        Node {
+            name: "one".to_owned(),
+            labels: BTreeMap::from([("pool".to_owned(), "red".to_owned())]),
+            lasting_taints: vec![taint("gpu", "NoSchedule")],
+            passing_taints: vec![taint("node.kubernetes.io/not-ready", "NoExecute")],
+            ..Node::default()
+        }
+    }
+
+    fn required(terms: Value) -> Value {
+        let required = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms } });
+        json!({ "affinity": { "nodeAffinity": required } })
+    }
+
+    #[rstest]
+    #[case::another_name(json!({ "nodeName": "two" }), "the Pod names another node")]
+    #[case::a_value(
+        json!({ "nodeSelector": { "pool": "blue" } }),
+        "the node has pool=red, the Pod needs pool=blue"
+    )]
+    #[case::a_label(
+        json!({ "nodeSelector": { "disk": "ssd" } }),
+        "the node has no label disk, the Pod needs disk=ssd"
+    )]
+    #[case::an_expression(
+        required(json!([{ "matchExpressions": [{ "key": "pool", "operator": "NotIn", "values": ["red", "pink"] }] }])),
+        "the node has pool=red, the Pod needs pool notin (pink,red)"
+    )]
+    #[case::a_field(
+        required(json!([{ "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["two"] }] }])),
+        "the Pod names another node"
+    )]
+    #[case::no_term(required(json!([])), "the Pod's required node affinity matches no node")]
+    #[case::the_first_of_two_terms(
+        required(json!([
+            { "matchExpressions": [{ "key": "pool", "operator": "In", "values": ["blue"] }] },
+            { "matchExpressions": [{ "key": "disk", "operator": "Exists" }] },
+        ])),
+        "the node has pool=red, the Pod needs pool in (blue)"
+    )]
+    #[case::a_taint(json!({ "nodeSelector": { "pool": "red" } }), "the node has the taint gpu:NoSchedule")]
+    fn the_first_thing_that_excludes_a_pod_is_told(#[case] spec: Value, #[case] expected: &str) {
+        let pod = Constraints::read(&spec, None).unwrap();
+        assert_eq!(pod.excluded_from(&node()).unwrap().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::all(json!({ "nodeSelector": { "pool": "red" }, "tolerations": [{ "operator": "Exists" }] }), false)]
+    #[case::the_lasting_taint(json!({ "tolerations": [{ "key": "gpu", "operator": "Exists" }] }), true)]
+    #[case::its_own_name(json!({ "nodeName": "one" }), true)]
+    fn a_node_takes_a_pod_whose_demands_it_meets(#[case] spec: Value, #[case] waits: bool) {
+        let pod = Constraints::read(&spec, None).unwrap();
+        assert_eq!(pod.excluded_from(&node()), None);
+        assert_eq!(pod.waits_for(&node()), waits);
+    }
+
+    #[test]
+    fn what_the_runtime_class_asks_for_is_told_as_its_own() {
+        let class: RuntimeClass = serde_json::from_value(json!({
+            "metadata": { "name": "kata" }, "handler": "kata", "scheduling": { "nodeSelector": { "kata": "yes" } },
+        }))
+        .unwrap();
+        let pod = Constraints::read(&json!({ "nodeSelector": { "kata": "yes" } }), Some(&class)).unwrap();
+        let told = "the node has no label kata, the RuntimeClass kata needs kata=yes";
+        assert_eq!(pod.excluded_from(&node()).unwrap().to_string(), told);
+    }
+
+    #[test]
+    fn what_a_pod_names_is_known() {
+        let mut spec = required(json!([
+            { "matchExpressions": [{ "key": "pool", "operator": "Exists" }] },
+            { "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["two"] }] },
+        ]));
+        spec["nodeSelector"] = json!({ "disk": "ssd" });
+        let pod = Constraints::read(&spec, None).unwrap();
+        assert_eq!(pod.label_keys().collect::<Vec<_>>(), ["disk", "pool"]);
+        assert_eq!(pod.node_names().collect::<Vec<_>>(), ["two"]);
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_an_error_that_names_it() {
+        let error = Constraints::read(&json!({ "nodeSelector": ["pool"] }), None).unwrap_err();
+        assert!(error.to_string().contains("nodeSelector"), "{error}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What keeps a Pod away from a node or a NodePool.
+
+use std::fmt;
+
+use node_placement_policy::toleration::Taint;
+
+/// The first thing that excludes a Pod.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exclusion {
+    /// The Pod names another node, by `spec.nodeName` or by the field `metadata.name`.
+    Name,
+    /// A label.
+    Label(LabelExclusion),
+    /// A label that the Pod's RuntimeClass asks for.
+    RuntimeClass {
+        /// The name of the class.
+        class: String,
+        /// What is asked for.
+        label: LabelExclusion,
+    },
+    /// A taint that the Pod does not tolerate.
+    Taint(Taint),
+    /// The Pod's required node affinity matches no node at all: it has no term, or only empty or invalid ones.
+    MatchesNothing,
+}
+
+/// A label that a node or a NodePool lacks, or has with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelExclusion {
+    /// Its key.
+    pub key: String,
+    /// What the Pod needs, as a selector: `pool=blue`.
+    pub needs: String,
+    /// What there is instead, likewise: of a node `pool=red`, of a NodePool perhaps `pool in (a,b)`. Nothing, if there is
+    /// no such label.
+    pub has: Option<String>,
+}
+
+impl Exclusion {
+    /// In words, of a node or a NodePool as `place` says: `the node has pool=red, the Pod needs pool=blue`.
+    pub fn describe(&self, place: &str) -> String {
+        match self {
+            Self::Name => format!("the Pod names another {place}"),
+            Self::Label(label) => format!("{}, the Pod needs {}", label.found(place), label.needs),
+            Self::RuntimeClass { class, label } => {
+                format!("{}, the RuntimeClass {class} needs {}", label.found(place), label.needs)
+            }
+            Self::Taint(taint) => format!("the {place} has the taint {taint}"),
+            Self::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
+        }
+    }
+
+    /// The label that it is about, if it is about one.
+    pub const fn label(&self) -> Option<&LabelExclusion> {
+        match self {
+            Self::Label(label) | Self::RuntimeClass { label, .. } => Some(label),
+            Self::Name | Self::Taint(_) | Self::MatchesNothing => None,
+        }
+    }
+}
+
+impl fmt::Display for Exclusion {
+    /// Of a node.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe("node"))
+    }
+}
+
+impl LabelExclusion {
+    fn found(&self, place: &str) -> String {
+        match &self.has {
+            Some(has) => format!("the {place} has {has}"),
+            None => format!("the {place} has no label {}", self.key),
+        }
+    }
+}

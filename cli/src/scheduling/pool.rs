@@ -1,0 +1,331 @@
+//! Pools: nodes that are alike, and NodePools.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Result;
+use k8s_openapi::api::core::v1;
+use node_placement_policy::toleration::Taint;
+
+use super::{
+    constraints::Constraints,
+    exclusion::Exclusion,
+    keys::Keys,
+    node::Node,
+    node_pool::{NODE_POOL_LABEL, NodePool, NodePoolObject},
+    resources::Requests,
+};
+use crate::input::manifests::Manifests;
+
+/// Nodes that are alike in all that counts; or what a NodePool would create, with its nodes that are like it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    /// What a person calls it; no two have the same: `pool=blue`, `NodePool blue`, `other nodes`.
+    pub name: String,
+    /// The labels that count, as far as its nodes have them. Of a NodePool, those of one value.
+    pub labels: BTreeMap<String, String>,
+    /// The lasting taints of its nodes, sorted.
+    pub taints: Vec<Taint>,
+    /// Its nodes that are there, by name.
+    pub nodes: Vec<Node>,
+    /// The name of the NodePool that its nodes belong to, if CLUSTER has it.
+    pub node_pool: Option<String>,
+    /// That NodePool, where this pool stands for it.
+    pub creates: Option<NodePool>,
+}
+
+impl Pool {
+    /// The first thing that excludes a Pod from this pool; nothing, if the pool takes it: its nodes do, or Karpenter would
+    /// create one that does.
+    pub fn excludes(&self, pod: &Constraints) -> Option<Exclusion> {
+        let Some(node_pool) = &self.creates else { return self.nodes_exclude(pod) };
+        let excluded = node_pool.excludes(pod)?;
+        if self.nodes.is_empty() { Some(excluded) } else { self.nodes_exclude(pod).map(|_| excluded) }
+    }
+
+    /// The first thing that excludes a Pod from the nodes that are there; nothing, if they take it, or there are none.
+    pub fn nodes_exclude(&self, pod: &Constraints) -> Option<Exclusion> {
+        pod.excluded_from(self.nodes.first()?)
+    }
+
+    /// Whether the Pod, which the pool takes, is too large for all of its nodes. Karpenter creates nodes of every size.
+    pub fn is_too_small(&self, requests: &Requests) -> bool {
+        self.creates.is_none() && !self.nodes.iter().any(|node| requests.fit(node))
+    }
+
+    /// Whether the Pod, which the pool takes, waits: all nodes are cordoned, not ready, or about to go.
+    pub fn is_not_now(&self, pod: &Constraints) -> bool {
+        let would_be_created = self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none());
+        !would_be_created && self.nodes.iter().all(|node| pod.waits_for(node))
+    }
+
+    /// What it is called in a sentence: a `node`, or a `NodePool`.
+    pub const fn place(&self) -> &'static str {
+        if self.creates.is_some() { "NodePool" } else { "node" }
+    }
+}
+
+/// All pools of a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Pools {
+    /// The largest first, NodePools without nodes last; those of one size by name.
+    pub pools: Vec<Pool>,
+    /// The position of each node's pool.
+    home: HashMap<String, usize>,
+}
+
+impl Pools {
+    /// Sorts the Nodes and NodePools of a cluster into pools, by what counts.
+    ///
+    /// # Errors
+    /// One of them is none: which, and where.
+    pub fn of(cluster: &Manifests, keys: &Keys) -> Result<Self> {
+        let nodes = cluster.all::<v1::Node>().map(|node| Ok(Node::from(&node?)));
+        let node_pools = cluster.all::<NodePoolObject>().map(|object| NodePool::read(&object?));
+        Ok(Self::new(nodes.collect::<Result<_>>()?, node_pools.collect::<Result<_>>()?, keys))
+    }
+
+    /// Sorts nodes and NodePools into pools, by what counts.
+    pub fn new(nodes: Vec<Node>, node_pools: Vec<NodePool>, keys: &Keys) -> Self {
+        let mut keys = keys.clone();
+        if !node_pools.is_empty() {
+            keys.labels.insert(NODE_POOL_LABEL.to_owned());
+        }
+        let mut pools: Vec<Pool> = node_pools.into_iter().map(|node_pool| standing_for(node_pool, &keys)).collect();
+        let mut places: HashMap<Alike, usize> = HashMap::new();
+        for (place, pool) in pools.iter().enumerate() {
+            places.insert(Alike::of_pool(pool), place);
+        }
+        for node in nodes {
+            let alike = Alike::of_node(&node, &keys);
+            let place = *places.entry(alike).or_insert_with_key(|alike| {
+                pools.push(Pool {
+                    labels: alike.labels.clone(),
+                    taints: node.lasting_taints.clone(),
+                    ..Pool::default()
+                });
+                pools.len() - 1
+            });
+            if let Some(pool) = pools.get_mut(place) {
+                pool.nodes.push(node);
+            }
+        }
+        let known: Vec<String> = pools.iter().filter_map(|pool| pool.node_pool.clone()).collect();
+        for pool in &mut pools {
+            pool.nodes.sort_by(|one, other| one.name.cmp(&other.name));
+            pool.node_pool = pool.labels.get(NODE_POOL_LABEL).filter(|name| known.contains(name)).cloned();
+        }
+        name(&mut pools);
+        pools.sort_by(|one, other| other.nodes.len().cmp(&one.nodes.len()).then_with(|| one.name.cmp(&other.name)));
+        let nodes_of = |(place, pool): (usize, &Pool)| {
+            pool.nodes.iter().map(|node| (node.name.clone(), place)).collect::<Vec<_>>()
+        };
+        let home = pools.iter().enumerate().flat_map(nodes_of).collect();
+        Self { pools, home }
+    }
+
+    /// For each pool, in their order, the first thing that excludes the Pod; nothing, if the pool takes it.
+    pub fn exclusions(&self, pod: &Constraints) -> Vec<Option<Exclusion>> {
+        self.pools.iter().map(|pool| pool.excludes(pod)).collect()
+    }
+
+    /// Whether a node or a NodePool takes the Pod.
+    pub fn take(&self, pod: &Constraints) -> bool {
+        self.pools.iter().any(|pool| pool.excludes(pod).is_none())
+    }
+
+    /// The position of the pool that a node is in.
+    pub fn position_of(&self, node: &str) -> Option<usize> {
+        self.home.get(node).copied()
+    }
+
+    /// The pool that a node is in.
+    pub fn of_node(&self, node: &str) -> Option<&Pool> {
+        self.pools.get(self.position_of(node)?)
+    }
+}
+
+/// What nodes of one pool have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Alike {
+    labels: BTreeMap<String, String>,
+    taints: Vec<String>,
+    /// The name, where Pods name the node.
+    name: Option<String>,
+}
+
+impl Alike {
+    fn of_node(node: &Node, keys: &Keys) -> Self {
+        let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
+        Self {
+            labels: keys.labels.iter().filter_map(label).collect(),
+            taints: node.lasting_taints.iter().map(ToString::to_string).collect(),
+            name: keys.nodes.get(&node.name).cloned(),
+        }
+    }
+
+    fn of_pool(pool: &Pool) -> Self {
+        Self { labels: pool.labels.clone(), taints: pool.taints.iter().map(ToString::to_string).collect(), name: None }
+    }
+}
+
+/// The pool that stands for a NodePool.
+fn standing_for(node_pool: NodePool, keys: &Keys) -> Pool {
+    let labels = node_pool.known_labels().filter(|(key, _)| keys.labels.contains(*key));
+    Pool {
+        labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        taints: node_pool.lasting_taints.clone(),
+        node_pool: Some(node_pool.name.clone()),
+        creates: Some(node_pool),
+        ..Pool::default()
+    }
+}
+
+/// Gives each pool a name of its own: its labels; with its taints, or its first node, where there are several.
+fn name(pools: &mut [Pool]) {
+    for tell_apart in [by_labels, by_taints, by_first_node] {
+        let names: Vec<String> = pools.iter().map(|pool| pool.name.clone()).collect();
+        for (place, pool) in pools.iter_mut().enumerate() {
+            let is_shared = names.iter().enumerate().any(|(other, name)| other != place && *name == pool.name);
+            if is_shared || pool.name.is_empty() {
+                pool.name = tell_apart(pool);
+            }
+        }
+    }
+}
+
+fn by_labels(pool: &Pool) -> String {
+    if let Some(node_pool) = &pool.creates {
+        return format!("NodePool {}", node_pool.name);
+    }
+    let labels: Vec<String> = pool.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if labels.is_empty() { "other nodes".to_owned() } else { labels.join(", ") }
+}
+
+fn by_taints(pool: &Pool) -> String {
+    let taints: Vec<String> = pool.taints.iter().map(ToString::to_string).collect();
+    if taints.is_empty() { pool.name.clone() } else { format!("{} ({})", pool.name, taints.join(", ")) }
+}
+
+fn by_first_node(pool: &Pool) -> String {
+    let node = pool.nodes.first().map(|node| node.name.as_str()).unwrap_or_default();
+    format!("{} ({node})", pool.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn node(name: &str, labels: Value, taints: Value) -> Node {
+        let object = json!({ "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } });
+        Node::from(&serde_json::from_value::<v1::Node>(object).unwrap())
+    }
+
+    fn taint(key: &str) -> Value {
+        json!([{ "key": key, "effect": "NoSchedule" }])
+    }
+
+    fn node_pool(name: &str, labels: Value, requirements: Value) -> NodePool {
+        let template = json!({ "metadata": { "labels": labels }, "spec": { "requirements": requirements } });
+        let object = json!({ "metadata": { "name": name }, "spec": { "template": template } });
+        NodePool::read(&serde_json::from_value(object).unwrap()).unwrap()
+    }
+
+    fn names(pools: &Pools) -> Vec<(&str, Vec<&str>)> {
+        pools
+            .pools
+            .iter()
+            .map(|pool| (pool.name.as_str(), pool.nodes.iter().map(|node| node.name.as_str()).collect()))
+            .collect()
+    }
+
+    fn pod(spec: Value) -> Constraints {
+        Constraints::read(&spec, None).unwrap()
+    }
+
+    #[test]
+    fn nodes_are_told_apart_by_the_labels_that_count_and_by_lasting_taints() {
+        let nodes = vec![
+            node("a", json!({ "pool": "blue", "disk": "ssd" }), json!([])),
+            node("b", json!({ "pool": "blue" }), taint("node.kubernetes.io/unreachable")),
+            node("c", json!({ "pool": "blue" }), taint("dedicated")),
+            node("d", json!({}), json!([])),
+        ];
+        let pools = Pools::new(nodes.clone(), vec![], &Keys::of_labels(["pool"]));
+        let expected = [
+            ("pool=blue", vec!["a", "b"]),
+            ("other nodes", vec!["d"]),
+            ("pool=blue (dedicated:NoSchedule)", vec!["c"]),
+        ];
+        assert_eq!(names(&pools), expected);
+        assert_eq!(pools.of_node("c").unwrap().name, "pool=blue (dedicated:NoSchedule)");
+
+        let mut keys = Keys::of_labels(["pool"]);
+        keys.add(&pod(json!({ "nodeSelector": { "disk": "ssd" } })));
+        let classes = Pools::new(nodes, vec![], &keys);
+        assert_eq!(classes.of_node("a").unwrap().nodes.len(), 1, "a Pod tells it from b");
+    }
+
+    #[test]
+    fn a_node_that_pods_name_is_a_class_of_its_own() {
+        let nodes = vec![node("a", json!({}), json!([])), node("b", json!({}), json!([]))];
+        let mut keys = Keys::default();
+        keys.add(&pod(json!({ "nodeName": "a" })));
+        let pools = Pools::new(nodes, vec![], &keys);
+        assert_eq!(pools.pools.len(), 2);
+        let taken: Vec<bool> = pools.exclusions(&pod(json!({ "nodeName": "a" }))).iter().map(Option::is_none).collect();
+        assert_eq!(taken, [true, false]);
+    }
+
+    #[test]
+    fn a_node_pool_is_a_pool_with_its_nodes_that_are_like_it() {
+        let zones = json!([{ "key": "zone", "operator": "In", "values": ["a", "b"] }]);
+        let of_pool = |name: &str, labels: Value| {
+            let mut labels = labels;
+            labels[NODE_POOL_LABEL] = "blue".into();
+            node(name, labels, json!([]))
+        };
+        let nodes = vec![
+            of_pool("like", json!({ "team": "blue" })),
+            of_pool("unlike", json!({ "team": "blue", "zone": "a" })),
+            node("foreign", json!({ "team": "blue", NODE_POOL_LABEL: "gone" }), json!([])),
+        ];
+        let node_pools =
+            vec![node_pool("blue", json!({ "team": "blue" }), zones), node_pool("empty", json!({}), json!([]))];
+        let pools = Pools::new(nodes, node_pools, &Keys::of_labels(["team", "zone"]));
+        let expected = [
+            ("NodePool blue", vec!["like"]),
+            ("karpenter.sh/nodepool=blue, team=blue, zone=a", vec!["unlike"]),
+            ("karpenter.sh/nodepool=gone, team=blue", vec!["foreign"]),
+            ("NodePool empty", vec![]),
+        ];
+        assert_eq!(names(&pools), expected);
+        let node_pools: Vec<_> = pools.pools.iter().map(|pool| pool.node_pool.as_deref()).collect();
+        assert_eq!(node_pools, [Some("blue"), Some("blue"), None, Some("empty")]);
+    }
+
+    #[test]
+    fn a_pool_takes_what_its_nodes_take_or_karpenter_would_create() {
+        let nodes = vec![node("a", json!({ "team": "blue", NODE_POOL_LABEL: "blue" }), json!([]))];
+        let pools = Pools::new(nodes, vec![node_pool("blue", json!({ "team": "blue" }), json!([]))], &Keys::default());
+        let [pool] = pools.pools.as_slice() else { panic!("{pools:?}") };
+        assert_eq!(pool.excludes(&pod(json!({ "nodeSelector": { "team": "blue" } }))), None);
+        assert_eq!(pool.excludes(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))), None);
+        assert!(pool.nodes_exclude(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))).is_some());
+        assert!(pool.excludes(&pod(json!({ "nodeSelector": { "team": "red" } }))).is_some());
+        assert!(!pools.take(&pod(json!({ "nodeSelector": { "team": "red" } }))));
+    }
+
+    #[test]
+    fn a_pool_whose_nodes_are_cordoned_takes_a_pod_later() {
+        let pod = pod(json!({}));
+        let cordoned = || node("a", json!({}), taint("node.kubernetes.io/unschedulable"));
+        let pools = |nodes| Pools::new(nodes, vec![], &Keys::default()).pools;
+        let all = pools(vec![cordoned()]);
+        let some = pools(vec![cordoned(), node("b", json!({}), json!([]))]);
+        assert_eq!(all.first().unwrap().excludes(&pod), None);
+        assert!(all.first().unwrap().is_not_now(&pod));
+        assert!(!some.first().unwrap().is_not_now(&pod));
+    }
+}
