@@ -4,9 +4,13 @@
 //!
 //! `cargo test -p e2e-tests --test worst -- --nocapture` prints what each row takes.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+#[path = "../../fuzz/src/cost.rs"]
+mod fuzzed;
+
+use std::{collections::BTreeMap, fs, path::Path, sync::LazyLock};
 
 use anyhow::{Result, bail, ensure};
+use arbitrary::Unstructured;
 use e2e_tests::{
     Answer, Cost, InstructionCounter, Lookup, NoCluster, Policy, admission_request, floor_module, payload,
     policy_metadata, policy_module, read_document,
@@ -529,9 +533,34 @@ fn one_key_again() -> String {
 #[case::empty_objects_in_the_metadata(|| Worst::new(protecting("podLabel", true), with(pod(json!({})), json!({"object": {"metadata": {"managedFields": empty(295_000)}}}))))]
 #[case::empty_owners(|| Worst::new(protecting("podLabel", true), with(pod(json!({})), json!({"object": {"metadata": {"ownerReferences": empty(295_000)}}}))))]
 fn within_the_bounds(#[case] worst: fn() -> Worst) -> Result<()> {
-    let (cost, allowed, answer) = worst().measure()?;
-    let warnings = answer.warnings.map_or(0, |warnings| warnings.len());
     let name = std::thread::current().name().unwrap_or_default().to_owned();
+    ensure_within(&worst(), name.rsplit("::").next().unwrap_or_default())
+}
+
+/// What fuzzing for the most found, which `fuzz/README.md` is about.
+#[test]
+fn what_fuzzing_kept_is_within_the_bounds() -> Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/cost");
+    let mut inputs = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?;
+    inputs.sort();
+    ensure!(inputs.len() >= 10, "only {} inputs", inputs.len());
+    let mut over = vec![];
+    for path in inputs {
+        let asked = fuzzed::asked(&mut Unstructured::new(&fs::read(&path)?))?;
+        let worst = Worst::new(asked.settings, asked.request)
+            .finding("Namespace", asked.namespace)
+            .finding("Node", asked.node)
+            .finding("RuntimeClass", asked.runtime_class);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        over.extend(ensure_within(&worst, &name).err().map(|error| format!("{name}: {error:#}")));
+    }
+    ensure!(over.is_empty(), "{}", over.join("\n"));
+    Ok(())
+}
+
+fn ensure_within(worst: &Worst, name: &str) -> Result<()> {
+    let (cost, allowed, answer) = worst.measure()?;
+    let warnings = answer.warnings.map_or(0, |warnings| warnings.len());
     let millions = cost.instructions.div_ceil(1_000_000);
     let figures = format!(
         "{millions} m instructions, {} KiB of {} KiB that are allowed, {warnings} warnings, {}",
@@ -542,7 +571,7 @@ fn within_the_bounds(#[case] worst: fn() -> Worst) -> Result<()> {
             _ => "accepted".to_owned(),
         }
     );
-    println!("{}: {figures}", name.rsplit("::").next().unwrap_or_default());
+    println!("{name}: {figures}");
     let mut over = vec![];
     if cost.instructions > MOST_INSTRUCTIONS {
         over.push("instructions");
