@@ -123,14 +123,26 @@ fn selector(input: &mut Unstructured<'_>) -> Result<Value> {
     Ok(json!(selector_of(input, count)?))
 }
 
-/// Up to the 16 KiB that are read of one.
+/// Some of those that say what holds in a Namespace, up to the 16 KiB that are read of one.
 fn annotations(input: &mut Unstructured<'_>) -> Result<Value> {
     let mut annotations = pairs(input)?;
-    let count = count(input)?.min(1_200);
-    annotations["scheduler.alpha.kubernetes.io/node-selector"] = json!(selector_of(input, count)?);
+    if input.ratio(1, 4)? {
+        let requirements: [fn(usize) -> String; 3] =
+            [|at| format!("k{at}"), |at| format!("k1!=v{at}"), |at| format!("k{at} in (v,w)")];
+        let count = count(input)?.min(900);
+        annotations["scheduler.alpha.kubernetes.io/node-selector"] =
+            json!(words(count, ",", input.choose(&requirements)?));
+    }
     for name in ["defaultTolerations", "tolerationsWhitelist"] {
-        let tolerations = listed(input)?.to_string();
-        annotations[format!("scheduler.alpha.kubernetes.io/{name}")] = json!(tolerations);
+        if input.arbitrary()? {
+            let elements: [fn(usize) -> Value; 3] = [
+                |at| json!({"key": format!("k{at}")}),
+                |_| json!({"key": "dedicated.example.com/one"}),
+                |at| json!({"key": if at == 300 { "" } else { "x" }, "operator": "Exists"}),
+            ];
+            let tolerations = list(count(input)?.min(350), input.choose(&elements)?);
+            annotations[format!("scheduler.alpha.kubernetes.io/{name}")] = json!(tolerations.to_string());
+        }
     }
     Ok(annotations)
 }
