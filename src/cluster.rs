@@ -294,7 +294,9 @@ impl<'t> Node<'t> {
         if masks.ask_for(FieldMasks::ANNOTATIONS) {
             annotations = metadata.annotations()?;
         }
-        let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        let mut taints: Vec<Taint> = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        // Each key and effect is there once, on what an API server stores.
+        taints.dedup();
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }

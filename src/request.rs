@@ -128,7 +128,7 @@ impl<'a> Request<'a> {
             sub_resource: request.sub_resource,
             operation: request.operation,
             namespace: request.namespace,
-            user: User::new(request.user_info.map(|info| info.0).unwrap_or_default()),
+            user: User::new(&request.user_info.map(|info| info.0).unwrap_or_default()),
             object: request.object,
             old_object: request.old_object,
         })
@@ -201,7 +201,7 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
 }
 
 impl User {
-    fn new(info: UserInfo<'_>) -> Self {
+    fn new(info: &UserInfo<'_>) -> Self {
         if info.groups.iter().any(|group| &**group == NODES_GROUP) {
             return Self::Kubelet;
         }

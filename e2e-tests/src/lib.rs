@@ -23,7 +23,7 @@ pub use cli::{
     stored,
 };
 #[cfg(feature = "wasm")]
-pub use instructions::InstructionCounter;
+pub use instructions::{Cost, InstructionCounter};
 pub use session::Session;
 #[cfg(feature = "wasm")]
 pub use wasm::Compiled;

@@ -16,6 +16,10 @@ fn main() -> Result<ExitCode> {
         if let Some(mistake) = &case.step.expect.invalid {
             let found = policy.validate_settings(&case.settings())?.message.unwrap_or_default();
             ensure!(found.starts_with(mistake), "expected {mistake:?}, got {found:?}");
+            for mention in &case.step.expect.mentions {
+                ensure!(found.contains(mention), "expected the mention of {mention:?}, got {found:?}");
+            }
+            ensure!(!found.is_empty(), "the settings are valid");
             return Ok(());
         }
         let evaluation = evaluate(&policy, case)?;

@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::list;
 use super::read::{self, ReadError, Within};
-use super::text::Text;
+use super::text::{self, Text};
 
 /// How many members there is room for at first. Most objects have no more.
 const USUAL_MEMBERS: usize = 8;
@@ -136,6 +136,55 @@ impl<'a> RawObject<'a> {
         }
     }
 
+    /// Reads the members of the object `key` one after the other; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no object, or a value is no `T`.
+    pub fn for_each_member<T: Deserialize<'a>>(
+        &self,
+        key: &str,
+        take: impl FnMut(Text<'a>, T),
+    ) -> Result<(), ReadError> {
+        match self.member(key) {
+            None => Ok(()),
+            Some(Raw::Text(text)) => text::for_each_member(text.get(), take).within(key),
+            Some(other) => Err(other.is_no("an object")).within(key),
+        }
+    }
+
+    /// Writes the object `key` anew: those of its members stay that are `kept`, and `added` come behind them.
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn rewrite<'p>(
+        &mut self,
+        key: &str,
+        kept: impl Fn(&str, &str) -> bool,
+        added: impl Iterator<Item = (&'p str, &'p str)>,
+    ) -> Result<(), ReadError> {
+        let mut text = String::from("{");
+        let mut write = |key: &str, value: &str| {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(key).unwrap_or_default());
+            text.push(':');
+            text.push_str(&serde_json::to_string(value).unwrap_or_default());
+        };
+        self.for_each_member(key, |key: Text<'_>, value: Text<'_>| {
+            if kept(&key, &value) {
+                write(&key, &value);
+            }
+        })?;
+        for (key, value) in added {
+            write(key, value);
+        }
+        text.push('}');
+        let written = RawValue::from_string(text).map_err(|error| ReadError::new(error.to_string()))?;
+        *self.member_mut(key, Raw::List(Vec::new())) = Raw::Written(written);
+        Ok(())
+    }
+
     /// How many elements the list `key` has; no more than `most` and one are counted.
     ///
     /// # Errors
@@ -185,21 +234,6 @@ impl<'a> RawObject<'a> {
     pub fn set(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
         let written = Raw::written(value).within(key)?;
         *self.member_mut(key, Raw::List(Vec::new())) = written;
-        Ok(())
-    }
-
-    /// Takes the members away whose keys are `gone`.
-    pub fn remove_all(&mut self, gone: impl Fn(&str) -> bool) {
-        self.members.retain(|(key, _)| !gone(key));
-    }
-
-    /// Adds the member `key`, which is not there.
-    ///
-    /// # Errors
-    /// The value can't be written as JSON.
-    pub fn push(&mut self, key: Text<'a>, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
-        let written = Raw::written(value).within(&key)?;
-        self.members.push((key, written));
         Ok(())
     }
 

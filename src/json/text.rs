@@ -2,36 +2,52 @@
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::read::ReadError;
+
 /// A string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// How many pairs are searched one after the other. More are put in order first.
+/// How many pairs are searched one after the other, even if they are in order.
 const FEW: usize = 64;
 
-/// Labels, annotations, or a nodeSelector: in the order in which they came, or by key where there are many. Of equal
-/// keys the last counts, as in Go.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// How many pairs stand in one piece of memory: to move 100,000 pairs to a larger one would take twice the room.
+const CHUNK: usize = 1024;
+
+/// Labels, annotations, or a nodeSelector, in the order in which they came. Of equal keys the last counts, as in Go.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs<'a> {
-    pairs: Vec<(Text<'a>, Text<'a>)>,
+    chunks: Vec<Vec<(Text<'a>, Text<'a>)>>,
+    /// Whether each key is greater than the one before: so the API server writes them.
     is_sorted: bool,
+}
+
+impl Default for Pairs<'_> {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), is_sorted: true }
+    }
 }
 
 impl<'a> Pairs<'a> {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        if !self.is_sorted {
-            let (_, value) = self.pairs.iter().rev().find(|(own, _)| &**own == key)?;
-            return Some(value);
+        let mut chunk = self.chunks.first()?;
+        if !self.is_sorted || self.len() <= FEW {
+            let pair = self.chunks.iter().rev().flat_map(|chunk| chunk.iter().rev()).find(|(own, _)| &**own == key);
+            return pair.map(|(_, value)| &**value);
         }
-        let after = self.pairs.partition_point(|(own, _)| &**own <= key);
-        let (own, value) = self.pairs.get(after.checked_sub(1)?)?;
-        if &**own == key { Some(value) } else { None }
+        if self.chunks.len() > 1 {
+            let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
+            chunk = self.chunks.get(self.chunks.partition_point(begins_before).checked_sub(1)?)?;
+        }
+        let position = chunk.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        chunk.get(position).map(|(_, value)| &**value)
     }
 
     /// Whether there is such a key.
@@ -40,71 +56,88 @@ impl<'a> Pairs<'a> {
     }
 
     /// All keys and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.pairs.iter().map(|(key, value)| (&**key, &**value))
-    }
-
-    /// All keys and values, as they can be kept.
-    pub fn texts(&self) -> impl Iterator<Item = &(Text<'a>, Text<'a>)> {
-        self.pairs.iter()
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+        self.chunks.iter().flatten().map(|(key, value)| (&**key, &**value))
     }
 
     /// All keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.pairs.iter().map(|(key, _)| &**key)
+        self.iter().map(|(key, _)| key)
     }
 
     /// How many there are.
-    pub const fn len(&self) -> usize {
-        self.pairs.len()
+    pub fn len(&self) -> usize {
+        // All but the last are full.
+        let last = self.chunks.last().map_or(0, Vec::len);
+        self.chunks.len().saturating_sub(1) * CHUNK + last
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.chunks.is_empty()
     }
 
-    /// Adds one that is not there.
+    /// Adds one at the end.
     pub fn push(&mut self, key: Text<'a>, value: Text<'a>) {
-        self.pairs.push((key, value));
-        if self.is_sorted {
-            self.pairs.sort_by(|one, other| one.0.cmp(&other.0));
+        let last = self.chunks.last().and_then(|chunk| chunk.last());
+        self.is_sorted &= last.is_none_or(|(last, _)| **last < *key);
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push((key, value)),
+            last => {
+                let room = if last.is_some() { CHUNK } else { 0 };
+                let mut chunk = Vec::with_capacity(room);
+                chunk.push((key, value));
+                self.chunks.push(chunk);
+            }
         }
     }
 }
 
 impl<'a> FromIterator<(Text<'a>, Text<'a>)> for Pairs<'a> {
     fn from_iter<I: IntoIterator<Item = (Text<'a>, Text<'a>)>>(pairs: I) -> Self {
-        let mut pairs: Vec<(Text<'a>, Text<'a>)> = pairs.into_iter().collect();
-        let is_sorted = pairs.len() > FEW;
-        if is_sorted {
-            pairs.sort_by(|one, other| one.0.cmp(&other.0));
+        let mut read = Self::default();
+        for (key, value) in pairs {
+            read.push(key, value);
         }
-        Self { pairs, is_sorted }
+        read
     }
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ReadPairs)
+        let mut pairs = Self::default();
+        deserializer.deserialize_map(EachMember(|key, value| pairs.push(key, value), PhantomData))?;
+        Ok(pairs)
     }
 }
 
-struct ReadPairs;
+/// Reads the members of the object `text` one after the other, and keeps none.
+///
+/// # Errors
+/// It is no object, or a value is no `T`.
+pub fn for_each_member<'de, T: Deserialize<'de>>(
+    text: &'de str,
+    take: impl FnMut(Text<'de>, T),
+) -> Result<(), ReadError> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = deserializer.deserialize_map(EachMember(take, PhantomData));
+    read.map_err(|error| ReadError::of(&error, text))
+}
 
-impl<'de> Visitor<'de> for ReadPairs {
-    type Value = Pairs<'de>;
+struct EachMember<T, F>(F, PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, F: FnMut(Text<'de>, T)> Visitor<'de> for EachMember<T, F> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
-        let mut pairs = Vec::new();
-        while let Some(pair) = map.next_entry()? {
-            pairs.push(pair);
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some((key, value)) = map.next_entry()? {
+            self.0(key, value);
         }
-        Ok(pairs.into_iter().collect())
+        Ok(())
     }
 }
 

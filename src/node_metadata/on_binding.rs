@@ -5,9 +5,9 @@ use super::propagation::Propagations;
 use super::values::{self, Values};
 use crate::cluster::NodeLookup;
 use crate::decision::{CauseKind, Rejection};
+use crate::json::{Text, Within};
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
-use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
@@ -18,11 +18,11 @@ use crate::settings::key::TargetKind;
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object)?;
+    let mut changes = Changes::new(&review.object, propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
-    changes.set_managed(propagations, &values);
+    changes.set(&values);
     for kind in KINDS {
-        check(kind, &changes, &values, &review.name)?;
+        check(kind, propagations, &values, review)?;
     }
     changes.apply(review)?;
     if let NodeLookup::Found(node) = node
@@ -35,21 +35,32 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
 
 /// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
 /// policy writes is valid.
-fn check(kind: TargetKind, changes: &Changes<'_>, values: &Values, pod: &ObjectName) -> Result<(), Rejection> {
-    let (kept, written) = changes.results(kind);
-    let mut size: usize = written.map(|(key, value)| key.len() + value.len()).sum();
-    for (key, value) in kept {
-        size += key.len() + value.len();
-        if !values.of(kind).contains_key(key)
-            && let Err(problem) = check_one(kind, key, value)
-        {
-            let explanation = format!(
-                "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: \
-                 {problem}; remove it from the Binding"
-            );
-            let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
-            return Err(if kind == TargetKind::Label { rejection.about_label(key) } else { rejection });
+fn check(kind: TargetKind, propagations: &Propagations, values: &Values, review: &Review<'_>) -> Result<(), Rejection> {
+    let pod = &review.name;
+    let mut size: usize = values.of(kind).iter().map(|(key, value)| key.len() + value.len()).sum();
+    let mut problem = None;
+    let add = |key: Text<'_>, value: Text<'_>| {
+        // What is managed is written, or goes.
+        if propagations.manages(kind, &key) {
+            return;
         }
+        size += key.len() + value.len();
+        if problem.is_none()
+            && let Err(own) = check_one(kind, &key, &value)
+        {
+            problem = Some((key.to_string(), own));
+        }
+    };
+    if let Some(metadata) = review.object.object("metadata").within("object")? {
+        metadata.for_each_member(kind.member(), add).within("object.metadata")?;
+    }
+    if let Some((key, problem)) = problem {
+        let explanation = format!(
+            "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove \
+             it from the Binding"
+        );
+        let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
+        return Err(if kind == TargetKind::Label { rejection.about_label(&key) } else { rejection });
     }
     if size > MOST_WRITTEN {
         let explanation = format!(

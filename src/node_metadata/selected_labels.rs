@@ -1,6 +1,7 @@
 //! Workloads that select their Pods by what a Binding brings.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
@@ -51,11 +52,18 @@ fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Opt
     let manages = |key: &str| propagations.manages(TargetKind::Label, key);
     let path = resource.spec().join(".");
     let Some(spec) = object.object_at(resource.spec())? else { return Ok(None) };
-    let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
-    if *resource == Resource::ReplicationController {
-        return Ok(selector.members().map(|(key, _)| key).find(|key| manages(key)).map(str::to_owned));
-    }
     let mut first = None;
+    let mut take_label = |key: Text<'_>, _: IgnoredAny| {
+        if first.is_none() && manages(&key) {
+            first = Some(key.to_string());
+        }
+    };
+    if *resource == Resource::ReplicationController {
+        spec.for_each_member("selector", take_label).within(&path)?;
+        return Ok(first);
+    }
+    let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
+    selector.for_each_member("matchLabels", &mut take_label).within("selector").within(&path)?;
     let take = |expression: Expression<'_>| {
         let key = expression.key.unwrap_or_default();
         if first.is_none() && manages(&key) {
@@ -63,8 +71,7 @@ fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Opt
         }
     };
     selector.for_each("matchExpressions", take).within("selector").within(&path)?;
-    let labels = selector.object("matchLabels").within("selector").within(&path)?.unwrap_or_default();
-    Ok(first.or_else(|| labels.members().map(|(key, _)| key).find(|key| manages(key)).map(str::to_owned)))
+    Ok(first)
 }
 
 /// `LabelSelectorRequirement`

@@ -153,16 +153,16 @@ impl Values {
         let mut is_written = false;
         for (key, value) in pairs.iter() {
             let Some(rest) = pattern.rest(key) else { continue };
-            // What an entry names itself is not for one with `*`. There may be 100,000 keys, so what has no room is
-            // counted first.
+            // There may be 100,000 keys: what can't be written is counted without being put together.
             let has_room = self.has_room_for(target.key.text().len() + rest.len() + value.len());
-            if has_room || skipped.first.is_none() {
-                let key = target.key.with_rest(rest);
-                if !propagations.names(target.kind, &key) {
-                    is_written |= self.add(target.kind, key, value, skipped);
-                }
-            } else {
+            if skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
                 skipped.others += 1;
+                continue;
+            }
+            let key = target.key.with_rest(rest);
+            // What an entry names itself is not for one with `*`.
+            if !propagations.names(target.kind, &key) {
+                is_written |= self.add(target.kind, key, value, skipped);
             }
         }
         is_written

@@ -4,6 +4,7 @@
 use super::conflict::CONFLICT;
 use super::node_selection::NODE_SELECTOR;
 use super::references::read_annotation;
+use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
@@ -66,11 +67,8 @@ pub fn admit(
     }
     if !added.is_empty() {
         let spec = review.object.object_mut("spec").within("object")?;
-        for requirement in &added {
-            if let Some(value) = requirement.only_value() {
-                spec.object_mut(NODE_SELECTOR)?.set(requirement.key(), &value)?;
-            }
-        }
+        let pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+        spec.rewrite(NODE_SELECTOR, |_, _| true, pairs).within(SPEC)?;
         review.is_changed = true;
         review.decision.audit("node-selector", text(&added));
         review.decision.audit("node-selector-source", source.to_string());

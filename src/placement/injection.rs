@@ -45,11 +45,13 @@ impl<'r> Injection<'r> {
                 expressions.push(demanded);
                 continue;
             };
-            let node_selector = &mut injection.selection.node_selector;
-            if !node_selector.contains_key(demanded.requirement.key()) {
-                node_selector.push(demanded.requirement.key().into(), value.into());
+            if injection.selection.node_selector.get(demanded.requirement.key()) != Some(value) {
                 injection.pairs.push(demanded);
             }
+        }
+        for SourcedRequirement { requirement, .. } in &injection.pairs {
+            let value = requirement.only_value().unwrap_or_default();
+            injection.selection.node_selector.push(requirement.key().into(), value.into());
         }
         if !expressions.is_empty() {
             injection.narrow_terms(expressions)?;
@@ -106,10 +108,10 @@ impl<'r> Injection<'r> {
     /// # Errors
     /// `spec` can't be read.
     pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        for SourcedRequirement { requirement, .. } in &self.pairs {
-            if let Some(value) = requirement.only_value() {
-                spec.object_mut(NODE_SELECTOR)?.set(requirement.key(), &value)?;
-            }
+        if !self.pairs.is_empty() {
+            let pairs = self.pairs.iter().map(|SourcedRequirement { requirement, .. }| *requirement);
+            let added = pairs.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+            spec.rewrite(NODE_SELECTOR, |_, _| true, added)?;
         }
         if self.expressions.is_empty() {
             return Ok(());

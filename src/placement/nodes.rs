@@ -13,6 +13,9 @@ use crate::settings::key::KeyPattern;
 use crate::settings::source::EntryAt;
 use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
 
+/// How many labels a rejection names.
+const MOST_NAMED: usize = 20;
+
 /// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
 /// the settings names, or that are listed in `guardedNodeLabels`.
 ///
@@ -38,17 +41,17 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     }
     let selected = selected_labels(settings)?;
     let guarded: Vec<KeyPattern> = settings.guarded_node_labels.iter().map(|label| KeyPattern::new(label)).collect();
-    let mut changed = BTreeSet::new();
-    for key in labels.keys().chain(old.keys()) {
-        let is_guarded = selected.contains(key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
-        if is_guarded && labels.get(key) != old.get(key) {
-            changed.insert(shorten(key));
-        }
-    }
+    let is_guarded = |key: &str| selected.contains(key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
+    let changed = labels.iter().filter(|(key, value)| old.get(key) != Some(value)).map(|(key, _)| key);
+    let removed = old.keys().filter(|key| !labels.contains_key(key));
+    // More would not fit into the message. Both are in order.
+    let mut changed: Vec<&str> = changed.filter(|key| is_guarded(key)).take(MOST_NAMED).collect();
+    changed.extend(removed.filter(|key| is_guarded(key)).take(MOST_NAMED));
     if changed.is_empty() {
         return Ok(());
     }
-    let keys = changed.into_iter().collect::<Vec<_>>().join(", ");
+    changed.sort_unstable();
+    let keys = changed.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
     let explanation = format!(
         "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
         review.name,

@@ -11,13 +11,13 @@ use super::rules::Rules;
 use super::runtime_class::RuntimeClass;
 use super::subject::{PodSubject, SPEC};
 use super::toleration_rules::TolerationRules;
-use super::tolerations::{self, TOLERATIONS};
-use super::{conflict, whitelist};
+use super::{conflict, tolerations, whitelist};
 use crate::cluster::{LookupBuffer, NodeLookup, NodeRequest};
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
 use crate::review::Review;
 use crate::settings::Placement;
+use crate::toleration::Toleration;
 
 /// The terms of a Pod's node affinity, where `rules` or its node's name depend on them; its nodeSelector always.
 ///
@@ -144,12 +144,14 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     // The new object's nodeName is not validated yet. Only the old one counts.
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
     let selects_otherwise = !is_bound && is_selection_changed(&spec, &old_spec)?;
-    let is_exempt = request.user.is_among(&settings.exempt_usernames);
-    let are_judged = !is_exempt && candidates.may_validate_tolerations();
-    let tolerate_otherwise = are_judged && spec.member(TOLERATIONS) != old_spec.member(TOLERATIONS);
-    if !selects_otherwise && !tolerate_otherwise {
+    let mut new_tolerations = Ok(Vec::new());
+    if candidates.may_validate_tolerations() {
+        new_tolerations = tolerations::new_of_pod(&subject, &old_spec);
+    }
+    if !selects_otherwise && new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }
+    let is_exempt = request.user.is_among(&settings.exempt_usernames);
     let buffer = LookupBuffer::new();
     let matched = candidates.look_up(*cluster, &buffer)?;
     let mut verdict = Ok(());
@@ -157,8 +159,8 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     if selects_otherwise {
         verdict = validate_selection(&subject, &matched, is_exempt);
     }
-    if verdict.is_ok() && tolerate_otherwise {
-        verdict = validate_new_tolerations(&subject, &old_spec, &matched);
+    if verdict.is_ok() && !is_exempt {
+        verdict = validate_new_tolerations(new_tolerations, &subject, &matched);
     }
     matched.enforce(verdict, decision).map(drop)
 }
@@ -189,14 +191,13 @@ fn validate_selection(
 }
 
 fn validate_new_tolerations(
+    new: Result<Vec<Toleration>, Rejection>,
     subject: &PodSubject<'_, '_>,
-    old_spec: &RawObject<'_>,
     matched: &MatchedEntry<'_>,
 ) -> Result<(), Rejection> {
-    let rules = TolerationRules::of(matched)?;
-    if !rules.validates_anything() {
+    if new.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }
-    let new = tolerations::new_of_pod(subject, old_spec)?;
-    tolerations::validate_new(&new, subject, &rules)
+    let rules = TolerationRules::of(matched)?;
+    if rules.validates_anything() { tolerations::validate_new(&new?, subject, &rules) } else { Ok(()) }
 }

@@ -145,7 +145,7 @@ impl<'s> MatchedEntry<'s> {
             let problem = match self.found.labels.get(key) {
                 _ if key == reference::NAME && self.has_name => return Ok(Cow::Borrowed(self.namespace)),
                 None => "which is missing".to_owned(),
-                Some(value) if value.is_empty() => "which is empty".to_owned(),
+                Some("") => "which is empty".to_owned(),
                 // Whoever answered: an invalid value could say more than it should.
                 Some(value) => match syntax::label_value(value) {
                     Ok(()) => return Ok(Cow::Borrowed(value)),

@@ -188,7 +188,7 @@ fn for_extended_resources(
     if let Some(unresolved) = unresolved.filter(|_| !names.is_empty()) {
         return Err(unresolved.clone());
     }
-    let mut tolerations = tolerations_of_extended(names);
+    let mut tolerations = tolerations_of_extended(&names);
     tolerations.retain(|toleration| !rules.forbids(toleration));
     Ok(tolerations)
 }

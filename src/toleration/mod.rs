@@ -130,14 +130,20 @@ impl Operator {
     }
 }
 
-impl From<String> for Operator {
-    fn from(word: String) -> Self {
-        match word.as_str() {
+impl From<&str> for Operator {
+    fn from(word: &str) -> Self {
+        match word {
             "" => Self::Omitted,
             "Equal" => Self::Equal,
             "Exists" => Self::Exists,
-            _ => Self::Other(word),
+            _ => Self::Other(word.to_owned()),
         }
+    }
+}
+
+impl From<String> for Operator {
+    fn from(word: String) -> Self {
+        Self::from(word.as_str())
     }
 }
 
@@ -169,15 +175,21 @@ impl Effect {
     }
 }
 
-impl From<String> for Effect {
-    fn from(word: String) -> Self {
-        match word.as_str() {
+impl From<&str> for Effect {
+    fn from(word: &str) -> Self {
+        match word {
             "" => Self::Omitted,
             "NoSchedule" => Self::NoSchedule,
             "PreferNoSchedule" => Self::PreferNoSchedule,
             "NoExecute" => Self::NoExecute,
-            _ => Self::Other(word),
+            _ => Self::Other(word.to_owned()),
         }
+    }
+}
+
+impl From<String> for Effect {
+    fn from(word: String) -> Self {
+        Self::from(word.as_str())
     }
 }
 

@@ -110,6 +110,6 @@ pub fn is_extended(name: &str) -> bool {
 
 /// The tolerations that a Pod needs which requests these extended resources, in byte order of their names (the admission
 /// plugin `ExtendedResourceToleration`).
-pub fn tolerations_of_extended(resources: BTreeSet<String>) -> Vec<Toleration> {
+pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
     resources.iter().map(|name| Toleration::exists(name, Effect::NoSchedule)).collect()
 }
