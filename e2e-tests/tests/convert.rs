@@ -15,7 +15,7 @@ use cli::{
 };
 use e2e_tests::{Answer, Manifests, Policy};
 use k8s_openapi::api::core::v1;
-use node_placement_policy::{selector::parse, toleration::Toleration};
+use node_placement_policy::{placement::tolerations::is_added_by_cluster, selector::parse, toleration::Toleration};
 use serde_json::{Map, Value, json};
 
 const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
@@ -217,7 +217,7 @@ impl Recorded<'_> {
         let refused = judged.iter().find(|own| !whitelist.iter().any(|allowed| allowed.covers(own)));
         let Some(refused) = refused else { return Ok("an omitted operator is Equal") };
         let is_default = read(&self.vector["config"]["default"]).iter().any(|default| default.same_as(refused));
-        if refused.is_added_by_cluster(false) {
+        if is_added_by_cluster(refused, false) {
             return Ok("what Kubernetes adds is not judged");
         }
         if is_default {

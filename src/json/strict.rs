@@ -5,9 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-
-use super::text::Text;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// A struct that is read from an object only.
 #[derive(Debug)]
@@ -55,8 +53,25 @@ pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// # Errors
 /// It is another word, or no text.
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    let Some(word) = Option::<Text<'de>>::deserialize(deserializer)? else { return Ok(T::default()) };
-    T::deserialize(StrDeserializer::new(&word))
+    deserializer.deserialize_any(ReadWord(PhantomData))
+}
+
+struct ReadWord<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ReadWord<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<T, E> {
+        T::deserialize(StrDeserializer::new(word))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
 }
 
 /// Reads a setting for which `null` is the same as its absence.

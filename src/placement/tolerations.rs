@@ -211,7 +211,7 @@ fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSe
 
 /// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
 /// controller makes. Any number of seconds will do: they are configured on the API server.
-fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
+pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
     if toleration.operator != Operator::Exists {
         return false;
     }

@@ -211,10 +211,7 @@ fn bound_pods_are_seen_where_a_feature_is_about_them() -> Result<()> {
             filling_in += 1;
         }
         let text = settings.to_string();
-        if ["allowedTolerations", "forbiddenTolerations", "podTolerationRestrictionPluginConfig"]
-            .iter()
-            .any(|setting| text.contains(setting))
-        {
+        if ["allowedTolerations", "forbiddenTolerations"].iter().any(|setting| text.contains(setting)) {
             assert!(reaches(&spec, &update(&tolerating))?, "{name}: tolerations");
             judging += 1;
         }

@@ -46,8 +46,7 @@ fn settings_with(written: &Value) -> Option<Value> {
     let members = written.as_object()?;
     let known = settings();
     let are_of = |block: &str| members.keys().all(|key| known.contains_key(format!("{block}{key}").as_str()));
-    let plugins = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
-    if are_of("") || plugins.iter().any(|plugin| members.contains_key(*plugin)) {
+    if are_of("") || members.contains_key("podNodeSelectorPluginConfig") {
         return Some(written.clone());
     }
     let (block, mut whole) = match () {
@@ -121,12 +120,5 @@ fn the_variable_in_the_reference_is_the_modules() -> Result<()> {
     let answer = policy()?.validate(&creation("pods", &pod), &settings, namespace())?.answer;
     let changed = answer.mutated_object.with_context(|| format!("unchanged: {:?}", answer.message))?;
     assert_eq!(changed["spec"]["containers"][0]["env"], blocks[position]["env"]);
-    Ok(())
-}
-
-/// Who copies them from the recipe gets what the example has, which is tried.
-#[test]
-fn the_recipe_for_the_toleration_plugin_has_the_settings_of_the_example() -> Result<()> {
-    assert!(yaml_of("docs/recipes.md")?.contains(&deployment("toleration-plugin-config.yml")?["settings"]));
     Ok(())
 }

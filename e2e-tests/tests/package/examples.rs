@@ -133,20 +133,6 @@ fn the_policy_server_may_get_what_is_looked_up_and_nothing_more() -> Result<()> 
     Ok(())
 }
 
-/// The in-tree plugin judges what the cluster adds to every Pod, too.
-#[rstest]
-fn the_toleration_plugins_whitelist_takes_pods_as_an_api_server_sends_them(
-    #[values("pod-create", "pod-create-by-job", "pod-create-by-replicaset", "pod-create-by-statefulset")] name: &str,
-) -> Result<()> {
-    let settings = deployment("toleration-plugin-config.yml")?["settings"].take();
-    let review = read_document(&file("e2e-tests/fixtures/requests").join(format!("{name}.json")))?;
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "team-a" } });
-    let cluster: Manifests = [namespace].into_iter().collect();
-    let answer = policy()?.validate(admission_request(&review), &settings, cluster)?.answer;
-    assert!(answer.accepted, "{:?}", answer.message);
-    Ok(())
-}
-
 #[test]
 fn the_index_of_examples_names_every_file() -> Result<()> {
     let index = fs::read_to_string(file("examples/README.md"))?;
