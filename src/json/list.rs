@@ -2,46 +2,45 @@
 //! hundreds of thousands of elements, each as short as `{}`.
 
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use super::read::ReadError;
 
-/// The first elements of a list, at most `MOST`. The rest is skipped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounded<T, const MOST: usize> {
+/// The first elements of a list. The rest is skipped.
+#[derive(Clone, Debug, Default)]
+pub struct Bounded<'a> {
     /// The first.
-    pub elements: Vec<T>,
+    pub elements: Vec<&'a RawValue>,
     /// Whether there are more.
     pub has_more: bool,
 }
 
-impl<T, const MOST: usize> Default for Bounded<T, MOST> {
-    fn default() -> Self {
-        Self { elements: Vec::new(), has_more: false }
+impl<'a> Bounded<'a> {
+    /// The first elements of the list `text`, at most `most`.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn read(text: &'a str, most: usize) -> Result<Self, ReadError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let read = deserializer.deserialize_seq(ReadFirst(most));
+        read.map_err(|error| ReadError::of(&error, text))
     }
 }
 
-impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for Bounded<T, MOST> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_seq(ReadBounded(PhantomData))
-    }
-}
+struct ReadFirst(usize);
 
-struct ReadBounded<T, const MOST: usize>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ReadBounded<T, MOST> {
-    type Value = Bounded<T, MOST>;
+impl<'de> Visitor<'de> for ReadFirst {
+    type Value = Bounded<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Bounded<'de>, A::Error> {
         let mut bounded = Bounded::default();
-        while bounded.elements.len() < MOST {
+        while bounded.elements.len() < self.0 {
             let Some(element) = list.next_element()? else { return Ok(bounded) };
             bounded.elements.push(element);
         }
@@ -52,34 +51,26 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for ReadBounded<T
     }
 }
 
-/// Reads the elements of the list `text` one after the other, and keeps none.
+/// Hands the elements of the list `text` over one after the other, and keeps none.
 ///
 /// # Errors
-/// It is no list, or an element is no `T`.
-pub fn for_each<'de, T: Deserialize<'de>>(text: &'de str, take: impl FnMut(T)) -> Result<(), ReadError> {
+/// It is no list.
+pub fn for_each<'de>(text: &'de str, take: &mut dyn FnMut(&'de RawValue)) -> Result<(), ReadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = ForEach(take, PhantomData).deserialize(&mut deserializer);
+    let read = deserializer.deserialize_seq(ForEach(take));
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct ForEach<T, F>(F, PhantomData<T>);
+struct ForEach<'f, 'de>(&'f mut dyn FnMut(&'de RawValue));
 
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> DeserializeSeed<'de> for ForEach<T, F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for ForEach<T, F> {
+impl<'de> Visitor<'de> for ForEach<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(element) = list.next_element()? {
             self.0(element);
         }

@@ -8,7 +8,7 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::list;
+use super::list::{self, Bounded};
 use super::read::{self, ReadError, Within};
 use super::text::{self, Text};
 
@@ -124,11 +124,11 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Reads the elements of the list `key` one after the other; none, if it is absent or null.
+    /// Hands the elements of the list `key` over one after the other; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no list, or an element is no `T`.
-    pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: impl FnMut(T)) -> Result<(), ReadError> {
+    /// It is no list.
+    pub fn for_each(&self, key: &str, take: &mut dyn FnMut(&'a RawValue)) -> Result<(), ReadError> {
         match self.member(key) {
             None => Ok(()),
             Some(Raw::Text(text)) => list::for_each(text.get(), take).within(key),
@@ -136,18 +136,26 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Reads the members of the object `key` one after the other; none, if it is absent or null.
+    /// The first elements of the list `key`, at most `most`; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no object, or a value is no `T`.
-    pub fn for_each_member<T: Deserialize<'a>>(
-        &self,
-        key: &str,
-        take: impl FnMut(Text<'a>, T),
-    ) -> Result<(), ReadError> {
+    /// It is no list.
+    pub fn first(&self, key: &str, most: usize) -> Result<Bounded<'a>, ReadError> {
+        match self.member(key) {
+            None => Ok(Bounded::default()),
+            Some(Raw::Text(text)) => Bounded::read(text.get(), most).within(key),
+            Some(other) => Err(other.is_no("a list")).within(key),
+        }
+    }
+
+    /// Hands the pairs of the object `key` over one after the other; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no object, or a value is no string.
+    pub fn for_each_pair(&self, key: &str, take: &mut dyn FnMut(Text<'a>, Text<'a>)) -> Result<(), ReadError> {
         match self.member(key) {
             None => Ok(()),
-            Some(Raw::Text(text)) => text::for_each_member(text.get(), take).within(key),
+            Some(Raw::Text(text)) => text::for_each_pair(text.get(), take).within(key),
             Some(other) => Err(other.is_no("an object")).within(key),
         }
     }
@@ -159,8 +167,8 @@ impl<'a> RawObject<'a> {
     pub fn rewrite<'p>(
         &mut self,
         key: &str,
-        kept: impl Fn(&str, &str) -> bool,
-        added: impl Iterator<Item = (&'p str, &'p str)>,
+        kept: &dyn Fn(&str, &str) -> bool,
+        added: &mut dyn Iterator<Item = (&'p str, &'p str)>,
     ) -> Result<(), ReadError> {
         let mut text = String::from("{");
         let mut write = |key: &str, value: &str| {
@@ -171,7 +179,7 @@ impl<'a> RawObject<'a> {
             text.push(':');
             text.push_str(&serde_json::to_string(value).unwrap_or_default());
         };
-        self.for_each_member(key, |key: Text<'_>, value: Text<'_>| {
+        self.for_each_pair(key, &mut |key, value| {
             if kept(&key, &value) {
                 write(&key, &value);
             }
@@ -183,16 +191,6 @@ impl<'a> RawObject<'a> {
         let written = RawValue::from_string(text).map_err(|error| ReadError::new(error.to_string()))?;
         *self.member_mut(key, Raw::List(Vec::new())) = Raw::Written(written);
         Ok(())
-    }
-
-    /// How many elements the list `key` has; no more than `most` and one are counted.
-    ///
-    /// # Errors
-    /// It is no list.
-    pub fn count(&self, key: &str, most: usize) -> Result<usize, ReadError> {
-        let mut count = 0;
-        self.for_each(key, |_: IgnoredAny| count += usize::from(count <= most))?;
-        Ok(count)
     }
 
     /// The object `key`, to be changed. It is made if it is absent or null.
@@ -225,6 +223,23 @@ impl<'a> RawObject<'a> {
             *value = Raw::List(elements.into_iter().map(Raw::Text).collect());
         }
         value.list_mut().within(key)
+    }
+
+    /// The elements of the list `key`, to be changed, each taken apart; nothing, if there are more than `most`. It is made
+    /// if it is absent or null.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn elements_mut(&mut self, key: &str, most: usize) -> Result<Option<&mut Vec<Raw<'a>>>, ReadError> {
+        let value = self.member_mut(key, Raw::List(Vec::new()));
+        if let Raw::Text(text) = value {
+            let mut deserializer = serde_json::Deserializer::from_str(text.get());
+            let elements = deserializer.deserialize_seq(ReadElements(most));
+            let elements = elements.map_err(|error| ReadError::of(&error, text.get())).within(key)?;
+            let Some(elements) = elements else { return Ok(None) };
+            *value = Raw::List(elements);
+        }
+        value.list_mut().map(Some).within(key)
     }
 
     /// Gives `key` this value.
@@ -380,6 +395,29 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     /// Reads a value that is looked into.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TakenApart)
+    }
+}
+
+/// Reads the elements of a list, each taken apart; nothing, if there are more than so many.
+struct ReadElements(usize);
+
+impl<'de> Visitor<'de> for ReadElements {
+    type Value = Option<Vec<Raw<'de>>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element()? {
+            elements.push(element);
+            if elements.len() > self.0 {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(None);
+            }
+        }
+        Ok(Some(elements))
     }
 }
 

@@ -3,49 +3,88 @@
 
 use super::raw_object::{Raw, RawObject};
 
-/// What a character becomes at most: `<` is written as `\u003c`.
-const LONGEST_ESCAPE: usize = 6;
+/// How many bytes a character becomes longer at most: `<` is written as `\u003c`.
+const LONGEST_ESCAPE: usize = 5;
+
+/// What has been read of a text that may become longer.
+struct Size {
+    /// How many bytes there are, what was read escaped.
+    bytes: usize,
+    /// How many of them were not read yet.
+    unread: usize,
+    /// How many bytes are no matter.
+    limit: usize,
+}
 
 impl RawObject<'_> {
-    /// How many bytes the object has when the API server writes it; nothing, if it is no larger than `limit`. Most are
-    /// so much smaller that they need not be read.
+    /// How many bytes the object has when the API server writes it; nothing, if it is no larger than `limit`. No more of
+    /// it is read than can make a difference.
     pub fn size_above(&self, limit: usize) -> Option<usize> {
-        if limit > 0 && self.longest_text() * LONGEST_ESCAPE <= limit {
-            return None;
-        }
-        Some(self.size()).filter(|size| *size > limit)
+        let length = self.length();
+        let mut size = Size { bytes: length, unread: length, limit };
+        self.add_escapes(&mut size);
+        Some(size.bytes).filter(|bytes| *bytes > limit)
     }
 
-    /// How many bytes the object has when the API server writes it.
-    pub fn size(&self) -> usize {
-        let members = self.members().map(|(key, value)| r#""":,"#.len() + size_of_text(key) + value.size());
+    /// How many bytes are written of the object here.
+    fn length(&self) -> usize {
+        let members = self.members().map(|(key, value)| r#""":,"#.len() + key.len() + value.length());
         // Brackets, but for the last comma.
         members.sum::<usize>().max(1) + 1
+    }
+
+    fn add_escapes(&self, size: &mut Size) {
+        for (key, value) in self.members() {
+            size.read(key);
+            value.add_escapes(size);
+        }
     }
 }
 
 impl Raw<'_> {
     /// How many bytes the value has when the API server writes it.
     pub fn size(&self) -> usize {
+        let length = self.length();
+        let mut size = Size { bytes: length, unread: length, limit: 0 };
+        self.add_escapes(&mut size);
+        size.bytes
+    }
+
+    fn length(&self) -> usize {
         match self {
-            Self::Object(object) => object.size(),
-            Self::List(elements) => elements.iter().map(|element| element.size() + 1).sum::<usize>().max(1) + 1,
-            Self::Text(_) | Self::Written(_) => size_of_text(self.text().unwrap_or_default()),
+            Self::Object(object) => object.length(),
+            Self::List(elements) => elements.iter().map(|element| element.length() + 1).sum::<usize>().max(1) + 1,
+            Self::Text(_) | Self::Written(_) => self.text().map_or(0, str::len),
+        }
+    }
+
+    fn add_escapes(&self, size: &mut Size) {
+        match self {
+            Self::Object(object) => object.add_escapes(size),
+            Self::List(elements) => elements.iter().for_each(|element| element.add_escapes(size)),
+            Self::Text(_) | Self::Written(_) => size.read(self.text().unwrap_or_default()),
         }
     }
 }
 
-fn size_of_text(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let mut size = bytes.len();
-    for (position, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'<' | b'>' | b'&' => size += LONGEST_ESCAPE - 1,
-            0xE2 if is_separator(bytes, position) => size += LONGEST_ESCAPE - 3,
-            _ => {}
+impl Size {
+    fn read(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        for (chunk, piece) in bytes.chunks(1024).enumerate() {
+            // All fits in, even if each byte to come had to be escaped.
+            if self.bytes + self.unread * LONGEST_ESCAPE <= self.limit {
+                return;
+            }
+            for (position, byte) in piece.iter().enumerate() {
+                match byte {
+                    b'<' | b'>' | b'&' => self.bytes += LONGEST_ESCAPE,
+                    0xE2 if is_separator(bytes, chunk * 1024 + position) => self.bytes += LONGEST_ESCAPE - 2,
+                    _ => {}
+                }
+            }
+            self.unread = self.unread.saturating_sub(piece.len());
         }
     }
-    size
 }
 
 /// Whether U+2028 or U+2029 stands there.

@@ -2,7 +2,6 @@
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -106,34 +105,31 @@ impl<'a> FromIterator<(Text<'a>, Text<'a>)> for Pairs<'a> {
 impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut pairs = Self::default();
-        deserializer.deserialize_map(EachMember(|key, value| pairs.push(key, value), PhantomData))?;
+        deserializer.deserialize_map(EachPair(&mut |key, value| pairs.push(key, value)))?;
         Ok(pairs)
     }
 }
 
-/// Reads the members of the object `text` one after the other, and keeps none.
+/// Hands the pairs of the object `text` over one after the other, and keeps none.
 ///
 /// # Errors
-/// It is no object, or a value is no `T`.
-pub fn for_each_member<'de, T: Deserialize<'de>>(
-    text: &'de str,
-    take: impl FnMut(Text<'de>, T),
-) -> Result<(), ReadError> {
+/// It is no object, or a value is no string.
+pub fn for_each_pair<'de>(text: &'de str, take: &mut dyn FnMut(Text<'de>, Text<'de>)) -> Result<(), ReadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = deserializer.deserialize_map(EachMember(take, PhantomData));
+    let read = deserializer.deserialize_map(EachPair(take));
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct EachMember<T, F>(F, PhantomData<T>);
+struct EachPair<'f, 'de>(&'f mut dyn FnMut(Text<'de>, Text<'de>));
 
-impl<'de, T: Deserialize<'de>, F: FnMut(Text<'de>, T)> Visitor<'de> for EachMember<T, F> {
+impl<'de> Visitor<'de> for EachPair<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some((key, value)) = map.next_entry()? {
             self.0(key, value);
         }

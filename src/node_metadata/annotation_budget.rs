@@ -44,11 +44,11 @@ pub fn check(
 fn size_of_others(propagations: &Propagations, pod: &RawObject<'_>) -> Result<usize, ReadError> {
     let mut size = 0;
     let Some(metadata) = pod.object("metadata")? else { return Ok(size) };
-    let add = |key: Text<'_>, value: Text<'_>| {
+    let mut add = |key: Text<'_>, value: Text<'_>| {
         if !propagations.is_sure_to_overwrite(&key) {
             size += key.len() + value.len();
         }
     };
-    metadata.for_each_member("annotations", add).within("metadata")?;
+    metadata.for_each_pair("annotations", &mut add).within("metadata")?;
     Ok(size)
 }

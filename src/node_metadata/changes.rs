@@ -34,12 +34,12 @@ impl<'a> Managed<'a> {
         let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
         for kind in KINDS {
             let pairs = managed.of_mut(kind);
-            let take = |key: Text<'a>, value: Text<'a>| {
+            let mut take = |key: Text<'a>, value: Text<'a>| {
                 if propagations.manages(kind, &key) {
                     pairs.push(key, value);
                 }
             };
-            metadata.for_each_member(kind.member(), take).within("metadata")?;
+            metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
         }
         Ok(managed)
     }
@@ -183,7 +183,7 @@ impl<'a, 'p> Changes<'a, 'p> {
                 None => !self.removes || !self.propagations.manages(kind, key),
             };
             let metadata = review.object.object_mut("metadata").within("object")?;
-            metadata.rewrite(kind.member(), kept, self.written(kind)).within("object.metadata")?;
+            metadata.rewrite(kind.member(), &kept, &mut self.written(kind)).within("object.metadata")?;
             review.is_changed = true;
         }
         Ok(())
@@ -231,14 +231,14 @@ impl<'a, 'p> Changes<'a, 'p> {
         }
         let Self { propagations, removes, goal, .. } = self;
         let mut size: usize = goal.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let add = |key: Text<'_>, value: Text<'_>| {
+        let mut add = |key: Text<'a>, value: Text<'a>| {
             let goes = *removes && propagations.manages(TargetKind::Annotation, &key);
             if !goes && !goal.annotations.contains_key(&key) {
                 size += key.len() + value.len();
             }
         };
         if let Some(metadata) = review.object.object("metadata").within("object")? {
-            metadata.for_each_member("annotations", add).within("object.metadata")?;
+            metadata.for_each_pair("annotations", &mut add).within("object.metadata")?;
         }
         let mut too_much = Vec::new();
         for (key, value) in self.written(TargetKind::Annotation).rev() {

@@ -1,9 +1,11 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
+use crate::json::read::read;
 use crate::json::{Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES, too_many};
 use crate::object_meta::CONTAINERS;
@@ -38,12 +40,12 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             continue;
         }
         let path = format!("object.spec.{list}");
-        // No more is taken apart than is counted.
-        count += spec.count(list, MOST_CONTAINERS).within("object.spec")?;
-        if count > MOST_CONTAINERS {
+        let containers = spec.elements_mut(list, MOST_CONTAINERS).within("object.spec")?;
+        count += containers.as_ref().map_or(MOST_CONTAINERS + 1, |containers| containers.len());
+        let Some(containers) = containers.filter(|_| count <= MOST_CONTAINERS) else {
             return Err(too_many(name, MOST_CONTAINERS, "containers", &path));
-        }
-        for (position, container) in spec.list_mut(list).within("object.spec")?.iter_mut().enumerate() {
+        };
+        for (position, container) in containers.iter_mut().enumerate() {
             let added = add_to(container, &variables).at(position).within(&path)?;
             if added == Added::TooMany {
                 return Err(too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
@@ -66,12 +68,17 @@ enum Added {
 fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<Added, ReadError> {
     let mut missing: Vec<&(&str, Raw<'a>)> = variables.iter().collect();
     let mut count = 0;
-    let take = |own: Option<OwnVariable<'_>>| {
-        count += 1;
-        let name = own.unwrap_or_default().name.unwrap_or_default();
-        missing.retain(|(other, _)| **other != *name);
+    let mut malformed = Ok(());
+    let mut take = |own: &RawValue| match read::<Option<OwnVariable<'_>>>(own.get()).at(count) {
+        Ok(own) => {
+            count += 1;
+            let name = own.unwrap_or_default().name.unwrap_or_default();
+            missing.retain(|(other, _)| **other != *name);
+        }
+        Err(error) => malformed = Err(error.within("env")),
     };
-    container.object()?.for_each("env", take)?;
+    let container = container.object_mut()?;
+    container.for_each("env", &mut take).and(malformed)?;
     if count > MOST_VARIABLES || !missing.is_empty() && count + missing.len() > MOST_VARIABLES {
         return Ok(Added::TooMany);
     }
@@ -79,7 +86,7 @@ fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<
         return Ok(Added::None);
     }
     let missing = missing.into_iter().map(|(_, variable)| variable.clone());
-    container.take_apart()?.object_mut()?.list_mut("env")?.splice(..0, missing);
+    container.list_mut("env")?.splice(..0, missing);
     Ok(Added::Some)
 }
 

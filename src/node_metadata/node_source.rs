@@ -30,12 +30,12 @@ fn take<'n>(value: &Raw<'n>, step: &Step) -> Option<Raw<'n>> {
         (Step::Member(name), value) => value.object().ok()?.member(name).cloned(),
         (Step::Element { key, value: wanted }, Raw::Text(text)) => {
             let mut found = None;
-            let take = |element: &'n RawValue| {
+            let mut take = |element: &'n RawValue| {
                 if found.is_none() && is_wanted(element, key, wanted) {
                     found = Some(Raw::Text(element));
                 }
             };
-            list::for_each(text.get(), take).ok()?;
+            list::for_each(text.get(), &mut take).ok()?;
             found
         }
         _ => None,

@@ -39,7 +39,7 @@ fn check(kind: TargetKind, propagations: &Propagations, values: &Values, review:
     let pod = &review.name;
     let mut size: usize = values.of(kind).iter().map(|(key, value)| key.len() + value.len()).sum();
     let mut problem = None;
-    let add = |key: Text<'_>, value: Text<'_>| {
+    let mut add = |key: Text<'_>, value: Text<'_>| {
         // What is managed is written, or goes.
         if propagations.manages(kind, &key) {
             return;
@@ -52,7 +52,7 @@ fn check(kind: TargetKind, propagations: &Propagations, values: &Values, review:
         }
     };
     if let Some(metadata) = review.object.object("metadata").within("object")? {
-        metadata.for_each_member(kind.member(), add).within("object.metadata")?;
+        metadata.for_each_pair(kind.member(), &mut add).within("object.metadata")?;
     }
     if let Some((key, problem)) = problem {
         let explanation = format!(

@@ -87,14 +87,18 @@ impl Propagations {
     /// Whether `key` is one that the policy writes.
     pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
         let prefix = key.find('/').and_then(|slash| key.get(..=slash));
-        self.names(kind, key) || prefix.is_some_and(|prefix| self.names(kind, prefix))
+        self.names(kind, key) || prefix.is_some_and(|prefix| self.targets(kind).contains(prefix))
     }
 
     /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
     pub fn names(&self, kind: TargetKind, key: &str) -> bool {
+        !key.ends_with('/') && self.targets(kind).contains(key)
+    }
+
+    const fn targets(&self, kind: TargetKind) -> &BTreeSet<String> {
         match kind {
-            TargetKind::Annotation => self.annotations.contains(key),
-            TargetKind::Label => self.labels.contains(key),
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
         }
     }
 

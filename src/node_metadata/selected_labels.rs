@@ -1,10 +1,11 @@
 //! Workloads that select their Pods by what a Binding brings.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
+use crate::json::read::read;
 use crate::json::{ReadError, Text, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
@@ -53,24 +54,25 @@ fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Opt
     let path = resource.spec().join(".");
     let Some(spec) = object.object_at(resource.spec())? else { return Ok(None) };
     let mut first = None;
-    let mut take_label = |key: Text<'_>, _: IgnoredAny| {
+    let mut take_label = |key: Text<'_>, _: Text<'_>| {
         if first.is_none() && manages(&key) {
             first = Some(key.to_string());
         }
     };
     if *resource == Resource::ReplicationController {
-        spec.for_each_member("selector", take_label).within(&path)?;
+        spec.for_each_pair("selector", &mut take_label).within(&path)?;
         return Ok(first);
     }
     let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
-    selector.for_each_member("matchLabels", &mut take_label).within("selector").within(&path)?;
-    let take = |expression: Expression<'_>| {
-        let key = expression.key.unwrap_or_default();
-        if first.is_none() && manages(&key) {
-            first = Some(key.to_string());
-        }
+    selector.for_each_pair("matchLabels", &mut take_label).within("selector").within(&path)?;
+    let mut malformed = Ok(());
+    let mut take = |expression: &RawValue| match read::<Expression<'_>>(expression.get()) {
+        Ok(Expression { key: Some(key) }) if first.is_none() && manages(&key) => first = Some(key.to_string()),
+        Ok(_) => {}
+        Err(error) => malformed = Err(error.within("matchExpressions")),
     };
-    selector.for_each("matchExpressions", take).within("selector").within(&path)?;
+    let read = selector.for_each("matchExpressions", &mut take);
+    read.and(malformed).within("selector").within(&path)?;
     Ok(first)
 }
 

@@ -67,8 +67,8 @@ pub fn admit(
     }
     if !added.is_empty() {
         let spec = review.object.object_mut("spec").within("object")?;
-        let pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
-        spec.rewrite(NODE_SELECTOR, |_, _| true, pairs).within(SPEC)?;
+        let mut pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+        spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut pairs).within(SPEC)?;
         review.is_changed = true;
         review.decision.audit("node-selector", text(&added));
         review.decision.audit("node-selector-source", source.to_string());

@@ -110,8 +110,8 @@ impl<'r> Injection<'r> {
     pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
         if !self.pairs.is_empty() {
             let pairs = self.pairs.iter().map(|SourcedRequirement { requirement, .. }| *requirement);
-            let added = pairs.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
-            spec.rewrite(NODE_SELECTOR, |_, _| true, added)?;
+            let mut added = pairs.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+            spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added)?;
         }
         if self.expressions.is_empty() {
             return Ok(());

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 
 use crate::json::read::read;
-use crate::json::{Bounded, FromObject, Raw, RawObject, ReadError, Within, null_is_default};
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::MOST_EXPRESSIONS;
 use crate::selector::{Operator, Requirement, Selector};
 
@@ -41,17 +40,6 @@ pub struct Expression {
     /// What it demands of a label; nothing, if it is invalid, and matches no node.
     #[serde(skip)]
     pub requirement: Option<Requirement>,
-}
-
-/// An expression as it is written.
-#[derive(Deserialize)]
-struct WrittenExpression {
-    #[serde(default, deserialize_with = "null_is_default")]
-    key: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    operator: String,
-    #[serde(default, deserialize_with = "null_is_default")]
-    values: Bounded<String, MOST_EXPRESSIONS>,
 }
 
 impl Term {
@@ -148,28 +136,33 @@ impl Term {
 
 impl Expression {
     fn read_all(term: &RawObject<'_>, member: &str, size: &mut usize) -> Result<Vec<Self>, ReadError> {
-        let list: Bounded<&RawValue, MOST_EXPRESSIONS> = term.get(member)?.unwrap_or_default();
+        let list = term.first(member, MOST_EXPRESSIONS)?;
         let mut expressions = Vec::new();
         if list.has_more {
             *size += MOST_EXPRESSIONS;
         }
         for (position, text) in list.elements.into_iter().enumerate() {
-            let FromObject::<WrittenExpression>(written) = read(text.get()).at(position).within(member)?;
-            *size += 1 + written.values.elements.len() + usize::from(written.values.has_more);
+            let expression: Raw<'_> = read(text.get()).at(position).within(member)?;
+            let expression = expression.object().at(position).within(member)?;
+            expressions.push(Self::read(&expression, size).at(position).within(member)?);
             if *size > MOST_EXPRESSIONS {
                 break;
             }
-            expressions.push(Self::new(written));
         }
         Ok(expressions)
     }
 
-    fn new(written: WrittenExpression) -> Self {
-        let WrittenExpression { key, operator, values } = written;
-        let values = values.elements;
+    fn read(expression: &RawObject<'_>, size: &mut usize) -> Result<Self, ReadError> {
+        let (key, operator) = (expression.string("key")?, expression.string("operator")?);
+        let list = expression.first("values", MOST_EXPRESSIONS)?;
+        *size += 1 + list.elements.len() + usize::from(list.has_more);
+        let mut values = Vec::with_capacity(list.elements.len());
+        for (position, value) in list.elements.into_iter().enumerate() {
+            values.push(read::<String>(value.get()).at(position).within("values")?);
+        }
         let known = operator_named(&operator);
         let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
-        Self { key, operator, values, requirement }
+        Ok(Self { key, operator, values, requirement })
     }
 
     /// What `requirement` demands, as node affinity has it.

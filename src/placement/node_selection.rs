@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::value::RawValue;
-
 use super::node_affinity::Term;
 use crate::decision::Rejection;
 use crate::json::read::read;
-use crate::json::{Bounded, Pairs, Raw, RawObject, ReadError, Within};
+use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS, too_many};
 use crate::object_meta::ObjectName;
 
@@ -96,7 +94,7 @@ impl<'a> NodeSelection<'a> {
 pub fn read_terms(spec: &RawObject<'_>) -> Result<Option<Vec<Term>>, TermsError> {
     let Some(required) = spec.object_at(&REQUIRED_AFFINITY)? else { return Ok(None) };
     let path = REQUIRED_AFFINITY.join(".");
-    let list: Bounded<Option<&RawValue>, MOST_TERMS> = required.get(TERMS).within(&path)?.unwrap_or_default();
+    let list = required.first(TERMS, MOST_TERMS).within(&path)?;
     if list.has_more {
         return Err(TermsError::TooMany(MOST_TERMS, "terms"));
     }
@@ -104,8 +102,9 @@ pub fn read_terms(spec: &RawObject<'_>) -> Result<Option<Vec<Term>>, TermsError>
     let mut size = 0;
     for (position, element) in list.elements.into_iter().enumerate() {
         let mut term = Term::default();
-        if let Some(text) = element {
-            term = Term::read(text.get(), &mut size).at(position).within(TERMS).within(&path)?;
+        // `null` is a term that matches no node.
+        if element.get() != "null" {
+            term = Term::read(element.get(), &mut size).at(position).within(TERMS).within(&path)?;
         }
         if size > MOST_EXPRESSIONS {
             return Err(TermsError::TooMany(MOST_EXPRESSIONS, "expressions and values"));

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::value::RawValue;
-
 use super::entry::MatchedEntry;
 use super::node_affinity::Term;
 use super::subject::PodSubject;
 use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
-use crate::json::{Bounded, Raw, RawObject, ReadError, Within};
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS, too_many};
 use crate::selector::{Requirement, Selector};
 use crate::settings::Source;
@@ -89,7 +87,7 @@ fn read(subject: &PodSubject<'_, '_>) -> Result<(Vec<Identity>, usize, usize), R
     let Some(affinity) = subject.spec.object_at(&AFFINITY).within(subject.path)? else {
         return Ok((Vec::new(), 0, 0));
     };
-    let list: Bounded<&RawValue, MOST_TERMS> = affinity.get(PREFERRED).within(&path)?.unwrap_or_default();
+    let list = affinity.first(PREFERRED, MOST_TERMS).within(&path)?;
     let (count, mut size) = (list.elements.len() + usize::from(list.has_more), 0);
     let mut own = Vec::new();
     for (position, preferred) in list.elements.into_iter().enumerate() {

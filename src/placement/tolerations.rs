@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
-use crate::json::{Bounded, Raw, RawObject, ReadError, Within};
+use crate::json::read::read as read_json;
+use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS, too_many};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
@@ -62,10 +63,10 @@ pub fn as_text(tolerations: &[Toleration]) -> String {
 /// They can't be read, or there are too many.
 pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection> {
     let list = read(subject.spec).within(subject.path)?;
-    if list.has_more {
+    if list.1 {
         return Err(too_many_tolerations(subject));
     }
-    Ok(list.elements.into_iter().map(Option::unwrap_or_default).collect())
+    Ok(list.0)
 }
 
 /// Those of an updated Pod that `old_spec` does not have; of that, those beyond the bound don't count.
@@ -80,16 +81,21 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
     let mut new = of_pod(subject)?;
     let old = read(old_spec).within("oldObject.spec")?;
     let mut before = BTreeSet::new();
-    before.extend(old.elements.into_iter().map(Option::unwrap_or_default));
+    before.extend(old.0);
     new.retain(|toleration| !before.contains(toleration));
     Ok(new)
 }
 
-/// `null` is one without anything, as in Go.
-type List = Bounded<Option<Toleration>, MOST_TOLERATIONS>;
-
-fn read(spec: &RawObject<'_>) -> Result<List, ReadError> {
-    Ok(spec.get(TOLERATIONS)?.unwrap_or_default())
+/// The first tolerations of `spec`, a PodSpec, and whether there are more.
+fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
+    let list = spec.first(TOLERATIONS, MOST_TOLERATIONS)?;
+    let mut tolerations = Vec::with_capacity(list.elements.len());
+    for (position, element) in list.elements.into_iter().enumerate() {
+        // `null` is one without anything, as in Go.
+        let read: Option<Toleration> = read_json(element.get()).at(position).within(TOLERATIONS)?;
+        tolerations.push(read.unwrap_or_default());
+    }
+    Ok((tolerations, list.has_more))
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
@@ -166,13 +172,15 @@ fn for_extended_resources(
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
-        let containers: Bounded<Option<Container>, MOST_CONTAINERS> =
-            subject.spec.get(list).within(subject.path)?.unwrap_or_default();
+        let containers = subject.spec.first(list, MOST_CONTAINERS).within(subject.path)?;
         count += containers.elements.len() + usize::from(containers.has_more);
         if count > MOST_CONTAINERS {
             return too_many(MOST_CONTAINERS, "containers");
         }
-        for resources in containers.elements.into_iter().flatten().filter_map(|container| container.resources) {
+        for (position, container) in containers.elements.into_iter().enumerate() {
+            let container: Option<Container> =
+                read_json(container.get()).at(position).within(list).within(subject.path)?;
+            let Some(resources) = container.and_then(|container| container.resources) else { continue };
             // The API server writes the limits of Pods among their requests, and not those of templates
             // (`SetDefaults_Pod`).
             let limits = resources.limits.filter(|_| subject.is_template());
