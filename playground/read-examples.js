@@ -12,28 +12,35 @@ const SAMPLE = {
 /** The nodes and namespaces that the policies among the examples are about. */
 const CLUSTER = "playground/cluster.yml";
 
+/** A folder of files that are named for the editors is one example. */
+const SCENE = /^(.+)\/(settings|cluster|manifest|tests)\.yml$/;
+
 /** The `texts` and the `menu` that src/examples.js describes. The first entry is what the page begins with. */
 export function readExamples(root) {
   const read = (path) => readFileSync(join(root, path), "utf8");
   const texts = Object.fromEntries([...Object.values(SAMPLE).flat(), CLUSTER].map((path) => [path, read(path)]));
-  const examples = rows(read("examples/README.md")).filter(({ name }) => {
+  const entries = new Map();
+  for (const { group, name, title } of rows(read("examples/README.md"))) {
     texts[name] = read(join("examples", name));
-    return editorOf(texts[name]);
-  });
-  const tests = examples.filter(({ name }) => editorOf(texts[name]) === "tests").map(({ name }) => name);
-  const entries = examples.map(({ group, name, title }) => ({ group, name, title, inputs: inputs(name) }));
-  const begin = { name: "sample cluster", title: "what the page begins with", inputs: { ...SAMPLE, tests } };
-  const groups = [...new Set(entries.map(({ group }) => group))];
-  const menu = groups.map((title) => ({ title, entries: entries.filter(({ group }) => group === title) }));
-  return { texts, menu: [{ title: "Begin again", entries: [begin] }, ...menu] };
+    const [, folder, part] = name.match(SCENE) ?? [];
+    const editor = part ?? editorOf(texts[name]);
+    if (!editor) continue;
+    const entry = folder ? { group, name: folder, title: group } : { group, name, title };
+    const { inputs = {} } = entries.get(entry.name) ?? {};
+    entries.set(entry.name, { ...entry, inputs: { ...inputs, [editor]: [name] } });
+  }
+  const all = [...entries.values()].map((entry) => ({ ...entry, around: around(entry) }));
+  const tests = all.filter(({ inputs }) => inputs.tests && !inputs.settings).flatMap(({ inputs }) => inputs.tests);
+  const beginning = { name: "sample cluster", title: "what the page begins with", inputs: { ...SAMPLE, tests }, around: {} };
+  const menu = [...new Set(all.map(({ group }) => group))].map((title) => ({ title, entries: all.filter(({ group }) => group === title) }));
+  return { texts, menu: [{ title: "Begin again", entries: [beginning] }, ...menu] };
 
-  /** A policy comes with a cluster, and with the manifests that name it in their first comment. */
-  function inputs(name) {
-    const editor = editorOf(texts[name]);
-    if (editor !== "settings") return { [editor]: [name] };
-    const isForIt = (other) => editorOf(texts[other]) === "manifest" && firstComment(texts[other]).includes(`for ${name}`);
-    const manifests = examples.map((example) => example.name).filter(isForIt);
-    return { settings: [name], cluster: [CLUSTER], ...(manifests.length > 0 && { manifest: manifests }) };
+  /** A policy is tried on a cluster, and on the manifests that name it in their first comment. */
+  function around({ name, inputs }) {
+    if (!inputs.settings || inputs.cluster) return {};
+    const names = [...entries.values()].flatMap(({ inputs }) => inputs.manifest ?? []);
+    const manifest = names.filter((other) => firstComment(texts[other]).includes(`for ${name}`));
+    return { cluster: [CLUSTER], ...(manifest.length > 0 && { manifest }) };
   }
 }
 
@@ -43,10 +50,13 @@ const firstComment = (text) => text.match(/^(#.*\n)*/)[0].toLowerCase();
 function rows(readme) {
   let group = "Policies";
   return [...readme.matchAll(/^\| (?:\*\*(.*?)\*\*|\[`(.*?)`\]\(.*?\)) \| ?(.*?) ?\|$/gm)].flatMap(([, heading, name, title]) => {
-    group = heading ?? group;
-    return name ? [{ group, name, title: title.replaceAll("`", "") }] : [];
+    group = plain(heading ?? group);
+    return name ? [{ group, name, title: plain(title) }] : [];
   });
 }
+
+/** Markdown without its marks. */
+const plain = (markdown) => markdown.replace(/\[(.*?)\]\(.*?\)/g, "$1").replaceAll("`", "");
 
 /** Which editor a file is for. Undefined for what the tool reads none of, such as RBAC. */
 function editorOf(text) {

@@ -18,11 +18,16 @@ export async function toFragment(input) {
 /** The input in a fragment. Undefined if there is none. Throws if it can't be read. */
 export async function fromFragment(fragment) {
   if (!fragment) return undefined;
-  if (!fragment.startsWith(FORMAT)) throw new Error("it is not a link of this playground, or of a later version");
-  const letters = atob(fragment.slice(FORMAT.length).replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
-  const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const input = JSON.parse(await new Response(json).text());
+  if (!fragment.startsWith(FORMAT)) throw new Error("it is of a later version, or not of this playground");
+  let input;
+  try {
+    const letters = atob(fragment.slice(FORMAT.length).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    input = JSON.parse(await new Response(json).text());
+  } catch {
+    throw new Error("a part of it is missing");
+  }
   const texts = Object.entries(Object(input)).filter(([, text]) => typeof text === "string");
   return Object.fromEntries(texts);
 }

@@ -1,15 +1,16 @@
 // The page: editors on the left, commands and what they print on the right.
 
 import { Editor } from "./editor.js";
-import { inputsOf } from "./examples.js";
+import { entriesOf } from "./examples.js";
 import { fromFragment, toFragment } from "./link.js";
 import { plainText, terminalText } from "./terminal.js";
 import { run } from "./tool.js";
 
 const element = (id) => document.getElementById(id);
 const examples = JSON.parse(element("examples").textContent);
-const entries = examples.menu.flatMap(({ entries }) => entries).map((entry) => ({ ...entry, inputs: inputsOf(entry, examples.texts) }));
-const sample = entries[0].inputs;
+const entries = entriesOf(examples);
+/** What the page begins with. */
+const [beginning] = entries;
 const [namespace, subject] = [element("namespace"), element("subject")];
 
 const editors = Object.fromEntries(
@@ -49,12 +50,9 @@ function explained() {
 /** What the tool finds in its folder: the inputs, and the examples, which tests may name. */
 function files() {
   const texts = Object.values(editors).filter((editor) => !editor.files.length);
+  const inputs = texts.map((editor) => [`${editor.name}.yml`, editor.text]);
   const attached = editors.cluster.files.map((file) => [`cluster/${file.name}`, file]);
-  return [
-    ...Object.entries(examples.texts),
-    ...texts.map((editor) => [`${editor.name}.yml`, editor.text]),
-    ...attached,
-  ];
+  return Object.entries({ ...examples.texts, ...Object.fromEntries([...inputs, ...attached]) });
 }
 
 /** Runs a command, and shows what it prints. One that still runs is stopped. */
@@ -135,38 +133,37 @@ function fillExamples() {
   }
 }
 
-/**
- * Puts an example into its editor, and what it is to be tried on into the others, unless something of the user's own is
- * there.
- */
+/** Fills the editors with an example. What is around it replaces other examples only, and nothing of the user's. */
 function choose(name) {
   const entry = entries.find((entry) => entry.name === name);
   if (!entry) return;
-  const [own] = Object.keys(entry.inputs);
-  const inputs = Object.entries(entry.inputs).filter(([input]) => input === own || isExample(editors[input]));
-  fill(Object.fromEntries(inputs));
-  editors[own].open();
+  const around = Object.entries(entry.around).filter(([input]) => isExample(editors[input]));
+  const inputs = { ...entry.inputs, ...Object.fromEntries(around) };
+  fill(inputs);
+  Object.keys(entry.inputs).forEach((input) => editors[input].open());
   suggestNamespace();
-  say(`${name}: in ${inputs.map(([input]) => editors[input].title).join(", ")}.`);
+  say(`${name}: in ${Object.keys(inputs).map((input) => editors[input].title).join(", ")}.`);
 }
 
 /** Whether an editor has what an example has put there, or nothing. */
 function isExample(editor) {
-  return editor.isEmpty || entries.some(({ inputs }) => inputs[editor.name] === editor.text);
+  return editor.isEmpty || entries.some((entry) => [entry.inputs, entry.around].some((inputs) => inputs[editor.name] === editor.text));
 }
 
 function fill(inputs) {
   for (const [name, editor] of Object.entries(editors)) {
-    if (inputs[name] === undefined) continue;
-    editor.text = inputs[name];
+    if (inputs[name] !== undefined) editor.text = inputs[name];
   }
 }
 
-/** The namespace of the manifest is the one to explain. */
+/** Explains the first namespace with something in it, if possible one that the cluster has. */
 function suggestNamespace() {
-  const [, name] = /^\s+namespace: (\S+)/m.exec(editors.manifest.text) ?? [];
-  if (name) namespace.value = name;
+  const cluster = editors.cluster.text;
+  const names = [...`${editors.manifest.text}\n${cluster}`.matchAll(/\bnamespace: ([\w.-]+)/g)].map(([, name]) => name);
+  namespace.value = names.find((name) => cluster.includes(`name: ${name}`)) ?? names[0] ?? "";
 }
+
+const clusterOf = (entry) => entry?.inputs.cluster ?? entry?.around.cluster;
 
 async function makeLink() {
   const withCluster = element("link-cluster").checked;
@@ -174,7 +171,7 @@ async function makeLink() {
     return say("The cluster is too large for a link. Clear the box, and send its files.");
   }
   const { settings, manifest, tests, cluster } = editors;
-  const isSample = cluster.text === sample.cluster;
+  const example = entries.find((entry) => clusterOf(entry) === cluster.text);
   const fragment = await toFragment({
     settings: settings.text,
     manifest: manifest.text,
@@ -182,14 +179,14 @@ async function makeLink() {
     command: last,
     namespace: namespace.value,
     subject: subject.value,
-    ...(isSample && { sample: "cluster" }),
-    ...(withCluster && !isSample && { cluster: cluster.text }),
+    ...(example ? { clusterOf: example.name } : withCluster && { cluster: cluster.text }),
   });
   if (!fragment) return say("The input is too large for a link. Send its files.");
   window.history.replaceState(null, "", `#${fragment}`);
   const field = element("link-text");
   field.value = window.location.href;
   element("link-result").hidden = false;
+  element("link-contents").textContent = withCluster ? "settings, manifest, tests and cluster" : "settings, manifest and tests";
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
@@ -205,15 +202,15 @@ async function load() {
   try {
     input = await fromFragment(window.location.hash.slice(1));
   } catch (error) {
-    fill(sample);
-    return say(`The link can't be read: ${error.message}. Copy all of it.`);
+    fill(beginning.inputs);
+    return say(`The link can't be read: ${error.message}.`);
   }
   if (!input) {
-    fill(sample);
+    fill(beginning.inputs);
     suggestNamespace();
     return start("preview");
   }
-  const cluster = input.sample === "cluster" ? sample.cluster : (input.cluster ?? "");
+  const cluster = input.cluster ?? clusterOf(entries.find(({ name }) => name === input.clusterOf)) ?? "";
   fill({ settings: "", manifest: "", tests: "", ...input, cluster });
   namespace.value = input.namespace ?? "";
   subject.value = input.subject ?? "";
