@@ -40,7 +40,7 @@ REPOSITORY := https://github.com/node-placement/node-placement-policy
 DOCUMENTS := $(wildcard *.md docs/*.md examples/*.md fuzz/*.md)
 
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS := selector settings payload placement adversary tolerations raw_object
+FUZZ_TARGETS := selector settings payload placement adversary tolerations raw_object cost
 FUZZ_OPTIONS := -max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=10 -dict=fuzz/words.dict
 # All checks, of which advisories need the network: make deny CHECKS="bans licenses sources"
 CHECKS ?=

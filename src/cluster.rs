@@ -1,7 +1,6 @@
 //! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once,
-//! with the fields that are needed. Whether a Namespace is looked up: `placement::holding_entry`, and for the in-tree
-//! plugins `policy::create_pod` and `policy::update_pod`; a request that changes nothing relevant does not get that
-//! far.
+//! with the fields that are needed. Whether a Namespace is looked up: `placement::entry`, and for the in-tree plugin
+//! `policy`; a request that changes nothing relevant does not get that far.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,9 +10,9 @@ use serde_json::value::RawValue;
 
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
-use crate::field_masks::FieldMasks;
+pub use crate::field_masks::FieldMasks;
 use crate::json::read::{ReadError, Within, read};
-use crate::json::{Raw, StringMap};
+use crate::json::{Pairs, Raw};
 use crate::message::{first_line, mentions, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
@@ -115,7 +114,30 @@ pub enum NodeLookup<'t> {
 }
 
 /// Where the text of an object is kept that is looked up: what is read from it borrows from there.
-pub type Answer = OnceCell<String>;
+pub type LookupBuffer = OnceCell<String>;
+
+/// The node that is asked about, what is asked of it, and where the answer is kept.
+#[derive(Debug)]
+pub struct NodeRequest<'t> {
+    /// Its name, if there is one.
+    pub name: Option<&'t NodeName>,
+    /// The fields that are needed; none, if nobody needs it.
+    pub masks: FieldMasks,
+    /// Where the answer is kept.
+    pub buffer: &'t LookupBuffer,
+}
+
+impl<'t> NodeRequest<'t> {
+    /// Looks the Node up, if somebody needs it.
+    pub fn look_up(self, cluster: &dyn Cluster) -> NodeLookup<'t> {
+        let Self { name, masks, buffer } = self;
+        let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
+        match look_up(cluster, NODE, name.as_str(), masks.clone(), buffer, |text| Node::read(name, text, &masks)) {
+            Ok(node) => NodeLookup::Found(node),
+            Err(error) => NodeLookup::Failed(error),
+        }
+    }
+}
 
 /// A Node that was looked up.
 #[derive(Clone, Debug)]
@@ -123,29 +145,15 @@ pub struct Node<'t> {
     /// Its name.
     pub name: &'t NodeName,
     /// Its labels.
-    pub labels: StringMap<'t>,
+    pub labels: Pairs<'t>,
     /// Its annotations.
-    pub annotations: StringMap<'t>,
+    pub annotations: Pairs<'t>,
     /// Its taints, if they were asked for.
     pub taints: Vec<Taint>,
     /// The resources of which it has some for Pods, if that was asked for.
     pub allocatable: AboveZero,
     /// All that the host answered.
     pub text: &'t str,
-}
-
-/// Looks the Node `name` up, if there is one, for the fields that `masks` name, if there are some.
-pub fn look_up_node<'t>(
-    cluster: &dyn Cluster,
-    name: Option<&'t NodeName>,
-    masks: &FieldMasks,
-    answer: &'t Answer,
-) -> NodeLookup<'t> {
-    let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-    match look_up(cluster, NODE, name.as_str(), masks.clone(), answer, |text| Node::read(name, text, masks)) {
-        Ok(node) => NodeLookup::Found(node),
-        Err(error) => NodeLookup::Failed(error),
-    }
 }
 
 /// Looks a Namespace up, for its labels and annotations.
@@ -155,12 +163,12 @@ pub fn look_up_node<'t>(
 pub fn look_up_namespace<'t>(
     cluster: &dyn Cluster,
     name: &str,
-    answer: &'t Answer,
+    buffer: &'t LookupBuffer,
 ) -> Result<LabelsAndAnnotations<'t>, Rejection> {
     let mut masks = FieldMasks::of(FieldMasks::LABELS);
     masks.add(FieldMasks::ANNOTATIONS);
     let found = if syntax::is_dns_label(name) {
-        look_up(cluster, NAMESPACE, name, masks, answer, |text| {
+        look_up(cluster, NAMESPACE, name, masks, buffer, |text| {
             let Object { metadata, .. } = read(text)?;
             Ok(LabelsAndAnnotations {
                 annotations: metadata.annotations()?,
@@ -193,6 +201,11 @@ impl Scheduling {
         })
     }
 
+    /// Whether the pair `key=value` is one of those of its nodeSelector.
+    pub fn selects(&self, key: &str, value: &str) -> bool {
+        self.node_selector.get(key).is_some_and(|own| own == value)
+    }
+
     /// Whether `toleration` is one of them.
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
         self.tolerations.iter().any(|own| own.same_as(toleration))
@@ -208,20 +221,20 @@ pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Schedu
         return Ok(Scheduling::default());
     }
     let masks = FieldMasks::of("scheduling");
-    match look_up(cluster, RUNTIME_CLASS, name, masks, &Answer::new(), Scheduling::read) {
+    match look_up(cluster, RUNTIME_CLASS, name, masks, &LookupBuffer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
         Err(error) if error.is_not_found => Ok(Scheduling::default()),
         Err(error) => Err(Rejection::internal(error.message)),
     }
 }
 
-/// Reads the object of this kind and name, whose text is kept in `answer`.
+/// Reads the object of this kind and name, whose text is kept in `buffer`.
 fn look_up<'t, T>(
     cluster: &dyn Cluster,
     kind: Kind,
     name: &str,
     masks: FieldMasks,
-    answer: &'t Answer,
+    buffer: &'t LookupBuffer,
     read: impl FnOnce(&'t str) -> Result<T, ReadError>,
 ) -> Result<T, LookupError> {
     let request = GetResourceRequest {
@@ -233,7 +246,7 @@ fn look_up<'t, T>(
         field_masks: Some(masks.into_paths()),
     };
     let text = match cluster.get_resource(&request) {
-        Ok(text) => answer.get_or_init(|| text),
+        Ok(text) => buffer.get_or_init(|| text),
         Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
     };
     read(text).map_err(|error| {
@@ -251,12 +264,6 @@ fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &st
 }
 
 impl<'t> Node<'t> {
-    /// The field mask for taints.
-    pub const TAINTS: &'static str = "spec.taints";
-
-    /// The field mask for how much it has of each resource for Pods.
-    pub const ALLOCATABLE: &'static str = "status.allocatable";
-
     /// The taints that keep Pods away, without those that tell a passing condition.
     pub fn lasting_taints(&self) -> impl Iterator<Item = &Taint> {
         self.taints.iter().filter(|taint| taint.is_lasting())
@@ -264,11 +271,11 @@ impl<'t> Node<'t> {
 
     /// Whether it has more than zero of the resource `name` for Pods.
     pub fn has_resource(&self, name: &str) -> bool {
-        self.allocatable.0.contains(name)
+        self.allocatable.extended.iter().any(|own| own == name)
     }
 
     /// What it has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
-    pub fn label_in_words(&self, key: &str) -> String {
+    pub fn label_as_text(&self, key: &str) -> String {
         match self.labels.get(key) {
             Some(value) => format!("the node has {}", quote_pair(key, value)),
             None => format!("the node has no label {}", quote(key)),
@@ -276,18 +283,20 @@ impl<'t> Node<'t> {
     }
 
     /// One of its taints, for the log, too.
-    pub fn taint_in_words(taint: &Taint) -> String {
+    pub fn taint_as_text(taint: &Taint) -> String {
         format!("the node has the taint {}", quote(&taint.key))
     }
 
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
-        let mut annotations = StringMap::new();
+        let mut annotations = Pairs::default();
         // The host sends all metadata, asked for or not, and some agents write a lot of it.
         if masks.ask_for(FieldMasks::ANNOTATIONS) {
             annotations = metadata.annotations()?;
         }
-        let taints = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        let mut taints: Vec<Taint> = spec.and_then(|spec| spec.taints).unwrap_or_default();
+        // Each key and effect is there once, on what an API server stores.
+        taints.dedup();
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
@@ -305,13 +314,13 @@ struct Object<'t> {
 #[derive(Deserialize)]
 struct ObjectMeta<'t> {
     #[serde(borrow)]
-    labels: Option<StringMap<'t>>,
+    labels: Option<Pairs<'t>>,
     #[serde(borrow)]
     annotations: Option<&'t RawValue>,
 }
 
 impl<'t> ObjectMeta<'t> {
-    fn annotations(&self) -> Result<StringMap<'t>, ReadError> {
+    fn annotations(&self) -> Result<Pairs<'t>, ReadError> {
         let annotations = self.annotations.map(|text| read(text.get())).transpose();
         Ok(annotations.within(FieldMasks::ANNOTATIONS)?.unwrap_or_default())
     }

@@ -1,8 +1,12 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::json::{RawObject, ReadError, StringMap};
+use crate::json::{RawObject, ReadError};
+use crate::limits::MOST_WARNINGS;
 use crate::message;
 use crate::settings::{SettingsError, Source};
 
@@ -24,7 +28,7 @@ pub struct Decision<'a> {
     /// The object, where it is to change.
     pub mutated: Option<RawObject<'a>>,
     warnings: Vec<String>,
-    audit_annotations: StringMap<'static>,
+    audit_annotations: BTreeMap<&'static str, String>,
     /// Whether the audit log is told even if nothing changes.
     is_audited: bool,
     /// What is logged.
@@ -47,18 +51,9 @@ struct Reasons {
     explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
-    exemption: Exemption,
+    /// Whether a setting refers to what the Namespace does not have: it may not be needed.
+    is_unresolved: bool,
     cause: Cause,
-}
-
-/// Under what circumstances a rejection does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exemption {
-    /// A whitelist does not allow something: it may be the RuntimeClass that brings it.
-    OfRuntimeClass,
-    /// A setting refers to a label that the Namespace does not have: it may not be needed.
-    IfNotNeeded,
-    None,
 }
 
 /// Nobody can ask the module for a cause, and it is smaller without.
@@ -120,7 +115,7 @@ struct Answer<'d> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mutated_object: Option<&'d RawObject<'d>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    audit_annotations: Option<&'d StringMap<'static>>,
+    audit_annotations: Option<&'d BTreeMap<&'static str, String>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'d [String],
 }
@@ -155,9 +150,19 @@ impl Decision<'_> {
         self.is_audited = true;
     }
 
+    /// The warnings, of which the last counts those that are left out.
+    fn shown_warnings(&self) -> Cow<'_, [String]> {
+        let Some(shown) = self.warnings.get(..MOST_WARNINGS - 1).filter(|_| self.warnings.len() > MOST_WARNINGS) else {
+            return Cow::Borrowed(&self.warnings);
+        };
+        let mut shown = shown.to_vec();
+        shown.push(format!("{} more warnings", self.warnings.len() - shown.len()));
+        Cow::Owned(shown)
+    }
+
     /// Tells the audit log about a change.
     pub fn audit(&mut self, key: &'static str, value: String) {
-        self.audit_annotations.insert(key.into(), value.into());
+        self.audit_annotations.insert(key, value);
     }
 
     /// The answer as the host reads it.
@@ -169,7 +174,7 @@ impl Decision<'_> {
             accepted: true,
             mutated_object: self.mutated.as_ref(),
             audit_annotations: audit_annotations.filter(|annotations| !annotations.is_empty()),
-            warnings: &self.warnings,
+            warnings: &self.shown_warnings(),
             ..Answer::default()
         };
         serde_json::to_vec(&answer).unwrap_or_default()
@@ -210,7 +215,7 @@ impl Rejection {
             demanded: None,
             asked: None,
         };
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None, exemption: Exemption::None, cause }))
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None, is_unresolved: false, cause }))
     }
 
     /// Why, as data.
@@ -294,27 +299,16 @@ impl Rejection {
         self
     }
 
-    /// The same, because of a whitelist.
-    pub fn by_whitelist(mut self) -> Self {
-        self.0.exemption = Exemption::OfRuntimeClass;
-        self
-    }
-
-    /// Whether it is because of a whitelist.
-    pub fn is_by_whitelist(&self) -> bool {
-        self.0.exemption == Exemption::OfRuntimeClass
-    }
-
     /// A setting refers to what the Namespace does not have.
     pub fn unresolved(explanation: impl Into<String>) -> Self {
         let mut rejection = Self::forbidden(CauseKind::MissingLabel, explanation);
-        rejection.0.exemption = Exemption::IfNotNeeded;
+        rejection.0.is_unresolved = true;
         rejection
     }
 
     /// Whether a setting refers to what the Namespace does not have.
     pub fn is_unresolved(&self) -> bool {
-        self.0.exemption == Exemption::IfNotNeeded
+        self.0.is_unresolved
     }
 
     /// What is logged.

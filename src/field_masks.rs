@@ -14,6 +14,12 @@ impl FieldMasks {
     /// The annotations.
     pub const ANNOTATIONS: &'static str = "metadata.annotations";
 
+    /// The taints of a Node.
+    pub const TAINTS: &'static str = "spec.taints";
+
+    /// How much a Node has of each resource for Pods.
+    pub const ALLOCATABLE: &'static str = "status.allocatable";
+
     /// Just this field.
     pub fn of(path: &str) -> Self {
         let mut masks = Self::default();

@@ -12,11 +12,12 @@
 //! | [`settings`], [`request`], [`resource`] | what comes in |
 //! | [`review`] | a request while it is decided: all that the rules work on |
 //! | [`cluster`], [`field_masks`] | what is asked of the cluster |
-//! | [`object_meta`], `pod_spec` | the parts of objects that many look at |
+//! | [`object_meta`] | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
-//! | [`policy`] | the routing table; a file for each kind of request joins the two |
-//! | [`decision`], `message`, `size` | what goes out: the answer, its words, and how large an object may be |
+//! | [`policy`] | the routing table, and for each kind of request what joins the two |
+//! | [`decision`], `message` | what goes out: the answer, and its words |
+//! | [`limits`] | all bounds, each with its reason |
 
 pub mod cluster;
 pub mod decision;
@@ -24,18 +25,17 @@ pub mod field_masks;
 #[cfg(all(target_arch = "wasm32", feature = "guest"))]
 mod host;
 pub mod json;
+pub mod limits;
 mod message;
 pub mod node_metadata;
 pub mod object_meta;
 pub mod placement;
-mod pod_spec;
 pub mod policy;
 pub mod request;
 pub mod resource;
 pub mod review;
 pub mod selector;
 pub mod settings;
-mod size;
 pub mod toleration;
 
 use cluster::{Cluster, LogLevel};

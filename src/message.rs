@@ -1,13 +1,6 @@
 //! Words for people: what stands in messages and warnings.
 
-/// The longest piece of somebody else's text that a message repeats, in characters.
-const LONGEST_QUOTE: usize = 100;
-
-/// The longest warning, in characters: longer ones an API server may cut.
-const LONGEST_WARNING: usize = 256;
-
-/// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
-const LONGEST_REJECTION: usize = 1024;
+use crate::limits::{LONGEST_QUOTE, LONGEST_REJECTION, LONGEST_WARNING};
 
 /// `text`, cut with `…` so that it has at most `limit` characters.
 fn cut(text: &str, limit: usize) -> String {

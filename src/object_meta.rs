@@ -1,12 +1,17 @@
-//! What all objects have, `ObjectMeta`: the parts of it that the policy reads.
+//! What all objects have, `ObjectMeta`: the parts of it that the policy reads. And what messages call an object.
 
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use crate::json::{RawObject, ReadError, StringMap};
+use crate::json::read::read;
+use crate::json::{Pairs, RawObject, ReadError, Text, Within};
 use crate::message::quote;
 use crate::resource::Resource;
+
+/// The members of a PodSpec that list containers which are there from the start.
+pub const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 /// The name of `object`, or the beginning of one where the API server will complete it.
 ///
@@ -17,13 +22,21 @@ pub fn name(object: &RawObject<'_>) -> Result<String, ReadError> {
     if name.is_empty() { Ok(object.get_at(&["metadata", "generateName"])?.unwrap_or_default()) } else { Ok(name) }
 }
 
+/// The node that `pod` names; empty, if it names none.
+///
+/// # Errors
+/// The spec can't be read.
+pub fn node_name(pod: &RawObject<'_>) -> Result<String, ReadError> {
+    Ok(pod.get_at(&["spec", "nodeName"])?.unwrap_or_default())
+}
+
 /// The labels and annotations of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelsAndAnnotations<'a> {
     /// Its labels.
-    pub labels: StringMap<'a>,
+    pub labels: Pairs<'a>,
     /// Its annotations.
-    pub annotations: StringMap<'a>,
+    pub annotations: Pairs<'a>,
 }
 
 impl<'a> LabelsAndAnnotations<'a> {
@@ -40,7 +53,7 @@ impl<'a> LabelsAndAnnotations<'a> {
 ///
 /// # Errors
 /// They can't be read.
-pub fn labels<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
+pub fn labels<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
     Ok(object.get_at(&["metadata", "labels"])?.unwrap_or_default())
 }
 
@@ -48,7 +61,7 @@ pub fn labels<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
 ///
 /// # Errors
 /// They can't be read.
-pub fn annotations<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadError> {
+pub fn annotations<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
     Ok(object.get_at(&["metadata", "annotations"])?.unwrap_or_default())
 }
 
@@ -57,15 +70,25 @@ pub fn annotations<'a>(object: &RawObject<'a>) -> Result<StringMap<'a>, ReadErro
 /// # Errors
 /// The metadata can't be read.
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
-    let owners: Vec<OwnerReference> = object.get_at(&["metadata", "ownerReferences"])?.unwrap_or_default();
-    let controller = owners.into_iter().find(|owner| owner.controller == Some(true));
-    Ok(controller.map(|controller| controller.kind.unwrap_or_default()))
+    let mut kind = None;
+    let Some(metadata) = object.object("metadata")? else { return Ok(kind) };
+    let mut malformed = Ok(());
+    let mut take = |owner: &RawValue| match read::<OwnerReference<'_>>(owner.get()) {
+        Ok(OwnerReference { controller: Some(true), kind: own }) if kind.is_none() => {
+            kind = Some(own.unwrap_or_default().to_string());
+        }
+        Ok(_) => {}
+        Err(error) => malformed = Err(error.within("ownerReferences")),
+    };
+    metadata.for_each("ownerReferences", &mut take).and(malformed).within("metadata")?;
+    Ok(kind)
 }
 
 /// `OwnerReference`
 #[derive(Deserialize)]
-struct OwnerReference {
-    kind: Option<String>,
+struct OwnerReference<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
     controller: Option<bool>,
 }
 

@@ -1,18 +1,20 @@
 //! The routing table: which function decides about which request. What joins placement and node metadata, which do not
-//! know each other, is in a file for each kind of request.
+//! know each other, is here, in a function for each kind of request.
 
-mod bind_pod;
-mod create_pod;
-mod judge_workload;
-mod update_pod;
-
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, LookupBuffer, NodeLookup, NodeName, NodeRequest, look_up_namespace, no_such_node};
 use crate::decision::{Decision, Rejection};
-use crate::placement::{namespaces, nodes};
+use crate::json::Within;
+use crate::message::quote;
+use crate::node_metadata::propagation::Propagations;
+use crate::node_metadata::{env, on_binding, on_create, on_update, selected_labels};
+use crate::object_meta;
+use crate::placement::bindings::{self, BindingRules};
+use crate::placement::entry::CandidateEntries;
+use crate::placement::{in_tree, namespaces, nodes, pods, workloads};
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::review::Review;
-use crate::settings::Settings;
+use crate::settings::{OnBindings, Settings};
 
 /// Decides about `request`.
 ///
@@ -24,20 +26,149 @@ pub fn decide<'a>(
     cluster: &'a dyn Cluster,
 ) -> Result<Decision<'a>, Rejection> {
     let Some(resource) = request.resource else { return Ok(Decision::default()) };
-    let judge = match (resource, &*request.sub_resource, &*request.operation) {
-        (Resource::Pod, "", "CREATE") => create_pod::judge,
-        (Resource::Pod, "", "UPDATE") => update_pod::judge,
-        (Resource::Pod, "status", "UPDATE") => update_pod::judge_status,
-        (Resource::Pod, "binding", "CREATE") | (Resource::Binding, "", "CREATE") => bind_pod::judge,
-        (Resource::Namespace, "", "CREATE" | "UPDATE") => namespaces::judge,
-        (Resource::Node, "", "CREATE" | "UPDATE") | (Resource::Node, "status", "UPDATE") => nodes::judge,
+    let decide = match (resource, &*request.sub_resource, &*request.operation) {
+        (Resource::Pod, "", "CREATE") => create_pod,
+        (Resource::Pod, "", "UPDATE") => update_pod,
+        (Resource::Pod, "status", "UPDATE") => update_pod_status,
+        (Resource::Pod, "binding", "CREATE") | (Resource::Binding, "", "CREATE") => bind_pod,
+        (Resource::Namespace, "", "CREATE" | "UPDATE") => write_namespace,
+        (Resource::Node, "", "CREATE" | "UPDATE") | (Resource::Node, "status", "UPDATE") => write_node,
         // Bindings are only created.
         (Resource::Binding, ..) => return Ok(Decision::default()),
         // All others hold a Pod template.
-        (_, "", "CREATE" | "UPDATE") => judge_workload::judge,
+        (_, "", "CREATE" | "UPDATE") => write_workload,
         _ => return Ok(Decision::default()),
     };
-    let mut review = Review::of(request, resource, cluster)?;
-    judge(&mut review, settings)?;
+    let mut review = Review::new(request, resource, cluster)?;
+    decide(&mut review, settings)?;
     Ok(review.into_decision())
+}
+
+fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    // The in-tree plugin knows no exemption for mirror Pods, and neither does its configuration here.
+    if review.request.is_about_mirror(&review.object)? {
+        return run_in_tree_plugin(review, settings);
+    }
+    review.check_size()?;
+    let node_name = object_meta::node_name(&review.object).within("object")?;
+    let node = NodeName::new(&node_name);
+    if node.is_none() && !node_name.is_empty() {
+        return Err(no_such_node(&format!("{} names node {}", review.name, quote(&node_name))));
+    }
+
+    run_in_tree_plugin(review, settings)?;
+    let propagations = Propagations::of(settings)?;
+    let buffer = LookupBuffer::new();
+    let masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
+    let asked = NodeRequest { name: node.as_ref(), masks, buffer: &buffer };
+    let node = match &settings.placement {
+        Some(placement) => pods::create(review, placement, asked)?,
+        None => asked.look_up(review.cluster),
+    };
+    if let Some(propagations) = &propagations {
+        on_create::write(propagations, review, &node)?;
+        env::add(propagations, review)?;
+    }
+    if let NodeLookup::Found(node) = &node
+        && review.is_changed
+    {
+        review.decision.audit("node", node.name.as_str().to_owned());
+    }
+    check_size_if_changed(review)
+}
+
+/// Gives the Pod what the in-tree plugin would, where its configuration is given.
+fn run_in_tree_plugin(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    let Some(config) = &settings.pod_node_selector_plugin_config else { return Ok(()) };
+    let buffer = LookupBuffer::new();
+    let annotations = look_up_namespace(review.cluster, &review.request.namespace, &buffer)?.annotations;
+    in_tree::admit(review, &annotations, config)
+}
+
+fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    if review.request.is_about_mirror(&review.object)? {
+        return Ok(());
+    }
+    review.check_size()?;
+    if let Some(placement) = &settings.placement {
+        pods::validate_update(review, placement)?;
+    }
+    if let Some(propagations) = Propagations::of(settings)? {
+        on_update::write(&propagations, review)?;
+    }
+    check_size_if_changed(review)
+}
+
+/// Undoes what somebody did to managed keys by way of the status.
+fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    match Propagations::of(settings)?.filter(|propagations| propagations.protect) {
+        Some(propagations) if !review.request.is_about_mirror(&review.object)? => {
+            on_update::write_status(&propagations, review)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A Pod is bound to a node, by its subresource or on the older endpoint.
+fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    let Some(target) = bindings::target_node(&review.object).within("object")? else { return Ok(()) };
+    let Some(target) = NodeName::new(&target) else {
+        return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
+    };
+
+    let (namespace, buffer) = (LookupBuffer::new(), LookupBuffer::new());
+    let matched = match &settings.placement {
+        Some(placement) if placement.on_bindings == OnBindings::Verify => {
+            Some(CandidateEntries::new(placement, &review.request.namespace).look_up(review.cluster, &namespace)?)
+        }
+        _ => None,
+    };
+    let rules = match &matched {
+        Some(matched) => matched.enforce(BindingRules::of(matched, &review.request.user), &mut review.decision)?,
+        None => None,
+    };
+    let propagations = Propagations::of(settings)?;
+    let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
+    if let Some(rules) = &rules {
+        masks.extend(&rules.field_masks());
+    }
+    let node = NodeRequest { name: Some(&target), masks, buffer: &buffer }.look_up(review.cluster);
+    if let (Some(rules), Some(matched)) = (&rules, &matched) {
+        matched.enforce(rules.verify(&node, &target, &review.name), &mut review.decision)?;
+    }
+    match &propagations {
+        Some(propagations) => on_binding::write(propagations, review, &node),
+        None => Ok(()),
+    }
+}
+
+fn write_namespace(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    review.check_size()?;
+    match &settings.placement {
+        Some(placement) => namespaces::validate(review, placement),
+        None => Ok(()),
+    }
+}
+
+fn write_node(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    match &settings.placement {
+        Some(placement) => nodes::validate(review, placement),
+        None => Ok(()),
+    }
+}
+
+/// A workload, from whose template Pods are made, is created or updated.
+fn write_workload(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+    review.check_size()?;
+    if let Some(propagations) = Propagations::of(settings)? {
+        selected_labels::reject_managed(&propagations, review)?;
+    }
+    if let Some(placement) = &settings.placement {
+        workloads::admit(review, placement)?;
+    }
+    check_size_if_changed(review)
+}
+
+fn check_size_if_changed(review: &Review<'_>) -> Result<(), Rejection> {
+    if review.is_changed { review.check_size() } else { Ok(()) }
 }

@@ -1,7 +1,10 @@
 //! The request: bytes to what is asked, by whom, about what.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use crate::json::read::{ReadError, Within, read as read_json};
-use crate::json::{Raw, RawObject};
+use crate::json::{FromObject, Raw, RawObject, Text, null_is_default};
 use crate::object_meta;
 use crate::resource::Resource;
 
@@ -26,20 +29,20 @@ pub struct Request<'a> {
     /// The resource, if the policy has rules for it.
     pub resource: Option<Resource>,
     /// The subresource, or empty.
-    pub sub_resource: String,
+    pub sub_resource: Text<'a>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
-    pub operation: String,
+    pub operation: Text<'a>,
     /// The namespace, or empty. A Namespace's own name, where it is asked about.
-    pub namespace: String,
+    pub namespace: Text<'a>,
     /// Who asks.
-    pub requester: Requester,
+    pub user: User,
     object: Option<Raw<'a>>,
     old_object: Option<Raw<'a>>,
 }
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Requester {
+pub enum User {
     /// A kubelet, by its group.
     Kubelet,
     /// Nobody: the audit scanner judges what exists, and names no user.
@@ -49,7 +52,52 @@ pub enum Requester {
     /// The scheduler that every cluster has.
     Scheduler,
     /// Anybody else, by name.
-    User(String),
+    Named(String),
+}
+
+/// What the host hands to `validate`.
+#[derive(Deserialize)]
+struct Payload<'a> {
+    #[serde(borrow)]
+    request: FromObject<AdmissionRequest<'a>>,
+    settings: Option<&'a RawValue>,
+}
+
+/// `AdmissionRequest` of `admission.k8s.io/v1`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AdmissionRequest<'a> {
+    #[serde(borrow)]
+    resource: FromObject<GroupAndName<'a>>,
+    kind: Option<FromObject<GroupAndName<'a>>>,
+    request_kind: Option<FromObject<GroupAndName<'a>>>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    sub_resource: Text<'a>,
+    operation: Text<'a>,
+    #[serde(default, deserialize_with = "null_is_default")]
+    namespace: Text<'a>,
+    user_info: Option<FromObject<UserInfo<'a>>>,
+    object: Option<Raw<'a>>,
+    old_object: Option<Raw<'a>>,
+}
+
+/// `GroupVersionResource`, or `GroupVersionKind`
+#[derive(Deserialize)]
+struct GroupAndName<'a> {
+    #[serde(borrow, default, deserialize_with = "null_is_default")]
+    group: Text<'a>,
+    resource: Option<Text<'a>>,
+    kind: Option<Text<'a>>,
+}
+
+/// `UserInfo`
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct UserInfo<'a> {
+    #[serde(borrow, deserialize_with = "null_is_default")]
+    username: Text<'a>,
+    #[serde(deserialize_with = "null_is_default")]
+    groups: Vec<Text<'a>>,
 }
 
 /// Reads what the host hands to `validate`: the request, and the text of the settings, if there are some.
@@ -58,27 +106,31 @@ pub enum Requester {
 /// `payload` is not such a request.
 pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
     let text = std::str::from_utf8(payload).map_err(|error| ReadError::new(error.to_string()))?;
-    let mut payload = read_json::<Raw<'_>>(text)?;
-    let payload = payload.object_mut()?;
-    let request = required(payload.take("request")).and_then(Request::read).within("request")?;
-    Ok((request, payload.text("settings")))
+    let FromObject(Payload { request, settings }) = read_json(text)?;
+    Ok((Request::new(request.0)?, settings.map(RawValue::get)))
 }
 
 impl<'a> Request<'a> {
-    fn read(mut request: Raw<'a>) -> Result<Self, ReadError> {
-        let request = request.object_mut()?;
-        let resource: Raw<'_> = required(request.get("resource")?).within("resource")?;
-        let resource = resource.object().within("resource")?;
-        let group = resource.string("group").within("resource")?;
-        let named: String = required(resource.get("resource").within("resource")?).within("resource.resource")?;
+    fn new(request: AdmissionRequest<'a>) -> Result<Self, ReadError> {
+        let AdmissionRequest { resource, kind, request_kind, .. } = request;
+        let FromObject(GroupAndName { group, resource: name, .. }) = resource;
+        let name = required(name).within("request.resource.resource")?;
+        let mut known = Resource::named(&group, &name);
+        // Where its name is not known, its kind decides: `kwctl scaffold admission-request` writes a placeholder for
+        // the name.
+        if known.is_none()
+            && let Some(FromObject(GroupAndName { group: own, kind: Some(kind), .. })) = kind.or(request_kind)
+        {
+            known = Resource::named(&group, &kind).filter(|_| own == group);
+        }
         Ok(Self {
-            resource: resource_named(&group, &named, request)?,
-            sub_resource: request.string("subResource")?,
-            operation: required(request.get("operation")?).within("operation")?,
-            namespace: request.string("namespace")?,
-            requester: Requester::read(request)?,
-            object: request.take("object"),
-            old_object: request.take("oldObject"),
+            resource: known,
+            sub_resource: request.sub_resource,
+            operation: request.operation,
+            namespace: request.namespace,
+            user: User::new(&request.user_info.map(|info| info.0).unwrap_or_default()),
+            object: request.object,
+            old_object: request.old_object,
         })
     }
 
@@ -87,7 +139,10 @@ impl<'a> Request<'a> {
     /// # Errors
     /// It is not, or is no object.
     pub fn old_object(&self) -> Result<&RawObject<'a>, ReadError> {
-        required(self.old_object.as_ref()).and_then(Raw::object).within("oldObject")
+        match required(self.old_object.as_ref()).within("oldObject")? {
+            Raw::Object(object) => Ok(object),
+            other => Err(ReadError::mismatch("an object", other.kind()).within("oldObject")),
+        }
     }
 
     /// The object, which must be there, to be changed. The request has none afterwards.
@@ -103,18 +158,19 @@ impl<'a> Request<'a> {
 
     /// Whether this is an update.
     pub fn is_update(&self) -> bool {
-        self.operation == "UPDATE"
+        &*self.operation == "UPDATE"
     }
 
     /// Whether the object is on its way out. Only the old object tells: anybody can claim it of a new one.
     ///
     /// # Errors
     /// The old object's metadata can't be read.
-    pub fn is_about_terminating(&self) -> Result<bool, ReadError> {
+    pub fn is_for_terminating_object(&self) -> Result<bool, ReadError> {
         if !self.is_update() {
             return Ok(false);
         }
-        let timestamp = self.old_object()?.get_at::<String>(&["metadata", "deletionTimestamp"]).within("oldObject")?;
+        let timestamp =
+            self.old_object()?.get_at::<Text<'_>>(&["metadata", "deletionTimestamp"]).within("oldObject")?;
         Ok(timestamp.is_some())
     }
 
@@ -124,7 +180,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// The owners can't be read.
     pub fn is_about_pod_of_daemon_set(&self, pod: &RawObject<'_>) -> Result<bool, ReadError> {
-        let is_believed = matches!(self.requester, Requester::DaemonSetController | Requester::Nobody);
+        let is_believed = matches!(self.user, User::DaemonSetController | User::Nobody);
         Ok(is_believed
             && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
@@ -135,7 +191,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// The annotations can't be read.
     pub fn is_about_mirror(&self, object: &RawObject<'_>) -> Result<bool, ReadError> {
-        let is_believed = matches!(self.requester, Requester::Kubelet | Requester::Nobody);
+        let is_believed = matches!(self.user, User::Kubelet | User::Nobody);
         Ok(is_believed && object_meta::annotations(object).within("object")?.contains_key(MIRROR))
     }
 }
@@ -144,39 +200,24 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
     value.ok_or_else(|| ReadError::mismatch("a value", "nothing"))
 }
 
-/// The resource that is asked about. Where its name is not known, its kind decides: `kwctl scaffold admission-request`
-/// writes a placeholder for the name.
-fn resource_named(group: &str, named: &str, request: &RawObject<'_>) -> Result<Option<Resource>, ReadError> {
-    if let Some(known) = Resource::named(group, named) {
-        return Ok(Some(known));
-    }
-    let kind = if request.member("kind").is_some() { "kind" } else { "requestKind" };
-    let name: String = request.get_at(&[kind, "kind"])?.unwrap_or_default();
-    let own: String = request.get_at(&[kind, "group"])?.unwrap_or_default();
-    Ok(Resource::named(group, &name).filter(|_| own == group))
-}
-
-impl Requester {
-    /// Whether this is one of the users of these names.
-    pub fn is_among(&self, usernames: &[String]) -> bool {
-        match self {
-            Self::User(name) => usernames.contains(name),
-            Self::Kubelet | Self::Nobody | Self::DaemonSetController | Self::Scheduler => false,
+impl User {
+    fn new(info: &UserInfo<'_>) -> Self {
+        if info.groups.iter().any(|group| &**group == NODES_GROUP) {
+            return Self::Kubelet;
         }
-    }
-
-    /// Reads `userInfo` of a request.
-    fn read(request: &RawObject<'_>) -> Result<Self, ReadError> {
-        let groups: Vec<String> = request.get_at(&["userInfo", "groups"])?.unwrap_or_default();
-        if groups.iter().any(|group| group == NODES_GROUP) {
-            return Ok(Self::Kubelet);
-        }
-        let name: String = request.get_at(&["userInfo", "username"])?.unwrap_or_default();
-        Ok(match name.as_str() {
+        match &*info.username {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
-            _ => Self::User(name),
-        })
+            name => Self::Named(name.to_owned()),
+        }
+    }
+
+    /// Whether this is one of the users of these names.
+    pub fn is_among(&self, usernames: &[String]) -> bool {
+        match self {
+            Self::Named(name) => usernames.contains(name),
+            Self::Kubelet | Self::Nobody | Self::DaemonSetController | Self::Scheduler => false,
+        }
     }
 }

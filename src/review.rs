@@ -1,12 +1,12 @@
 //! A request while it is decided: what is asked, what has become of the object, and what is decided so far.
 
 use crate::cluster::Cluster;
-use crate::decision::{Decision, Rejection};
+use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
+use crate::limits::LARGEST_OBJECT;
 use crate::object_meta::{self, ObjectName};
 use crate::request::Request;
 use crate::resource::Resource;
-use crate::size;
 
 /// A request while it is decided.
 pub struct Review<'a> {
@@ -31,7 +31,7 @@ impl<'a> Review<'a> {
     ///
     /// # Errors
     /// It has no object, or the object's name can't be read.
-    pub fn of(mut request: Request<'a>, resource: Resource, cluster: &'a dyn Cluster) -> Result<Self, ReadError> {
+    pub fn new(mut request: Request<'a>, resource: Resource, cluster: &'a dyn Cluster) -> Result<Self, ReadError> {
         let object = request.take_object()?;
         // A Binding has the name of its Pod.
         let kind = if resource == Resource::Binding { Resource::Pod } else { resource };
@@ -39,13 +39,29 @@ impl<'a> Review<'a> {
         Ok(Self { request, resource, object, is_changed: false, name, cluster, decision: Decision::default() })
     }
 
-    /// Rejects an object that could not be changed any more, for its size.
+    /// Rejects an object that could not be changed any more, for its size. Asked about what came, before any rule works
+    /// on it, and about what becomes of it.
     ///
     /// # Errors
-    /// It is too large and, in an update, larger than before.
+    /// It is too large and, in an update, larger than before. What API servers write about managed fields does not
+    /// count for that.
     pub fn check_size(&self) -> Result<(), Rejection> {
-        let old_object = self.request.old_object().ok().filter(|_| self.request.is_update());
-        size::check(&self.object, old_object, &self.name)
+        let Some(size) = self.object.size_above(LARGEST_OBJECT) else { return Ok(()) };
+        if self.request.is_update()
+            && let Some(old_size) = self.request.old_object()?.size_above(0)
+            && size - size_of_managed_fields(&self.object)
+                <= old_size - size_of_managed_fields(self.request.old_object()?)
+        {
+            return Ok(());
+        }
+        let explanation = format!(
+            "{} has {} KiB as the API server writes it, and at most {} KiB are allowed: a larger object could not be \
+             changed or deleted any more; make it smaller",
+            self.name,
+            size.div_ceil(1024),
+            LARGEST_OBJECT / 1024
+        );
+        Err(Rejection::forbidden(CauseKind::Limit, explanation))
     }
 
     /// The decision, with the object if that was changed.
@@ -53,4 +69,10 @@ impl<'a> Review<'a> {
         self.decision.mutated = Some(self.object).filter(|_| self.is_changed);
         self.decision
     }
+}
+
+fn size_of_managed_fields(object: &RawObject<'_>) -> usize {
+    let Ok(Some(metadata)) = object.object("metadata") else { return 0 };
+    // With its key, which stands there and in quotes, a colon and a comma.
+    metadata.member("managedFields").map_or(0, |fields| fields.size() + "\"managedFields\":,".len())
 }

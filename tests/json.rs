@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use node_placement_policy::json::read::read;
-use node_placement_policy::json::{Raw, RawObject, ReadError, StringMap, Text, Within};
+use node_placement_policy::json::{Bounded, Pairs, Raw, RawObject, ReadError, Text, Within};
 use rstest::rstest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -63,21 +63,21 @@ fn members_are_read_as_what_a_rule_needs() {
     assert_eq!(object.get::<i64>("n").unwrap(), Some(-5));
     assert_eq!(object.get::<bool>("b").unwrap(), Some(true));
     assert_eq!(object.get::<Vec<String>>("l").unwrap().unwrap(), ["a", "b\n"]);
-    let map: StringMap<'_> = object.get("m").unwrap().unwrap();
-    assert_eq!(map.get("a").map(|text| &**text), Some("b"));
+    let map: Pairs<'_> = object.get("m").unwrap().unwrap();
+    assert_eq!(map.get("a"), Some("b"));
     assert_eq!(object.get::<i64>("null").unwrap(), None);
 }
 
-/// What rules look into is taken apart as it is read, wherever it stands; the rest is not.
+/// What rules are sure to look into is taken apart as it is read; the rest where somebody asks.
 #[test]
-fn what_rules_look_into_is_taken_apart() {
+fn objects_are_found_at_the_end_of_a_path() {
     let text = r#"{"metadata":{"spec":{"a":1}},"spec":{"affinity":{"nodeAffinity":{}},"other":{}},"template":[{"spec":{}}],"status":{}}"#;
     let object = object(text);
     assert_eq!(object.object_at(&["metadata", "spec"]).unwrap().unwrap().text("a"), Some("1"));
     assert!(object.object_at(&["spec", "affinity", "nodeAffinity"]).unwrap().is_some());
     assert!(object.object_at(&["spec", "absent", "nodeAffinity"]).unwrap().is_none());
-    assert!(matches!(object.list("template").unwrap(), [Raw::Object(_)]));
-    assert_eq!(object.list("absent").unwrap(), []);
+    assert!(object.object_at(&["status"]).unwrap().is_some());
+    assert!(object.object_at(&["spec", "other", "absent"]).unwrap().is_none());
     assert_eq!(object.text("status"), Some("{}"));
     assert_eq!(object.object_at(&["spec"]).unwrap().unwrap().text("other"), Some("{}"));
     assert_eq!(written(&object), text);
@@ -105,7 +105,7 @@ fn what_is_no_object_is_told_with_its_path(#[case] text: &str, #[case] expected:
 #[case::string(r#"{"env":"[]"}"#, "env: expected a list, found a string")]
 fn what_is_no_list_is_told_with_its_path(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(object(text).list_mut("env").unwrap_err().to_string(), expected);
-    assert_eq!(object(text).elements_mut("env").unwrap_err().to_string(), expected);
+    assert_eq!(object(text).first("env", 1).unwrap_err().to_string(), expected);
 }
 
 #[test]
@@ -185,10 +185,56 @@ fn a_list_is_appended_to(#[case] text: &str, #[case] expected: &str) {
     let mut edited = object(text);
     edited.list_mut("l").unwrap().push(Raw::written(&"new").unwrap());
     assert_eq!(written(&edited), expected);
+}
+
+/// Of a long list no more is kept than somebody needs, and what follows must still be JSON.
+#[rstest]
+#[case::fewer(r#"{"l":[1,2]}"#, &[1, 2], false)]
+#[case::as_many(r#"{"l":[1,2,3]}"#, &[1, 2, 3], false)]
+#[case::more(r#"{"l":[1,2,3,"x",{}]}"#, &[1, 2, 3], true)]
+#[case::none(r#"{"l":[]}"#, &[], false)]
+fn a_list_is_read_up_to_a_bound(#[case] text: &str, #[case] elements: &[i64], #[case] has_more: bool) {
+    let list = object(text).first("l", 3).unwrap();
+    let read: Vec<i64> = list.elements.iter().map(|element| read(element.get()).unwrap()).collect();
+    assert_eq!((read.as_slice(), list.has_more), (elements, has_more));
+    assert!(Bounded::read("[1,2,3,]", 3).is_err());
+}
+
+/// Pairs are found wherever they stand, whether they came in order or not.
+#[rstest]
+#[case::few(3, false)]
+#[case::few_in_disorder(3, true)]
+#[case::many(5_000, false)]
+#[case::many_in_disorder(5_000, true)]
+fn pairs_are_found(#[case] count: usize, #[case] is_reversed: bool) {
+    let mut pairs: Vec<String> = (0..count).map(|at| format!(r#""k{at:06}":"{at}""#)).collect();
+    if is_reversed {
+        pairs.reverse();
+    }
+    let text = format!("{{{}}}", pairs.join(","));
+    let pairs: Pairs<'_> = read(&text).unwrap();
+    assert_eq!(pairs.len(), count);
+    for at in [0, 1, count / 2, count - 1] {
+        assert_eq!(pairs.get(&format!("k{at:06}")), Some(at.to_string().as_str()));
+    }
+    assert_eq!((pairs.get("k"), pairs.get("k0000015"), pairs.get("l")), (None, None, None));
+}
+
+#[test]
+fn of_equal_keys_the_last_counts() {
+    let pairs: Pairs<'_> = read(r#"{"a":"1","b":"2","a":"3"}"#).unwrap();
+    assert_eq!((pairs.get("a"), pairs.get("b")), (Some("3"), Some("2")));
+}
+
+#[rstest]
+#[case::kept_and_added(r#"{"m":{"a":"1","b":"2"},"x":1}"#, r#"{"x":1,"m":{"a":"1","c":"3"}}"#)]
+#[case::absent("{}", r#"{"m":{"c":"3"}}"#)]
+#[case::null(r#"{"m":null}"#, r#"{"m":{"c":"3"}}"#)]
+fn pairs_are_written_anew(#[case] text: &str, #[case] expected: &str) {
     let mut edited = object(text);
-    edited.elements_mut("l").unwrap().push(Raw::written(&"new").unwrap());
-    let known: Value = serde_json::from_str(expected).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&written(&edited)).unwrap(), known);
+    edited.rewrite("m", &|key, _| key != "b", &mut [("c", "3")].into_iter()).unwrap();
+    assert_eq!(written(&edited), expected);
+    assert!(object(r#"{"m":["a"]}"#).rewrite("m", &|_, _| true, &mut [].into_iter()).is_err());
 }
 
 /// A change that is not read again shows where it was made: nothing reads it for what stood there before.
@@ -224,7 +270,6 @@ fn what_nobody_looks_into_may_be_nested_as_deep_as_it_likes() {
     edited.object_mut("spec").unwrap().set("a", &1).unwrap();
     assert_eq!(written(&edited), format!(r#"{{"deep":{deep},"spec":{{"deep":{deep},"a":1}}}}"#));
     assert!(object(&text).list_mut("deep").is_ok());
-    assert!(object(&text).elements_mut("deep").is_err(), "here each level is looked into");
     let looked_into = [r#"{"spec":"#.repeat(100_000), "1".to_owned(), "}".repeat(100_000)].concat();
     assert!(read::<Raw<'_>>(&looked_into).is_err());
 }

@@ -10,8 +10,6 @@
 
 mod common;
 
-use node_placement_policy::json::read::read;
-use node_placement_policy::json::{Raw, StringMap};
 use node_placement_policy::placement::node_selection::NodeSelection;
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,10 +30,9 @@ fn pods_match_nodes_as_the_scheduler_has_it() {
     let (mut valid, mut agreed, mut matched) = (0, 0, 0);
     for Vector { id, pod, node, api_valid, matches } in common::vectors::<Vector>("nodeaffinity.jsonl") {
         let spec = pod.to_string();
-        let spec = read::<Raw>(&spec).unwrap();
         let name = node["name"].as_str().unwrap();
-        let labels = Option::<StringMap>::deserialize(&node["labels"]).unwrap().unwrap_or_default();
-        let found = NodeSelection::read(spec.object().unwrap()).map(|selection| selection.matches(name, &labels));
+        let label = |key: &str| node["labels"][key].as_str();
+        let found = NodeSelection::parse(&spec).map(|selection| selection.matches_node(name, label));
         if api_valid {
             valid += 1;
             assert_eq!(found, Ok(matches), "line {id}: {pod} on {node}");

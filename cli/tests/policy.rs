@@ -59,8 +59,7 @@ fn examples_are_what_the_tool_writes(
         "nodes",
         "placement",
         "plugin-config",
-        "tenants",
-        "toleration-plugin-config"
+        "tenants"
     )]
     name: &str,
 ) -> Result<()> {
@@ -100,7 +99,7 @@ fn every_example_that_enforces_is_held_to_the_tool() -> Result<()> {
 #[case::a_label("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}]}}")]
 #[case::marks("{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}, {nodeLabel: b}], protect: true}}")]
 #[case::what_is_required("{nodeMetadata: {propagate: [{nodeLabel: a, required: true}]}}")]
-#[case::both_plugins("{podNodeSelectorPluginConfig: {}, podTolerationRestrictionPluginConfig: {}}")]
+#[case::the_plugin("{podNodeSelectorPluginConfig: {}}")]
 #[case::no_look_up_of_namespaces("{placement: {namespaceAnnotations: [], clusterDefaultNodeSelector: a=b}}")]
 #[case::as_little_as_can_be(
     "{placement: {onWorkloads: Ignore, onDaemonSets: Ignore, onNamespaces: Ignore, onNodeName: Ignore}}"
@@ -310,7 +309,7 @@ fn settings_with(setting: Setting) -> Value {
         Setting::Unless(path, _) => (path, Value::Null),
     };
     let value = match path {
-        "placement" | "podNodeSelectorPluginConfig" | "podTolerationRestrictionPluginConfig" => json!({}),
+        "placement" | "podNodeSelectorPluginConfig" => json!({}),
         "nodeMetadata" => json!({ "propagate": [{ "nodeLabel": "a" }] }),
         "nodeMetadata.propagate[].podLabel" => json!("x/a"),
         path if path.starts_with("nodeMetadata.propagate[]") && value != true => json!("A"),

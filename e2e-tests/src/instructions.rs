@@ -1,5 +1,5 @@
-//! How many instructions an evaluation takes: the fuel that Wasmtime counts. It is the same on every machine and in
-//! every run, so a test can hold a policy to it, which no test can do with times.
+//! How many instructions an evaluation takes, the fuel that Wasmtime counts, and how much memory. Both are the same on
+//! every machine and in every run, so a test can hold a policy to them, which no test can do with times.
 //!
 //! The engine that policies are run with elsewhere offers no fuel. This one differs from it in that, and in what there
 //! is of WASI: random numbers, always the same ones. A policy that answers needs no more; calling anything else is a
@@ -23,7 +23,7 @@ use wapc::{
     },
 };
 use wasmtime_provider::wasmtime::{
-    self, Caller, Config, Engine, Extern, InstancePre, Linker, Module, Store, TypedFunc, error::format_err,
+    self, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Module, Store, TypedFunc, error::format_err,
 };
 
 use cli::{Cluster, Metadata, engine::call::Call, engine::host_calls::HostCalls};
@@ -34,6 +34,15 @@ use crate::wasm;
 pub struct InstructionCounter {
     instance: InstancePre<Guest>,
     metadata: Arc<Metadata>,
+}
+
+/// What an evaluation took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// From the instance's start to its answer.
+    pub instructions: u64,
+    /// The linear memory that the instance had at the end, in bytes. It never shrinks.
+    pub memory: usize,
 }
 
 /// What a guest was asked, what it answers, and whom it may call: waPC's side of an instance.
@@ -54,12 +63,17 @@ impl InstructionCounter {
 
     /// Calls one operation of a fresh instance, and tells how many instructions it took from its start to its answer.
     pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> (Call, u64) {
+        let (call, cost) = self.measure(operation, payload, cluster);
+        (call, cost.instructions)
+    }
+
+    /// Calls one operation of a fresh instance, and tells what it took.
+    pub fn measure(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> (Call, Cost) {
         let host_calls = Arc::new(Mutex::new(HostCalls::new(self.metadata.clone(), Box::new(cluster))));
-        let instructions = Rc::new(Cell::new(0));
-        let engine =
-            CountingEngine { instance: self.instance.clone(), running: None, instructions: instructions.clone() };
+        let cost = Rc::new(Cell::new(Cost::default()));
+        let engine = CountingEngine { instance: self.instance.clone(), running: None, cost: cost.clone() };
         let result = wasm::call(Box::new(engine), operation, payload, host_calls.clone());
-        (Call::of(result, &host_calls), instructions.get())
+        (Call::of(result, &host_calls), cost.get())
     }
 }
 
@@ -79,11 +93,12 @@ struct CountingEngine {
     instance: InstancePre<Guest>,
     running: Option<Running>,
     /// Up to the end of the last call.
-    instructions: Rc<Cell<u64>>,
+    cost: Rc<Cell<Cost>>,
 }
 
 struct Running {
     store: Store<Guest>,
+    memory: Option<Memory>,
     guest_call: TypedFunc<(i32, i32), i32>,
 }
 
@@ -100,14 +115,16 @@ impl WebAssemblyEngineProvider for CountingEngine {
             }
         }
         let guest_call = instance.get_typed_func(&mut store, GUEST_CALL)?;
-        self.running = Some(Running { store, guest_call });
+        let memory = instance.get_memory(&mut store, "memory");
+        self.running = Some(Running { store, memory, guest_call });
         Ok(())
     }
 
     fn call(&mut self, operation_length: i32, payload_length: i32) -> Result<i32, Failure> {
-        let Running { store, guest_call } = self.running.as_mut().ok_or("the instance was not started")?;
+        let Running { store, memory, guest_call } = self.running.as_mut().ok_or("the instance was not started")?;
         let answered = guest_call.call(&mut *store, (operation_length, payload_length));
-        self.instructions.set(u64::MAX - store.get_fuel()?);
+        let instructions = u64::MAX - store.get_fuel()?;
+        self.cost.set(Cost { instructions, memory: memory.map_or(0, |memory| memory.data_size(&*store)) });
         Ok(answered?)
     }
 

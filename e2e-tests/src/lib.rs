@@ -23,7 +23,7 @@ pub use cli::{
     SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
 };
 #[cfg(feature = "wasm")]
-pub use instructions::InstructionCounter;
+pub use instructions::{Cost, InstructionCounter};
 pub use session::Session;
 #[cfg(feature = "wasm")]
 pub use wasm::Compiled;

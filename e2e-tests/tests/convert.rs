@@ -15,7 +15,11 @@ use cli::{
 };
 use e2e_tests::{Answer, Manifests, Policy};
 use k8s_openapi::api::core::v1;
-use node_placement_policy::{selector::parse, toleration::Toleration};
+use node_placement_policy::{
+    placement::tolerations::is_added_by_cluster,
+    selector::parse,
+    toleration::{Toleration, from_annotation},
+};
 use serde_json::{Map, Value, json};
 
 const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
@@ -217,7 +221,7 @@ impl Recorded<'_> {
         let refused = judged.iter().find(|own| !whitelist.iter().any(|allowed| allowed.covers(own)));
         let Some(refused) = refused else { return Ok("an omitted operator is Equal") };
         let is_default = read(&self.vector["config"]["default"]).iter().any(|default| default.same_as(refused));
-        if refused.is_added_by_cluster(false) {
+        if is_added_by_cluster(refused, false) {
             return Ok("what Kubernetes adds is not judged");
         }
         if is_default {
@@ -266,7 +270,8 @@ fn is_malformed(text: &str) -> bool {
     let Ok(list) = serde_json::from_value::<Vec<v1::Toleration>>(json!(strict.unwrap_or_default())) else {
         return true;
     };
-    !refused_tolerations(&list, "").is_empty()
+    // A repeated field is a mistake in settings.
+    !refused_tolerations(&list, "").is_empty() || from_annotation(text).is_err()
 }
 
 fn annotated(text: &str) -> Value {

@@ -5,11 +5,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use e2e_tests::{Cluster, Lookup, NoCluster, Policy, policy_under_test};
-use node_placement_policy::{
-    json::{Raw, read::read},
-    placement::node_selection::NodeSelection,
-    selector::parse,
-};
+use node_placement_policy::{placement::node_selection::NodeSelection, selector::parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -116,9 +112,7 @@ fn pod() -> impl Strategy<Value = Value> {
 /// Whether the Pod may run on the node, as the scheduler sees it.
 fn matches(pod: &Value, node: &str, labels: &BTreeMap<String, String>) -> bool {
     let spec = pod["spec"].to_string();
-    let spec = read::<Raw>(&spec).unwrap();
-    let labels = labels.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
-    NodeSelection::read(spec.object().unwrap()).unwrap().matches(node, &labels)
+    NodeSelection::parse(&spec).unwrap().matches_node(node, |key| labels.get(key).map(String::as_str))
 }
 
 /// What the policy answers to a Pod in a namespace whose selector comes in two parts, one of them from its annotation.

@@ -1,5 +1,5 @@
-//! The in-tree plugins: every recorded answer of `PodNodeSelector` and of `PodTolerationRestriction` comes out of the
-//! module too, under their own configurations, and all that `ExtendedResourceToleration` adds under `placement`.
+//! The in-tree plugins: every recorded answer of `PodNodeSelector` comes out of the module too, under its own
+//! configuration, and all that `ExtendedResourceToleration` adds under `placement`.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -144,79 +144,6 @@ fn without_tolerations(pod: &Value) -> Value {
         spec.remove("tolerations");
     }
     pod
-}
-
-#[test]
-fn every_recorded_answer_about_tolerations_comes_out_of_the_module() -> Result<()> {
-    let policy = policy_under_test()?;
-    let (mut accepted, mut settled, mut rejected, mut malformed) = (0, 0, 0, 0);
-    for (line, vector) in (1..).zip(vectors("podtolerationrestriction.jsonl")?) {
-        let place = || format!("line {line}: {vector}");
-        let (request, answer) = judge_tolerations(&policy, &vector)?;
-        match vector["admit"]["error"].as_str() {
-            None => {
-                accepted += 1;
-                settled += usize::from(check_admitted(&policy, &vector, &request, &answer).with_context(place)?);
-            }
-            Some(sentence) if sentence.starts_with("pod tolerations") => {
-                rejected += 1;
-                let is_said = answer.code == Some(403) && answer.message.as_deref() == Some(sentence);
-                ensure!(is_said, "{answer:?} instead of {sentence}: {}", place());
-            }
-            Some(_) => {
-                malformed += 1;
-                check_malformed(&vector, &answer).with_context(place)?;
-            }
-        }
-    }
-    ensure!(
-        (accepted, settled, rejected, malformed) == (990, 989, 386, 124),
-        "{accepted} accepted, {settled} of them as they stay, {rejected} rejected, {malformed} malformed"
-    );
-    Ok(())
-}
-
-/// The request about the Pod of `vector`, and what the policy answers.
-fn judge_tolerations(policy: &Policy, vector: &Value) -> Result<(Value, Answer)> {
-    let metadata = json!({"name": "team-a", "annotations": vector["namespace"]["annotations"]});
-    let cluster: Manifests =
-        [json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})].into_iter().collect();
-    let settings = json!({"podTolerationRestrictionPluginConfig": vector["config"]});
-    let request = pod_request(vector);
-    let Evaluation { answer, lookups, .. } = policy.validate(&request, &settings, cluster)?;
-    ensure!(lookups.len() <= 1, "{lookups:?}");
-    Ok((request, answer))
-}
-
-/// The list is the recorded one, nothing else has changed, and a second run changes at most the order. Whether it
-/// doesn't: two defaults that cover each other, as upstream merges them, drop another one each time.
-fn check_admitted(policy: &Policy, vector: &Value, request: &Value, answer: &Answer) -> Result<bool> {
-    ensure!(answer.accepted, "{answer:?}");
-    let expected = tolerations(&json!({"spec": {"tolerations": vector["admit"]["tolerations"]}}));
-    let pod = answer.mutated_object.as_ref().unwrap_or(&request["object"]);
-    ensure!(tolerations(pod) == expected, "tolerates {:?}", tolerations(pod));
-    ensure!(without_tolerations(pod) == without_tolerations(&request["object"]), "has become {pod}");
-    let mut again = vector.clone();
-    again["pod"] = pod.clone();
-    let (_, second) = judge_tolerations(policy, &again)?;
-    ensure!(second.accepted, "the second run: {second:?}");
-    let Some(second) = second.mutated_object else { return Ok(true) };
-    ensure!(sorted(tolerations(&second)) == sorted(expected), "the second run makes {second} of it");
-    Ok(false)
-}
-
-fn sorted(mut tolerations: Vec<Value>) -> Vec<Value> {
-    tolerations.sort_by_key(Value::to_string);
-    tolerations
-}
-
-/// Of a malformed annotation the API server makes 500; it is its author's mistake.
-fn check_malformed(vector: &Value, answer: &Answer) -> Result<()> {
-    let message = answer.message.as_deref().unwrap_or_default();
-    let annotations = vector["namespace"]["annotations"].as_object().into_iter().flatten();
-    let is_named = annotations.map(|(key, _)| key).any(|key| key.starts_with("scheduler.") && message.contains(key));
-    ensure!(answer.code == Some(403) && is_named, "{answer:?}");
-    Ok(())
 }
 
 fn read(toleration: &Value) -> Result<Toleration> {

@@ -1,37 +1,24 @@
 //! Objects whose members stay text until a rule asks for one, or sets one: what no rule names goes back as it came.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::list::{self, Bounded};
 use super::read::{self, ReadError, Within};
-use super::text::Text;
+use super::text::{self, Text};
 
 /// How many members there is room for at first. Most objects have no more.
 const USUAL_MEMBERS: usize = 8;
 
-/// Whether the member `key` of an object that is being read is one that rules look into: it is taken apart in the same
-/// pass. All others are skipped, and only their text is kept.
-fn is_looked_into(key: &str) -> bool {
-    matches!(
-        key,
-        "request"
-            | "userInfo"
-            | "object"
-            | "oldObject"
-            | "metadata"
-            | "spec"
-            | "template"
-            | "jobTemplate"
-            | "affinity"
-            | "nodeAffinity"
-            | "requiredDuringSchedulingIgnoredDuringExecution"
-            | "nodeSelectorTerms"
-            | "preference"
-    )
+/// Whether the member `key` of an object that is being read is one that some rule is sure to look into: it is taken
+/// apart in the same pass, which saves reading it twice. All others stay text until a rule asks for them.
+fn is_surely_looked_into(key: &str) -> bool {
+    matches!(key, "request" | "object" | "oldObject" | "metadata" | "spec" | "template" | "jobTemplate")
 }
 
 /// A JSON object. Of members with the same key the last counts, as in Go.
@@ -61,6 +48,11 @@ impl<'a> RawObject<'a> {
         if value.is_null() { None } else { Some(value) }
     }
 
+    /// All members: keys and values.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Raw<'a>)> {
+        self.members.iter().map(|(key, value)| (&**key, value))
+    }
+
     /// The member `key` as a `T`, unless it is absent or null.
     ///
     /// # Errors
@@ -79,8 +71,7 @@ impl<'a> RawObject<'a> {
         let Some(value) = self.member(first) else { return Ok(None) };
         let found = match value {
             value if rest.is_empty() => value.get().map(Some),
-            Raw::Text(text) => read::read::<Raw<'a>>(text.get()).and_then(|inner| inner.object()?.get_at(rest)),
-            other => other.object().and_then(|inner| inner.get_at(rest)),
+            value => value.object().and_then(|inner| inner.get_at(rest)),
         };
         found.within(first)
     }
@@ -108,37 +99,98 @@ impl<'a> RawObject<'a> {
         if value.is_null() { None } else { Some(value) }
     }
 
-    /// The object `key`, which is one of those that are looked into; nothing, if it is absent or null.
+    /// The object `key`; nothing, if it is absent or null.
     ///
     /// # Errors
     /// It is no object.
-    pub fn object(&self, key: &str) -> Result<Option<&Self>, ReadError> {
+    pub fn object(&self, key: &str) -> Result<Option<Cow<'_, Self>>, ReadError> {
         let Some(value) = self.member(key) else { return Ok(None) };
         value.object().map(Some).within(key)
     }
 
-    /// The object at the end of `path`, each step of which is looked into; nothing, if one is absent or null.
+    /// The object at the end of `path`; nothing, if a step is absent or null.
     ///
     /// # Errors
     /// A step is no object.
-    pub fn object_at(&self, path: &[&str]) -> Result<Option<&Self>, ReadError> {
-        let Some((first, rest)) = path.split_first() else { return Ok(Some(self)) };
+    pub fn object_at(&self, path: &[&str]) -> Result<Option<Cow<'_, Self>>, ReadError> {
+        let Some((first, rest)) = path.split_first() else { return Ok(Some(Cow::Borrowed(self))) };
         match self.object(first)? {
-            Some(object) => object.object_at(rest).within(first),
+            Some(Cow::Borrowed(object)) => object.object_at(rest).within(first),
+            Some(Cow::Owned(object)) => {
+                let found = object.object_at(rest).within(first)?;
+                Ok(found.map(|found| Cow::Owned(found.into_owned())))
+            }
             None => Ok(None),
         }
     }
 
-    /// The elements of the list `key`, which is one of those that are looked into; none, if it is absent or null.
+    /// Hands the elements of the list `key` over one after the other; none, if it is absent or null.
     ///
     /// # Errors
     /// It is no list.
-    pub fn list(&self, key: &str) -> Result<&[Raw<'a>], ReadError> {
+    pub fn for_each(&self, key: &str, take: &mut dyn FnMut(&'a RawValue)) -> Result<(), ReadError> {
         match self.member(key) {
-            None => Ok(&[]),
-            Some(Raw::List(elements)) => Ok(elements),
+            None => Ok(()),
+            Some(Raw::Text(text)) => list::for_each(text.get(), take).within(key),
             Some(other) => Err(other.is_no("a list")).within(key),
         }
+    }
+
+    /// The first elements of the list `key`, at most `most`; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn first(&self, key: &str, most: usize) -> Result<Bounded<'a>, ReadError> {
+        match self.member(key) {
+            None => Ok(Bounded::default()),
+            Some(Raw::Text(text)) => Bounded::read(text.get(), most).within(key),
+            Some(other) => Err(other.is_no("a list")).within(key),
+        }
+    }
+
+    /// Hands the pairs of the object `key` over one after the other; none, if it is absent or null.
+    ///
+    /// # Errors
+    /// It is no object, or a value is no string.
+    pub fn for_each_pair(&self, key: &str, take: &mut dyn FnMut(Text<'a>, Text<'a>)) -> Result<(), ReadError> {
+        match self.member(key) {
+            None => Ok(()),
+            Some(Raw::Text(text)) => text::for_each_pair(text.get(), take).within(key),
+            Some(other) => Err(other.is_no("an object")).within(key),
+        }
+    }
+
+    /// Writes the object `key` anew: those of its members stay that are `kept`, and `added` come behind them.
+    ///
+    /// # Errors
+    /// It is no object.
+    pub fn rewrite<'p>(
+        &mut self,
+        key: &str,
+        kept: &dyn Fn(&str, &str) -> bool,
+        added: &mut dyn Iterator<Item = (&'p str, &'p str)>,
+    ) -> Result<(), ReadError> {
+        let mut text = String::from("{");
+        let mut write = |key: &str, value: &str| {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(key).unwrap_or_default());
+            text.push(':');
+            text.push_str(&serde_json::to_string(value).unwrap_or_default());
+        };
+        self.for_each_pair(key, &mut |key, value| {
+            if kept(&key, &value) {
+                write(&key, &value);
+            }
+        })?;
+        for (key, value) in added {
+            write(key, value);
+        }
+        text.push('}');
+        let written = RawValue::from_string(text).map_err(|error| ReadError::new(error.to_string()))?;
+        *self.member_mut(key, Raw::List(Vec::new())) = Raw::Written(written);
+        Ok(())
     }
 
     /// The object `key`, to be changed. It is made if it is absent or null.
@@ -173,20 +225,28 @@ impl<'a> RawObject<'a> {
         value.list_mut().within(key)
     }
 
-    /// The same, where each element is looked into.
+    /// The elements of the list `key`, to be changed, each taken apart; nothing, if there are more than `most`. It is made
+    /// if it is absent or null.
     ///
     /// # Errors
     /// It is something else.
-    pub fn elements_mut(&mut self, key: &str) -> Result<&mut Vec<Raw<'a>>, ReadError> {
+    pub fn elements_mut(&mut self, key: &str, most: usize) -> Result<Option<&mut Vec<Raw<'a>>>, ReadError> {
         let value = self.member_mut(key, Raw::List(Vec::new()));
-        value.take_apart().and_then(Raw::list_mut).within(key)
+        if let Raw::Text(text) = value {
+            let mut deserializer = serde_json::Deserializer::from_str(text.get());
+            let elements = deserializer.deserialize_seq(ReadElements(most));
+            let elements = elements.map_err(|error| ReadError::of(&error, text.get())).within(key)?;
+            let Some(elements) = elements else { return Ok(None) };
+            *value = Raw::List(elements);
+        }
+        value.list_mut().map(Some).within(key)
     }
 
     /// Gives `key` this value.
     ///
     /// # Errors
     /// It can't be written as JSON.
-    pub fn set(&mut self, key: &str, value: &impl Serialize) -> Result<(), ReadError> {
+    pub fn set(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
         let written = Raw::written(value).within(key)?;
         *self.member_mut(key, Raw::List(Vec::new())) = written;
         Ok(())
@@ -214,7 +274,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It can't be written as JSON.
-    pub fn written(value: &impl Serialize) -> Result<Self, ReadError> {
+    pub fn written(value: &(impl Serialize + ?Sized)) -> Result<Self, ReadError> {
         to_raw_value(value).map(Self::Written).map_err(|error| ReadError::new(error.to_string()))
     }
 
@@ -233,9 +293,13 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// It is none.
-    pub fn object(&self) -> Result<&RawObject<'a>, ReadError> {
+    pub fn object(&self) -> Result<Cow<'_, RawObject<'a>>, ReadError> {
         match self {
-            Self::Object(object) => Ok(object),
+            Self::Object(object) => Ok(Cow::Borrowed(object)),
+            Self::Text(text) => match read::read(text.get())? {
+                Self::Object(object) => Ok(Cow::Owned(object)),
+                other => Err(other.is_no("an object")),
+            },
             other => Err(other.is_no("an object")),
         }
     }
@@ -334,6 +398,29 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
+/// Reads the elements of a list, each taken apart; nothing, if there are more than so many.
+struct ReadElements(usize);
+
+impl<'de> Visitor<'de> for ReadElements {
+    type Value = Option<Vec<Raw<'de>>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.next_element()? {
+            elements.push(element);
+            if elements.len() > self.0 {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(None);
+            }
+        }
+        Ok(Some(elements))
+    }
+}
+
 struct TakenApart;
 
 impl<'de> Visitor<'de> for TakenApart {
@@ -346,7 +433,7 @@ impl<'de> Visitor<'de> for TakenApart {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw<'de>, A::Error> {
         let mut members = Vec::with_capacity(USUAL_MEMBERS);
         while let Some(key) = map.next_key::<Text<'de>>()? {
-            let value = if is_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
+            let value = if is_surely_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
             members.push((key, value));
         }
         Ok(Raw::Object(RawObject { members }))

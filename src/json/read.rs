@@ -61,7 +61,7 @@ impl ReadError {
 
     #[cold]
     #[inline(never)]
-    fn of(error: &serde_json::Error, text: &str) -> Self {
+    pub(super) fn of(error: &serde_json::Error, text: &str) -> Self {
         let mut steps = steps_to(error, text);
         let text = error.to_string();
         // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.

@@ -1,32 +1,78 @@
-//! Where derived types read more than they should: a struct from a list too (serde #1587), and `null` as an absence.
+//! Where derived types read more than they should: a struct from a list too (serde #1587), an enum from an object, and
+//! `null` as an absence.
 
-/// Reads the structs from objects only. Their derived readers have `#[serde(remote = "Self")]`.
-macro_rules! from_object {
-    ($($name:ident),+) => { $(
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct FromObject;
+use std::fmt;
+use std::marker::PhantomData;
 
-                impl<'de> serde::de::Visitor<'de> for FromObject {
-                    type Value = $name;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        f.write_str("an object")
-                    }
+/// A struct that is read from an object only.
+#[derive(Debug)]
+pub struct FromObject<T>(pub T);
 
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, members: A) -> Result<$name, A::Error> {
-                        $name::deserialize(serde::de::value::MapAccessDeserializer::new(members))
-                    }
-                }
-                deserializer.deserialize_map(FromObject)
-            }
-        }
-    )+ };
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadObject(PhantomData))
+    }
 }
 
-pub(crate) use from_object;
+struct ReadObject<T>(PhantomData<T>);
 
-use serde::{Deserialize, Deserializer};
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ReadObject<T> {
+    type Value = FromObject<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<FromObject<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(FromObject)
+    }
+}
+
+/// Reads a setting that is an object; `null` is the same as its absence.
+///
+/// # Errors
+/// It is no `T`.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<FromObject<T>>::deserialize(deserializer)?.map(|read| read.0))
+}
+
+/// Reads a setting that is a list of objects; `null` is the same as its absence.
+///
+/// # Errors
+/// It is no list, or one of them is no `T`.
+pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let list = Option::<Vec<FromObject<T>>>::deserialize(deserializer)?;
+    Ok(list.into_iter().flatten().map(|read| read.0).collect())
+}
+
+/// Reads a setting that is one of a few words; `null` is the same as its absence.
+///
+/// # Errors
+/// It is another word, or no text.
+pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(ReadWord(PhantomData))
+}
+
+struct ReadWord<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ReadWord<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<T, E> {
+        T::deserialize(StrDeserializer::new(word))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+}
 
 /// Reads a setting for which `null` is the same as its absence.
 ///

@@ -1,29 +1,33 @@
 //! The budget for annotations. The API server validates a Pod again at every update, but not when a Binding brings
 //! something: a Pod that grows too large by it can't be updated, finalized, or reported by its kubelet any more.
 
-use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::StringMap;
+use crate::json::{RawObject, ReadError, Text, Within};
+use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
 use crate::object_meta::ObjectName;
-use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
-/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless the `old` ones were as large.
-/// Keys that it is sure to overwrite are not counted.
+/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as
+/// large. Keys that it is sure to overwrite are not counted.
 ///
 /// # Errors
-/// Their size.
+/// Their size; or they can't be read.
 pub fn check(
     propagations: &Propagations,
-    submitted: &StringMap<'_>,
-    old: &StringMap<'_>,
+    pod: &RawObject<'_>,
+    old: Option<&RawObject<'_>>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
-    let size = size_of_others(propagations, submitted);
-    if size <= MOST_OF_OTHERS || size <= size_of_others(propagations, old) {
+    let size = size_of_others(propagations, pod).within("object")?;
+    if size <= MOST_OF_OTHERS {
+        return Ok(());
+    }
+    if let Some(old) = old
+        && size <= size_of_others(propagations, old).within("oldObject")?
+    {
         return Ok(());
     }
     let explanation = format!(
@@ -37,7 +41,14 @@ pub fn check(
     Err(Rejection::forbidden(CauseKind::Limit, explanation))
 }
 
-fn size_of_others(propagations: &Propagations, annotations: &StringMap<'_>) -> usize {
-    let others = annotations.iter().filter(|(key, _)| !propagations.are_sure_to_overwrite(key));
-    others.map(|(key, value)| key.len() + value.len()).sum()
+fn size_of_others(propagations: &Propagations, pod: &RawObject<'_>) -> Result<usize, ReadError> {
+    let mut size = 0;
+    let Some(metadata) = pod.object("metadata")? else { return Ok(size) };
+    let mut add = |key: Text<'_>, value: Text<'_>| {
+        if !propagations.is_sure_to_overwrite(&key) {
+            size += key.len() + value.len();
+        }
+    };
+    metadata.for_each_pair("annotations", &mut add).within("metadata")?;
+    Ok(size)
 }

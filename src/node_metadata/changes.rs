@@ -1,69 +1,152 @@
-//! What becomes of an object's labels and annotations. With `protect`, managed keys belong to the policy, and what
-//! others write to them is undone.
+//! What becomes of an object's labels and annotations. With `protect`, managed keys (those that the policy writes) belong
+//! to the policy, and what others write to them is undone.
 
-use super::managed_keys::MOST_ANNOTATIONS;
 use super::propagation::Propagations;
+use super::values::Values;
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::json::{RawObject, ReadError, Within};
+use crate::json::{Pairs, RawObject, ReadError, Text, Within};
+use crate::limits::MOST_ANNOTATIONS;
 use crate::message::{quote, shorten};
-use crate::object_meta::{LabelsAndAnnotations, ObjectName};
+use crate::object_meta::ObjectName;
 use crate::review::Review;
-use crate::settings::key::TargetKind;
+use crate::settings::key::{KeyPattern, TargetKind};
 
-/// Changes of labels and annotations that are still to be made.
-#[derive(Clone, Debug)]
-pub struct Changes<'a> {
-    /// As they were submitted.
-    pub submitted: LabelsAndAnnotations<'a>,
-    /// As they must be, where others wrote to managed keys that are protected.
-    protected: Option<LabelsAndAnnotations<'a>>,
-    /// As they will be stored.
-    pub stored: LabelsAndAnnotations<'a>,
-    /// The Node that all managed keys were read from anew.
-    reset_to: Option<String>,
+/// Both kinds of keys.
+pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
+
+/// How many keys a warning names.
+const MOST_NAMED: usize = 20;
+
+/// The managed keys of an object, and their values.
+#[derive(Debug, Default)]
+pub struct Managed<'a> {
+    annotations: Pairs<'a>,
+    labels: Pairs<'a>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> Managed<'a> {
+    /// Those of `object`.
+    ///
+    /// # Errors
+    /// The metadata can't be read.
+    pub fn read(object: &RawObject<'a>, propagations: &Propagations) -> Result<Self, ReadError> {
+        let mut managed = Self::default();
+        let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
+        for kind in KINDS {
+            let pairs = managed.of_mut(kind);
+            let mut take = |key: Text<'a>, value: Text<'a>| {
+                if propagations.manages(kind, &key) {
+                    pairs.push(key, value);
+                }
+            };
+            metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
+        }
+        Ok(managed)
+    }
+
+    const fn of(&self, kind: TargetKind) -> &Pairs<'a> {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
+    }
+
+    const fn of_mut(&mut self, kind: TargetKind) -> &mut Pairs<'a> {
+        match kind {
+            TargetKind::Annotation => &mut self.annotations,
+            TargetKind::Label => &mut self.labels,
+        }
+    }
+}
+
+/// Changes of managed labels and annotations that are still to be made.
+#[derive(Debug)]
+pub struct Changes<'a, 'p> {
+    propagations: &'p Propagations,
+    /// As they were submitted.
+    submitted: Managed<'a>,
+    /// As they must be.
+    goal: Managed<'a>,
+    /// Which of those that were submitted and are not in the goal go.
+    removes: bool,
+    /// What is told to whoever submitted it.
+    told: Told,
+}
+
+/// What a requester is told of what becomes of managed keys.
+#[derive(Debug)]
+enum Told {
+    /// Nothing.
+    Nothing,
+    /// Which were brought, and are not stored so.
+    Brought,
+    /// Which were changed or removed, and say again what they did.
+    Undone,
+    /// Which say again what this Node says.
+    ResetTo(String),
+}
+
+impl<'a, 'p> Changes<'a, 'p> {
     /// None yet, to those of `object`.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn of(object: &RawObject<'a>) -> Result<Self, ReadError> {
-        let submitted = LabelsAndAnnotations::read(object).within("object")?;
-        Ok(Self { protected: None, stored: submitted.clone(), submitted, reset_to: None })
+    pub fn new(object: &RawObject<'a>, propagations: &'p Propagations) -> Result<Self, ReadError> {
+        let submitted = Managed::read(object, propagations).within("object")?;
+        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: Told::Nothing })
     }
 
-    /// Gives managed keys the values that they have in `old`.
-    pub fn reset_to_old(&mut self, propagations: &Propagations, old: &LabelsAndAnnotations<'a>) {
-        self.stored = self.submitted.clone();
-        self.stored.reset_managed(propagations, old);
-        self.protected = Some(self.stored.clone());
+    /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
+    /// tells a Pod about its node.
+    pub fn set(&mut self, values: &Values) {
+        for kind in KINDS {
+            let pairs = values.of(kind).iter();
+            *self.goal.of_mut(kind) = pairs.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
+        }
+        self.removes = true;
+    }
+
+    /// Writes those of `values` whose keys are missing.
+    pub fn fill_in(&mut self, values: &Values) {
+        for kind in KINDS {
+            for (key, value) in values.of(kind) {
+                if !self.submitted.of(kind).contains_key(key) {
+                    self.goal.of_mut(kind).push(key.as_str().into(), value.as_str().into());
+                }
+            }
+        }
+    }
+
+    /// Takes all managed keys away that a new Pod brings.
+    pub fn remove(&mut self) {
+        self.removes = true;
+        self.told = Told::Brought;
+    }
+
+    /// Gives managed keys the values that they had.
+    pub fn reset_to_old(&mut self, old: Managed<'a>) {
+        self.goal = old;
+        self.removes = true;
+        self.told = Told::Undone;
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn reset_to_node(&mut self, propagations: &Propagations, values: &LabelsAndAnnotations<'static>, node: &str) {
-        self.stored.set_managed(propagations, values);
-        self.protected = Some(self.stored.clone());
-        self.reset_to = Some(node.to_owned());
+    pub fn reset_to_node(&mut self, values: &Values, node: &str) {
+        self.set(values);
+        self.told = Told::ResetTo(node.to_owned());
     }
 
-    /// Puts the changes into the object, and tells the requester what was undone.
-    ///
-    /// # Errors
-    /// The metadata can't be read.
-    pub fn carry_out(mut self, review: &mut Review<'_>) -> Result<(), Rejection> {
-        self.warn_of_what_is_undone(&mut review.decision);
-        let too_much = self.stored.make_fit(&self.submitted);
-        if !too_much.is_empty() {
-            let keys = too_much.iter().map(|key| shorten(key)).collect::<Vec<_>>().join(", ");
-            let limit = MOST_ANNOTATIONS / 1024;
-            review.decision.warn(&format!(
-                "the Pod's annotations would have more than {limit} KiB, so these are not written: {keys}"
-            ));
-        }
-        self.stored.write(&mut review.object, &self.submitted).within("object")?;
-        review.is_changed |= self.stored != self.submitted;
-        Ok(())
+    /// Whether a managed key is missing that must be there, or has a default.
+    pub fn misses_guaranteed_key(&self) -> bool {
+        self.propagations.guaranteed().any(|target| match &target.key {
+            KeyPattern::Key(key) => !self.submitted.of(target.kind).contains_key(key),
+            KeyPattern::Prefix(prefix) => !self.submitted.of(target.kind).keys().any(|key| key.starts_with(prefix)),
+        })
+    }
+
+    /// Whether a managed key was submitted otherwise than it is in `old`.
+    pub fn differ_from(&self, old: &Managed<'_>) -> bool {
+        KINDS.into_iter().any(|kind| self.submitted.of(kind) != old.of(kind))
     }
 
     /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
@@ -72,7 +155,7 @@ impl<'a> Changes<'a> {
     /// # Errors
     /// Such a label, unless it says what the policy says.
     pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
-        let Some(key) = self.undone(TargetKind::Label).next() else { return Ok(()) };
+        let Some(key) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
         let explanation = format!(
             "{pod} brings the label {}, which only the policy writes (nodeMetadata.protect is true), and its controller \
              may select Pods by it; remove the label from the controller's Pod template",
@@ -82,26 +165,106 @@ impl<'a> Changes<'a> {
         Err(rejection.about_label(key))
     }
 
-    fn warn_of_what_is_undone(&self, decision: &mut Decision<'_>) {
-        let mut keys: Vec<String> = Vec::new();
-        for kind in [TargetKind::Annotation, TargetKind::Label] {
-            keys.extend(self.undone(kind).map(shorten));
+    /// Puts the changes into the object, and tells the requester what was undone.
+    ///
+    /// # Errors
+    /// The metadata can't be read.
+    pub fn apply(mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
+        self.tell(&mut review.decision);
+        self.drop_what_is_too_much(review)?;
+        for kind in KINDS {
+            let mut changed = self.written(kind).map(|(key, _)| key).chain(self.overwritten(kind));
+            if changed.next().is_none() {
+                continue;
+            }
+            let goal = self.goal.of(kind);
+            let kept = |key: &str, value: &str| match goal.get(key) {
+                Some(own) => own == value,
+                None => !self.removes || !self.propagations.manages(kind, key),
+            };
+            let metadata = review.object.object_mut("metadata").within("object")?;
+            metadata.rewrite(kind.member(), &kept, &mut self.written(kind)).within("object.metadata")?;
+            review.is_changed = true;
         }
-        if keys.is_empty() {
-            return;
-        }
-        let what = match &self.reset_to {
-            Some(node) => format!("they say again what Node {} says", quote(node)),
-            None => "your change is undone".to_owned(),
-        };
-        decision.warn(&format!("only the policy writes these keys, {what}: {}", keys.join(", ")));
+        Ok(())
     }
 
-    /// The managed keys that were submitted otherwise than they must be, and are not stored so. A key that already has
-    /// the policy's value is skipped: this may be its own result, seen again.
-    fn undone(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let protected = self.protected.iter();
-        let differing = protected.flat_map(move |protected| protected.differing(&self.submitted, kind));
-        differing.filter(move |key| self.stored.of(kind).get(*key) != self.submitted.of(kind).get(*key))
+    /// The keys that were submitted and are not stored so.
+    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
+        let goal = self.goal.of(kind);
+        let submitted = self.submitted.of(kind).iter().filter(|_| self.removes);
+        submitted.filter(|(key, value)| goal.get(key) != Some(value)).map(|(key, _)| key)
     }
+
+    /// The keys and values that are written, and were not submitted so.
+    fn written(&self, kind: TargetKind) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+        let submitted = self.submitted.of(kind);
+        self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
+    }
+
+    fn tell(&self, decision: &mut Decision<'_>) {
+        let what = match &self.told {
+            Told::Nothing => return,
+            Told::Brought | Told::Undone => "your change is undone".to_owned(),
+            Told::ResetTo(node) => format!("they say again what Node {} says", quote(node)),
+        };
+        let mut keys: Vec<&str> = Vec::new();
+        for kind in KINDS {
+            let mut own: Vec<&str> = self.overwritten(kind).take(MOST_NAMED).collect();
+            if !matches!(self.told, Told::Brought) {
+                let submitted = self.submitted.of(kind);
+                let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
+                own.extend(missing.take(MOST_NAMED));
+                own.sort_unstable();
+            }
+            keys.append(&mut own);
+        }
+        if !keys.is_empty() {
+            decision.warn(&format!("only the policy writes these keys, {what}: {}", listed(&keys)));
+        }
+    }
+
+    /// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
+    fn drop_what_is_too_much(&mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
+        if self.written(TargetKind::Annotation).next().is_none() {
+            return Ok(());
+        }
+        let Self { propagations, removes, goal, .. } = self;
+        let mut size: usize = goal.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+        let mut add = |key: Text<'a>, value: Text<'a>| {
+            let goes = *removes && propagations.manages(TargetKind::Annotation, &key);
+            if !goes && !goal.annotations.contains_key(&key) {
+                size += key.len() + value.len();
+            }
+        };
+        if let Some(metadata) = review.object.object("metadata").within("object")? {
+            metadata.for_each_pair("annotations", &mut add).within("object.metadata")?;
+        }
+        let mut too_much = Vec::new();
+        for (key, value) in self.written(TargetKind::Annotation).rev() {
+            if size <= MOST_ANNOTATIONS {
+                break;
+            }
+            size -= key.len() + value.len();
+            too_much.push(key);
+        }
+        if too_much.is_empty() {
+            return Ok(());
+        }
+        too_much.reverse();
+        let limit = MOST_ANNOTATIONS / 1024;
+        review.decision.warn(&format!(
+            "the Pod's annotations would have more than {limit} KiB, so these are not written: {}",
+            listed(&too_much)
+        ));
+        let stays = |key: &str| too_much.binary_search(&key).is_err();
+        let kept = self.goal.annotations.iter().filter(|(key, _)| stays(key));
+        self.goal.annotations = kept.map(|(key, value)| (key.into(), value.into())).collect();
+        Ok(())
+    }
+}
+
+/// As many of `keys` as a warning has room for.
+fn listed(keys: &[&str]) -> String {
+    keys.iter().take(MOST_NAMED).map(|key| shorten(key)).collect::<Vec<_>>().join(", ")
 }

@@ -1,16 +1,19 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::propagation::{Propagation, Propagations};
+use crate::decision::Rejection;
+use crate::json::read::read;
 use crate::json::{Raw, RawObject, ReadError, Text, Within};
-use crate::pod_spec::CONTAINERS;
+use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES, too_many};
+use crate::object_meta::CONTAINERS;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
-use crate::size::LARGEST_OBJECT;
 
 /// As much of a variable that a container defines itself as matters.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct OwnVariable<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
@@ -19,53 +22,72 @@ struct OwnVariable<'a> {
 /// Gives each container and init container of the Pod the variables that it does not define itself. They come before
 /// its own, so that `$(NAME)` works in these.
 ///
-/// Where they alone are more than is let in, the rest of them is not added: such a Pod is refused whatever it gets, and
-/// thousands of containers would take seconds.
-///
 /// # Errors
-/// The containers can't be read.
-pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), ReadError> {
+/// The containers can't be read, or there are too many of them, or of their variables.
+pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut variables = Vec::new();
     for entry in &propagations.entries {
         variables.extend(variable(entry)?);
     }
-    if variables.is_empty() || review.object.object("spec")?.is_none() {
+    let Review { object, is_changed, name, .. } = review;
+    if variables.is_empty() || object.member("spec").is_none() {
         return Ok(());
     }
-    let spec = review.object.object_mut("spec")?;
-    let mut added = 0;
+    let spec = object.object_mut("spec").within("object")?;
+    let mut count = 0;
     for list in CONTAINERS {
         if spec.member(list).is_none() {
             continue;
         }
-        let containers = spec.elements_mut(list).within("spec")?;
+        let path = format!("object.spec.{list}");
+        let containers = spec.elements_mut(list, MOST_CONTAINERS).within("object.spec")?;
+        count += containers.as_ref().map_or(MOST_CONTAINERS + 1, |containers| containers.len());
+        let Some(containers) = containers.filter(|_| count <= MOST_CONTAINERS) else {
+            return Err(too_many(name, MOST_CONTAINERS, "containers", &path));
+        };
         for (position, container) in containers.iter_mut().enumerate() {
-            if added > LARGEST_OBJECT {
-                break;
+            let added = add_to(container, &variables).at(position).within(&path)?;
+            if added == Added::TooMany {
+                return Err(too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
             }
-            added += add_to(container, &variables).at(position).within(list).within("spec")?;
+            *is_changed |= added == Added::Some;
         }
     }
-    review.is_changed |= added > 0;
     Ok(())
 }
 
-/// Adds those of `variables` that `container` does not define. Returns how long they are.
-fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<usize, ReadError> {
-    let container = container.object_mut()?;
+/// What came of adding variables to a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Added {
+    None,
+    Some,
+    TooMany,
+}
+
+/// Adds those of `variables` that `container` does not define.
+fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<Added, ReadError> {
     let mut missing: Vec<&(&str, Raw<'a>)> = variables.iter().collect();
-    let own: Vec<OwnVariable<'_>> = container.get("env")?.unwrap_or_default();
-    for OwnVariable { name } in own {
-        let name = name.unwrap_or_default();
-        missing.retain(|(other, _)| **other != *name);
+    let mut count = 0;
+    let mut malformed = Ok(());
+    let mut take = |own: &RawValue| match read::<Option<OwnVariable<'_>>>(own.get()).at(count) {
+        Ok(own) => {
+            count += 1;
+            let name = own.unwrap_or_default().name.unwrap_or_default();
+            missing.retain(|(other, _)| **other != *name);
+        }
+        Err(error) => malformed = Err(error.within("env")),
+    };
+    let container = container.object_mut()?;
+    container.for_each("env", &mut take).and(malformed)?;
+    if count > MOST_VARIABLES || !missing.is_empty() && count + missing.len() > MOST_VARIABLES {
+        return Ok(Added::TooMany);
     }
     if missing.is_empty() {
-        return Ok(0);
+        return Ok(Added::None);
     }
-    let length = missing.iter().map(|(_, variable)| variable.longest_text()).sum();
     let missing = missing.into_iter().map(|(_, variable)| variable.clone());
     container.list_mut("env")?.splice(..0, missing);
-    Ok(length)
+    Ok(Added::Some)
 }
 
 /// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there

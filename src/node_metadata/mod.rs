@@ -4,9 +4,8 @@
 //! - [`node_source`]: reads what an entry names from a Node.
 //! - [`values`]: what is to be written, how much at most, and what happens when the Node can't be read. How much a
 //!   Binding may have with what others wrote: [`on_binding`].
-//! - [`managed_keys`]: the labels and annotations of an object, and changes to those that the policy manages. Whether
-//!   it manages a key: [`propagation`].
-//! - [`changes`]: what becomes of them, and what the requester is told.
+//! - [`changes`]: what becomes of an object's labels and annotations, and what the requester is told. Which of them the
+//!   policy manages: [`propagation`].
 //! - [`annotation_budget`]: whether a Pod leaves enough of its annotations' 256 KiB to what is written.
 //! - [`env`]: environment variables that refer to it.
 //! - [`on_create`], [`on_update`], [`on_binding`], [`selected_labels`]: what is done when.
@@ -17,7 +16,6 @@
 pub mod annotation_budget;
 pub mod changes;
 pub mod env;
-pub mod managed_keys;
 pub mod node_source;
 pub mod on_binding;
 pub mod on_create;

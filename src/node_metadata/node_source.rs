@@ -1,28 +1,11 @@
 //! Reads what the settings name from a Node.
 
-use std::borrow::Cow;
+use serde_json::value::RawValue;
 
-use crate::cluster::Node;
 use crate::json::read::read;
-use crate::json::{Raw, StringMap};
+use crate::json::{Raw, list};
 use crate::settings::field_path::{FieldPath, Step};
-use crate::settings::key::KeyPattern;
 use crate::settings::node_metadata::NodeSource;
-
-/// What follows the prefix of the source in a key, and the value of that key.
-pub type RestAndValue<'n> = (&'n str, Cow<'n, str>);
-
-/// What `node` has under `source`; several values only for a prefix.
-pub fn values<'n>(source: &NodeSource, node: &'n Node<'_>) -> Vec<RestAndValue<'n>> {
-    match source {
-        NodeSource::Label(key) => by_key(key, &node.labels),
-        NodeSource::Annotation(key) => by_key(key, &node.annotations),
-        NodeSource::Field(path) => match field(path, node.text) {
-            Some(value) => vec![("", Cow::Owned(value))],
-            None => Vec::new(),
-        },
-    }
-}
 
 /// What messages call `source`: `label topology.kubernetes.io/zone`.
 pub fn describe(source: &NodeSource) -> String {
@@ -33,39 +16,37 @@ pub fn describe(source: &NodeSource) -> String {
     }
 }
 
-fn by_key<'n>(pattern: &KeyPattern, map: &'n StringMap<'_>) -> Vec<RestAndValue<'n>> {
-    if let KeyPattern::Key(key) = pattern {
-        return map.get(key.as_str()).map(|value| ("", Cow::Borrowed(&**value))).into_iter().collect();
-    }
-    let named = map.iter().filter_map(|(key, value)| Some((pattern.rest(key)?, Cow::Borrowed(&**value))));
-    named.collect()
-}
-
 /// The string, number or boolean at the end of `path` in the JSON `text` of a Node.
-fn field(path: &FieldPath, text: &str) -> Option<String> {
+pub fn field(path: &FieldPath, text: &str) -> Option<String> {
     let mut value: Raw<'_> = read(text).ok()?;
     for step in path.steps() {
         value = take(&value, step)?;
-        value.take_apart().ok()?;
     }
     scalar(&value)
 }
 
 fn take<'n>(value: &Raw<'n>, step: &Step) -> Option<Raw<'n>> {
     match (step, value) {
-        (Step::Member(name), Raw::Object(object)) => object.member(name).cloned(),
-        (Step::Element { key, value: wanted }, Raw::List(elements)) => {
-            let mut elements = elements.iter();
-            elements.find(|element| is_wanted(element, key, wanted)).cloned()
+        (Step::Member(name), value) => value.object().ok()?.member(name).cloned(),
+        (Step::Element { key, value: wanted }, Raw::Text(text)) => {
+            let mut found = None;
+            let mut take = |element: &'n RawValue| {
+                if found.is_none() && is_wanted(element, key, wanted) {
+                    found = Some(Raw::Text(element));
+                }
+            };
+            list::for_each(text.get(), &mut take).ok()?;
+            found
         }
         _ => None,
     }
 }
 
 /// Whether the member `key` of `element` is `wanted`.
-fn is_wanted(element: &Raw<'_>, key: &str, wanted: &str) -> bool {
-    let member = element.object().ok().and_then(|object| object.member(key));
-    member.and_then(scalar).is_some_and(|value| value == wanted)
+fn is_wanted(element: &RawValue, key: &str, wanted: &str) -> bool {
+    let Ok(element) = read::<Raw<'_>>(element.get()) else { return false };
+    let Ok(object) = element.object() else { return false };
+    object.member(key).and_then(scalar).is_some_and(|value| value == wanted)
 }
 
 /// The value as text, unless it is an object, a list or null.

@@ -1,17 +1,16 @@
 //! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
 
-use super::changes::Changes;
+use super::changes::{Changes, KINDS};
 use super::propagation::Propagations;
-use super::values;
+use super::values::{self, Values};
 use crate::cluster::NodeLookup;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::StringMap;
+use crate::json::{Text, Within};
+use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
-use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::MOST_WRITTEN;
 
 /// Writes what there is to tell about the node over what stands on the Binding. Nobody validates a Binding, and what
 /// makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
@@ -19,13 +18,13 @@ use crate::settings::node_metadata::MOST_WRITTEN;
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::of(&review.object)?;
+    let mut changes = Changes::new(&review.object, propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
-    changes.stored.set_managed(propagations, &values);
-    for kind in [TargetKind::Annotation, TargetKind::Label] {
-        check(kind, changes.stored.of(kind), values.of(kind), &review.name)?;
+    changes.set(&values);
+    for kind in KINDS {
+        check(kind, propagations, &values, review)?;
     }
-    changes.carry_out(review)?;
+    changes.apply(review)?;
     if let NodeLookup::Found(node) = node
         && review.is_changed
     {
@@ -36,20 +35,32 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
 
 /// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
 /// policy writes is valid.
-fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &ObjectName) -> Result<(), Rejection> {
-    let mut size = 0;
-    for (key, value) in map {
-        size += key.len() + value.len();
-        if !written.contains_key(key)
-            && let Err(problem) = check_one(kind, key, value)
-        {
-            let explanation = format!(
-                "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: \
-                 {problem}; remove it from the Binding"
-            );
-            let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
-            return Err(if kind == TargetKind::Label { rejection.about_label(key) } else { rejection });
+fn check(kind: TargetKind, propagations: &Propagations, values: &Values, review: &Review<'_>) -> Result<(), Rejection> {
+    let pod = &review.name;
+    let mut size: usize = values.of(kind).iter().map(|(key, value)| key.len() + value.len()).sum();
+    let mut problem = None;
+    let mut add = |key: Text<'_>, value: Text<'_>| {
+        // What is managed is written, or goes.
+        if propagations.manages(kind, &key) {
+            return;
         }
+        size += key.len() + value.len();
+        if problem.is_none()
+            && let Err(own) = check_one(kind, &key, &value)
+        {
+            problem = Some((key.to_string(), own));
+        }
+    };
+    if let Some(metadata) = review.object.object("metadata").within("object")? {
+        metadata.for_each_pair(kind.member(), &mut add).within("object.metadata")?;
+    }
+    if let Some((key, problem)) = problem {
+        let explanation = format!(
+            "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove \
+             it from the Binding"
+        );
+        let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
+        return Err(if kind == TargetKind::Label { rejection.about_label(&key) } else { rejection });
     }
     if size > MOST_WRITTEN {
         let explanation = format!(
@@ -66,6 +77,9 @@ fn check(kind: TargetKind, map: &StringMap<'_>, written: &StringMap<'_>, pod: &O
 
 fn check_one(kind: TargetKind, key: &str, value: &str) -> Result<(), String> {
     kind.check(key)?;
+    if kind.is_for_kubelets(key) {
+        return Err(format!("annotation {} is for kubelets to write", shorten(key)));
+    }
     if kind.validates_value_of(key) {
         return Err(format!("the API server validates the value of annotation {}", shorten(key)));
     }

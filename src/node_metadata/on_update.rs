@@ -1,14 +1,13 @@
 //! Pods that are updated: what others did to managed keys is undone, and what a bound Pod lacks is filled in.
 
-use super::changes::Changes;
+use super::changes::{Changes, Managed};
 use super::propagation::Propagations;
 use super::{annotation_budget, values};
-use crate::cluster::{Answer, NodeLookup, NodeName, look_up_node};
+use crate::cluster::{LookupBuffer, NodeLookup, NodeName, NodeRequest};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
-use crate::object_meta::LabelsAndAnnotations;
-use crate::pod_spec;
-use crate::request::Requester;
+use crate::object_meta;
+use crate::request::User;
 use crate::review::Review;
 
 /// Undoes what others did to managed keys of the Pod, if they are protected, and fills in what a bound Pod lacks.
@@ -19,37 +18,37 @@ use crate::review::Review;
 /// The request can't be read, or leaves too little for what a Binding brings.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old_object = review.request.old_object()?;
-    let old = LabelsAndAnnotations::read(old_object).within("oldObject")?;
-    let node_name = pod_spec::node_name(old_object).within("oldObject")?;
-    let mut changes = Changes::of(&review.object)?;
+    let old = Managed::read(old_object, propagations).within("oldObject")?;
+    let node_name = object_meta::node_name(old_object).within("oldObject")?;
+    let mut changes = Changes::new(&review.object, propagations)?;
     if node_name.is_empty() {
-        annotation_budget::check(propagations, &changes.submitted.annotations, &old.annotations, &review.name)?;
+        annotation_budget::check(propagations, &review.object, Some(old_object), &review.name)?;
         if propagations.protect {
-            changes.reset_to_old(propagations, &old);
+            changes.reset_to_old(old);
         }
-        return changes.carry_out(review);
+        return changes.apply(review);
     }
 
-    let must_reset = propagations.protect && changes.submitted.differs_in_managed(propagations, &old);
-    let must_fill_in =
-        !must_reset && changes.stored.misses_guaranteed_key(propagations) && runs_or_will(&review.object)?;
+    let must_reset = propagations.protect && changes.differ_from(&old);
+    let must_fill_in = !must_reset && changes.misses_guaranteed_key() && runs_or_will(&review.object)?;
     if !must_reset && !must_fill_in {
         return Ok(());
     }
     // A kubelet tells what runs, and must not be held up; what goes away is let go.
-    let may_take_time = review.request.requester != Requester::Kubelet && !review.request.is_about_terminating()?;
+    let may_take_time = review.request.user != User::Kubelet && !review.request.is_for_terminating_object()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
-    let answer = Answer::new();
-    let node = look_up_node(review.cluster, node_name.as_ref(), &propagations.field_masks(), &answer);
+    let buffer = LookupBuffer::new();
+    let masks = propagations.field_masks();
+    let node = NodeRequest { name: node_name.as_ref(), masks, buffer: &buffer }.look_up(review.cluster);
     if let NodeLookup::Found(node) = &node {
         review.decision.audit("node", node.name.as_str().to_owned());
     }
     if must_reset {
-        reset(&mut changes, propagations, &old, &node, &mut review.decision);
+        reset(&mut changes, propagations, old, &node, &mut review.decision);
     } else if let Some(values) = values::available_of(propagations, &node, &mut review.decision) {
-        changes.stored.fill_in(&values);
+        changes.fill_in(&values);
     }
-    changes.carry_out(review)
+    changes.apply(review)
 }
 
 /// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's
@@ -58,30 +57,30 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(),
 /// # Errors
 /// The request can't be read.
 pub fn write_status(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::of(&review.object)?;
-    let old = LabelsAndAnnotations::read(review.request.old_object()?).within("oldObject")?;
-    changes.reset_to_old(propagations, &old);
-    changes.carry_out(review)
+    let mut changes = Changes::new(&review.object, propagations)?;
+    let old = Managed::read(review.request.old_object()?, propagations).within("oldObject")?;
+    changes.reset_to_old(old);
+    changes.apply(review)
 }
 
 /// Sets all managed keys to what the node says, so that a forged one does not stay for good; to what they were, if
 /// there is no node to ask, or it can't be read.
 fn reset<'a>(
-    changes: &mut Changes<'a>,
+    changes: &mut Changes<'a, '_>,
     propagations: &Propagations,
-    old: &LabelsAndAnnotations<'a>,
+    old: Managed<'a>,
     node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
 ) {
     if let NodeLookup::Found(found) = node
         && let Some(values) = values::available_of(propagations, node, decision)
     {
-        return changes.reset_to_node(propagations, &values, found.name.as_str());
+        return changes.reset_to_node(&values, found.name.as_str());
     }
     if let NodeLookup::Failed(error) = node {
         decision.warn(&error.message);
     }
-    changes.reset_to_old(propagations, old);
+    changes.reset_to_old(old);
 }
 
 /// Whether there is use in telling a bound Pod about its node.

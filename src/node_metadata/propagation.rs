@@ -1,6 +1,8 @@
 //! What the settings want to be copied, ready to be used; and which keys are managed.
 
-use crate::field_masks::FieldMasks;
+use std::collections::BTreeSet;
+
+use crate::cluster::FieldMasks;
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target};
@@ -15,6 +17,10 @@ pub struct Propagations {
     pub on_lookup_failure: OnLookupFailure,
     /// Whether the keys written belong to the policy alone.
     pub protect: bool,
+    /// The annotations that are written: keys, and prefixes with their slash.
+    annotations: BTreeSet<String>,
+    /// The labels, likewise.
+    labels: BTreeSet<String>,
 }
 
 /// One thing that Pods learn.
@@ -54,7 +60,15 @@ impl Propagations {
         for (position, entry) in propagate.iter().enumerate() {
             entries.push(Propagation::of(entry, position)?);
         }
-        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect }))
+        let (mut annotations, mut labels) = (BTreeSet::new(), BTreeSet::new());
+        for target in entries.iter().flat_map(|entry| &entry.targets) {
+            let keys = match target.kind {
+                TargetKind::Annotation => &mut annotations,
+                TargetKind::Label => &mut labels,
+            };
+            keys.insert(target.key.text().to_owned());
+        }
+        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect, annotations, labels }))
     }
 
     /// The host's field masks for what is read of a Node.
@@ -71,20 +85,28 @@ impl Propagations {
     }
 
     /// Whether `key` is one that the policy writes.
-    pub fn manage(&self, kind: TargetKind, key: &str) -> bool {
-        self.targets().any(|target| target.kind == kind && target.key.rest(key).is_some())
+    pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
+        let prefix = key.find('/').and_then(|slash| key.get(..=slash));
+        self.names(kind, key) || prefix.is_some_and(|prefix| self.targets(kind).contains(prefix))
     }
 
     /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
-    pub fn name(&self, kind: TargetKind, key: &str) -> bool {
-        self.targets().any(|target| target.names(kind, key))
+    pub fn names(&self, kind: TargetKind, key: &str) -> bool {
+        !key.ends_with('/') && self.targets(kind).contains(key)
+    }
+
+    const fn targets(&self, kind: TargetKind) -> &BTreeSet<String> {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
     }
 
     /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
     /// otherwise a Node may lack what an entry reads of it, or have only other keys of a prefix.
-    pub fn are_sure_to_overwrite(&self, key: &str) -> bool {
+    pub fn is_sure_to_overwrite(&self, key: &str) -> bool {
         if self.protect {
-            return self.manage(TargetKind::Annotation, key);
+            return self.manages(TargetKind::Annotation, key);
         }
         self.guaranteed().any(|target| target.names(TargetKind::Annotation, key))
     }
@@ -100,10 +122,6 @@ impl Propagations {
         let sizes =
             self.entries.iter().flat_map(|entry| entry.targets.iter().map(|target| entry.size_of_default(target)));
         sizes.sum()
-    }
-
-    fn targets(&self) -> impl Iterator<Item = &Target> {
-        self.entries.iter().flat_map(|entry| &entry.targets)
     }
 }
 

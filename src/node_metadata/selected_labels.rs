@@ -1,10 +1,12 @@
 //! Workloads that select their Pods by what a Binding brings.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::{RawObject, ReadError, StringMap, Within};
+use crate::json::read::read;
+use crate::json::{ReadError, Text, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
 use crate::review::Review;
@@ -19,16 +21,15 @@ pub fn reject_managed(propagations: &Propagations, review: &Review<'_>) -> Resul
     if !is_new(review)? {
         return Ok(());
     }
-    let keys = selected_labels(review.resource, &review.object).within("object")?;
-    let Some(key) = keys.iter().find(|key| propagations.manage(TargetKind::Label, key)) else { return Ok(()) };
+    let Some(key) = first_managed(propagations, review).within("object")? else { return Ok(()) };
     let explanation = format!(
         "{} selects its Pods by the label {}, which this policy writes when a Pod is bound (nodeMetadata.propagate): it \
          would lose its Pods or get others, and create Pods for ever; select by another label",
         review.name,
-        shorten(key)
+        shorten(&key)
     );
     let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting("nodeMetadata.propagate");
-    Err(rejection.about_label(key))
+    Err(rejection.about_label(&key))
 }
 
 /// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays
@@ -41,27 +42,43 @@ fn is_new(review: &Review<'_>) -> Result<bool, ReadError> {
     if *resource != Resource::ReplicationController {
         return Ok(false);
     }
-    let new = object.object("spec").within("object")?.and_then(|spec| spec.member("selector"));
-    let old = request.old_object()?.object("spec").within("oldObject")?.and_then(|spec| spec.member("selector"));
-    Ok(new != old)
+    let spec = object.object("spec").within("object")?.unwrap_or_default();
+    let old_spec = request.old_object()?.object("spec").within("oldObject")?.unwrap_or_default();
+    Ok(spec.member("selector") != old_spec.member("selector"))
 }
 
-/// The labels that the workload selects its Pods by.
-fn selected_labels(resource: Resource, object: &RawObject<'_>) -> Result<Vec<String>, ReadError> {
-    let Some(spec) = object.object_at(resource.spec())? else { return Ok(Vec::new()) };
+/// The first managed label that the workload selects its Pods by.
+fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Option<String>, ReadError> {
+    let Review { object, resource, .. } = review;
+    let manages = |key: &str| propagations.manages(TargetKind::Label, key);
     let path = resource.spec().join(".");
-    if resource == Resource::ReplicationController {
-        let labels: StringMap<'_> = spec.get("selector").within(&path)?.unwrap_or_default();
-        return Ok(labels.keys().map(ToString::to_string).collect());
+    let Some(spec) = object.object_at(resource.spec())? else { return Ok(None) };
+    let mut first = None;
+    let mut take_label = |key: Text<'_>, _: Text<'_>| {
+        if first.is_none() && manages(&key) {
+            first = Some(key.to_string());
+        }
+    };
+    if *resource == Resource::ReplicationController {
+        spec.for_each_pair("selector", &mut take_label).within(&path)?;
+        return Ok(first);
     }
-    let labels: StringMap<'_> = spec.get_at(&["selector", "matchLabels"]).within(&path)?.unwrap_or_default();
-    let expressions: Option<Vec<Expression>> = spec.get_at(&["selector", "matchExpressions"]).within(&path)?;
-    let keys = expressions.into_iter().flatten().filter_map(|expression| expression.key);
-    Ok(keys.chain(labels.keys().map(ToString::to_string)).collect())
+    let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
+    selector.for_each_pair("matchLabels", &mut take_label).within("selector").within(&path)?;
+    let mut malformed = Ok(());
+    let mut take = |expression: &RawValue| match read::<Expression<'_>>(expression.get()) {
+        Ok(Expression { key: Some(key) }) if first.is_none() && manages(&key) => first = Some(key.to_string()),
+        Ok(_) => {}
+        Err(error) => malformed = Err(error.within("matchExpressions")),
+    };
+    let read = selector.for_each("matchExpressions", &mut take);
+    read.and(malformed).within("selector").within(&path)?;
+    Ok(first)
 }
 
 /// `LabelSelectorRequirement`
 #[derive(Deserialize)]
-struct Expression {
-    key: Option<String>,
+struct Expression<'a> {
+    #[serde(borrow)]
+    key: Option<Text<'a>>,
 }

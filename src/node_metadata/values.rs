@@ -1,15 +1,28 @@
 //! What is to be written: the values of all entries, in order, within bounds.
 
+use std::collections::BTreeMap;
+
 use super::node_source;
 use super::propagation::{Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
+use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
-use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
-use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{MOST_WRITTEN, NodeSource, Target, place};
+use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::node_metadata::{NodeSource, Target, place};
+
+/// What is to be written.
+#[derive(Debug, Default)]
+pub struct Values {
+    annotations: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
+    /// Of keys and values, in bytes.
+    size: usize,
+    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
+    reserved: usize,
+}
 
 /// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
 ///
@@ -19,7 +32,7 @@ pub fn required_of(
     propagations: &Propagations,
     node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> Result<Option<LabelsAndAnnotations<'static>>, Rejection> {
+) -> Result<Option<Values>, Rejection> {
     match collect(propagations, node, decision) {
         (_, Some(problem)) => Err(problem),
         (values, None) => Ok(values),
@@ -27,11 +40,7 @@ pub fn required_of(
 }
 
 /// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
-pub fn available_of(
-    propagations: &Propagations,
-    node: &NodeLookup<'_>,
-    decision: &mut Decision<'_>,
-) -> Option<LabelsAndAnnotations<'static>> {
+pub fn available_of(propagations: &Propagations, node: &NodeLookup<'_>, decision: &mut Decision<'_>) -> Option<Values> {
     let (values, problem) = collect(propagations, node, decision);
     if let Some(unreadable) = problem.filter(|problem| !problem.is_forbidden()) {
         decision.warn_instead(&unreadable);
@@ -45,7 +54,7 @@ fn collect(
     propagations: &Propagations,
     node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
-) -> (Option<LabelsAndAnnotations<'static>>, Option<Rejection>) {
+) -> (Option<Values>, Option<Rejection>) {
     let node = match node {
         NodeLookup::NotNeeded => return (None, None),
         NodeLookup::Failed(error) if propagations.on_lookup_failure == OnLookupFailure::Reject => {
@@ -57,23 +66,20 @@ fn collect(
         }
         NodeLookup::Found(node) => Some(node),
     };
-    let mut collected = Collected { reserved: propagations.size_of_defaults(), ..Collected::default() };
+    let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
     let mut lacking = None;
     for (position, entry) in propagations.entries.iter().enumerate() {
+        let mut skipped = Skipped::default();
         for target in &entry.targets {
-            collected.reserved -= entry.size_of_default(target);
+            values.reserved -= entry.size_of_default(target);
             let mut is_written = false;
-            for (rest, value) in node.map(|node| node_source::values(&entry.source, node)).unwrap_or_default() {
-                let key = target.key.with_rest(rest);
-                // What an entry names itself is not for one with `*`.
-                if !target.key.is_prefix() || !propagations.name(target.kind, &key) {
-                    is_written |= collected.add(target.kind, key, &value, decision);
-                }
+            if let Some(node) = node {
+                is_written = values.add_all(entry, target, node, propagations, &mut skipped);
             }
             match (&entry.fallback, node) {
                 _ if is_written => {}
                 (Fallback::Default(default), _) => {
-                    collected.add(target.kind, target.key.with_rest(""), default, decision);
+                    values.add(target.kind, target.key.with_rest(""), default, &mut skipped);
                 }
                 (Fallback::Required, Some(node)) if lacking.is_none() => {
                     lacking = Some(lacks((position, entry), target, node));
@@ -81,25 +87,91 @@ fn collect(
                 (Fallback::Required | Fallback::Skip, _) => {}
             }
         }
+        skipped.warn(decision);
     }
-    (Some(collected.values), lacking)
+    (Some(values), lacking)
 }
 
-/// What was collected so far.
+/// Keys of an entry that are not written. A kubelet can give its Node 100,000 labels: the entry warns once.
 #[derive(Debug, Default)]
-struct Collected {
-    values: LabelsAndAnnotations<'static>,
-    /// Of keys and values, in bytes.
-    size: usize,
-    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
-    reserved: usize,
+struct Skipped {
+    /// The first key, and what is wrong with it.
+    first: Option<(String, String)>,
+    others: usize,
 }
 
-impl Collected {
+impl Skipped {
+    fn add(&mut self, key: &str, problem: impl FnOnce() -> String) {
+        match &self.first {
+            None => self.first = Some((key.to_owned(), problem())),
+            Some((first, _)) if first == key => {}
+            Some(_) => self.others += 1,
+        }
+    }
+
+    fn warn(&self, decision: &mut Decision<'_>) {
+        let Some((key, problem)) = &self.first else { return };
+        let others = match self.others {
+            0 => String::new(),
+            1 => ", nor is 1 other".to_owned(),
+            others => format!(", nor are {others} others"),
+        };
+        decision.warn(&format!("{key} is not written{others}: {problem}"));
+    }
+}
+
+impl Values {
+    /// Those of one kind.
+    pub const fn of(&self, kind: TargetKind) -> &BTreeMap<String, String> {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
+    }
+
+    /// Adds what `node` has for a target. Returns whether anything was added.
+    fn add_all(
+        &mut self,
+        entry: &Propagation,
+        target: &Target,
+        node: &Node<'_>,
+        propagations: &Propagations,
+        skipped: &mut Skipped,
+    ) -> bool {
+        let (pairs, pattern) = match &entry.source {
+            NodeSource::Label(pattern) => (&node.labels, pattern),
+            NodeSource::Annotation(pattern) => (&node.annotations, pattern),
+            NodeSource::Field(path) => {
+                let value = node_source::field(path, node.text);
+                return value.is_some_and(|value| self.add(target.kind, target.key.with_rest(""), &value, skipped));
+            }
+        };
+        if let KeyPattern::Key(key) = pattern {
+            let value = pairs.get(key);
+            return value.is_some_and(|value| self.add(target.kind, target.key.with_rest(""), value, skipped));
+        }
+        let mut is_written = false;
+        for (key, value) in pairs.iter() {
+            let Some(rest) = pattern.rest(key) else { continue };
+            // There may be 100,000 keys: what can't be written is counted without being put together.
+            let has_room = self.has_room_for(target.key.text().len() + rest.len() + value.len());
+            if skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
+                skipped.others += 1;
+                continue;
+            }
+            let key = target.key.with_rest(rest);
+            // What an entry names itself is not for one with `*`.
+            if !propagations.names(target.kind, &key) {
+                is_written |= self.add(target.kind, key, value, skipped);
+            }
+        }
+        is_written
+    }
+
     /// Adds a value, unless it can't be written, or there would be too much. Returns whether it was added.
-    fn add(&mut self, kind: TargetKind, key: String, value: &str, decision: &mut Decision<'_>) -> bool {
+    fn add(&mut self, kind: TargetKind, key: String, value: &str, skipped: &mut Skipped) -> bool {
         if let Some(problem) = unusable(kind, &key) {
-            decision.warn(&format!("{} is not written: {problem}", quote(&key)));
+            skipped.add(&quote(&key), || problem);
             return false;
         }
         // An annotation of the Node that is no label value counts as absent where a label is to be written: no warning,
@@ -107,20 +179,26 @@ impl Collected {
         if kind == TargetKind::Label && syntax::label_value(value).is_err() {
             return false;
         }
-        let values = self.values.of_mut(kind);
-        let replaced = values.get(key.as_str()).map_or(0, |old| key.len() + old.len());
-        let size = self.size - replaced + key.len() + value.len();
-        if size + self.reserved > MOST_WRITTEN {
-            decision.warn(&format!(
-                "{} is not written: with its {} bytes it would be more than {MOST_WRITTEN} in all",
-                shorten(&key),
-                value.len()
-            ));
+        let replaced = self.of(kind).get(&key).map_or(0, |old| key.len() + old.len());
+        self.size -= replaced;
+        if !self.has_room_for(key.len() + value.len()) {
+            self.size += replaced;
+            skipped.add(&shorten(&key), || {
+                format!("with its {} bytes it would be more than {MOST_WRITTEN} in all", value.len())
+            });
             return false;
         }
-        self.size = size;
-        values.insert(key.into(), value.into());
+        self.size += key.len() + value.len();
+        let values = match kind {
+            TargetKind::Annotation => &mut self.annotations,
+            TargetKind::Label => &mut self.labels,
+        };
+        values.insert(key, value.to_owned());
         true
+    }
+
+    const fn has_room_for(&self, size: usize) -> bool {
+        self.size + self.reserved + size <= MOST_WRITTEN
     }
 }
 

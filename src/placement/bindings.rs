@@ -1,15 +1,15 @@
 //! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users
 //! to the taints of the node.
 
-use super::holding_entry::HoldingEntry;
+use super::entry::MatchedEntry;
 use super::node_rules::NodeRules;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::cluster::{Node, NodeLookup, NodeName};
+use crate::cluster::{FieldMasks, Node, NodeLookup, NodeName};
 use crate::decision::{CauseKind, Rejection};
-use crate::field_masks::FieldMasks;
+use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
-use crate::request::Requester;
+use crate::request::User;
 use crate::settings::OnDefaultConflict;
 use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 
@@ -17,24 +17,24 @@ use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 #[derive(Debug)]
 pub struct BindingRules<'s> {
     rules: NodeRules<'s>,
-    /// Where the namespace judges tolerations, and the requester is not the scheduler, which has compared the taints
+    /// Where the namespace judges tolerations, and the user is not the scheduler, which has compared the taints
     /// with the Pod's own: a Binding does not show the Pod.
     tolerations: Option<TolerationRules<'s>>,
 }
 
 impl<'s> BindingRules<'s> {
-    /// What a namespace demands of the nodes that `requester` binds its Pods to.
+    /// What a namespace demands of the nodes that `user` binds its Pods to.
     ///
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
-    pub fn of(holding: &HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
+    pub fn of(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
         // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
-        let with_default = holding.settings.on_default_conflict != OnDefaultConflict::Yield;
-        let rules = NodeRules::of(holding, with_default)?;
-        let tolerations = match requester {
-            Requester::Scheduler => None,
-            requester if requester.is_among(&holding.settings.exempt_usernames) => None,
-            _ => Some(TolerationRules::of(holding)?).filter(TolerationRules::judge_anything),
+        let with_default = matched.settings.on_default_conflict != OnDefaultConflict::Yield;
+        let rules = NodeRules::of(matched, with_default)?;
+        let tolerations = match user {
+            User::Scheduler => None,
+            user if user.is_among(&matched.settings.exempt_usernames) => None,
+            _ => Some(TolerationRules::of(matched)?).filter(TolerationRules::validates_anything),
         };
         Ok(Self { rules, tolerations })
     }
@@ -42,13 +42,13 @@ impl<'s> BindingRules<'s> {
     /// The fields that are needed of the node; none, if any node will do.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::default();
-        if !self.rules.select_every_node() {
+        if !self.rules.selects_every_node() {
             masks.add(FieldMasks::LABELS);
         }
         if let Some(tolerations) = &self.tolerations {
-            masks.add(Node::TAINTS);
+            masks.add(FieldMasks::TAINTS);
             if tolerations.tolerate_extended_resources {
-                masks.add(Node::ALLOCATABLE);
+                masks.add(FieldMasks::ALLOCATABLE);
             }
         }
         masks
@@ -85,7 +85,7 @@ impl<'s> BindingRules<'s> {
             );
             let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
             let rejection = rejection.demanded_at(source).in_namespace(self.rules.namespace).about_taint(taint);
-            return Err(rejection.with_detail(Node::taint_in_words(taint)));
+            return Err(rejection.with_detail(Node::taint_as_text(taint)));
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'
         operator: Operator::Equal,
         value: taint.value.clone(),
         effect: taint.effect.clone(),
-        seconds,
+        toleration_seconds: seconds,
     })
 }
 
@@ -114,6 +114,17 @@ fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) 
     rules.tolerate_extended_resources
         && is_extended(&taint.key)
         && toleration.tolerates(taint)
-        && !rules.forbid(&toleration)
+        && !rules.forbids(&toleration)
         && node.has_resource(&taint.key)
+}
+
+/// The node that a Binding is to; nothing, if its target is no Node or has no name.
+///
+/// # Errors
+/// The target can't be read.
+pub fn target_node(binding: &RawObject<'_>) -> Result<Option<String>, ReadError> {
+    let Some(target) = binding.object("target")? else { return Ok(None) };
+    let (kind, name) = (target.string("kind").within("target")?, target.string("name").within("target")?);
+    let is_node = matches!(kind.as_str(), "" | "Node");
+    Ok(Some(name).filter(|name| is_node && !name.is_empty()))
 }

@@ -1,17 +1,15 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
-use super::judged::Judged;
-use super::node_affinity::{Expression, Term};
+use super::node_affinity::Term;
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::sourced::SourcedRequirement;
-use super::term_outcome::{TermOutcome, labels_of, outcome_for};
+use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::Raw;
+use crate::json::Pairs;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::ObjectName;
-use crate::selector::{Requirement, text};
-use crate::size::LARGEST_OBJECT;
+use crate::selector::{PossibleValues, Requirement, Selector, text};
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
 pub(super) const CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";
@@ -23,38 +21,69 @@ pub(super) const CONFLICT: &str = "pod node label selector conflicts with its na
 /// The conflict.
 ///
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
-pub fn reject(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
-    reject_pairs(selection, rules, judged)?;
+pub fn reject(
+    selection: &NodeSelection<'_>,
+    rules: &NodeRules<'_>,
+    subject: &PodSubject<'_, '_>,
+) -> Result<(), Rejection> {
+    reject_pairs(&selection.node_selector, rules, subject)?;
     match &selection.terms {
-        Some(terms) => reject_terms(terms, selection, rules, judged.name),
+        Some(terms) => reject_terms(terms, selection, rules, subject.name),
         None => Ok(()),
     }
 }
 
-fn reject_pairs(selection: &NodeSelection<'_>, rules: &NodeRules<'_>, judged: &Judged<'_>) -> Result<(), Rejection> {
-    let Judged { name, class_name, .. } = judged;
-    for SourcedRequirement { requirement, source } in rules.requirements() {
+fn reject_pairs(
+    node_selector: &Pairs<'_>,
+    rules: &NodeRules<'_>,
+    subject: &PodSubject<'_, '_>,
+) -> Result<(), Rejection> {
+    for demanded in rules.requirements() {
+        let SourcedRequirement { requirement, source } = demanded;
         let key = requirement.key();
-        let Some(value) = selection.node_selector.get(key) else { continue };
-        if !requirement.accepts(Some(value)) {
-            // The API server has already merged the RuntimeClass's pairs into the Pod.
-            let class = match class_name.as_str() {
-                "" => String::new(),
-                class => format!(", or its RuntimeClass {},", quote(class)),
-            };
-            let explanation = format!(
-                "the nodeSelector of {name}{class} asks for {}, but {source} demands {}; {}",
-                quote_pair(key, value),
-                shorten(&requirement.to_string()),
-                remedy(requirement)
-            );
-            let kind = if judged.brings_by_class(key, value) { CauseKind::RuntimeClass } else { CauseKind::Asks };
-            let rejection = Rejection::with_sentence(kind, CONFLICT, explanation).demanded_at(source);
-            let rejection = rejection.in_namespace(rules.namespace).about_label(key).demanding(requirement);
-            return Err(rejection.asking_for(&format_args!("{key}={}", &**value)));
+        let Some(value) = node_selector.get(key) else { continue };
+        if requirement.accepts(Some(value)) {
+            continue;
         }
+        let is_of_class = subject.runtime_class.is_known_to_bring(key, value);
+        let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Asks };
+        let explanation = explain_pair((key, value), demanded, is_of_class, subject);
+        let rejection = Rejection::with_sentence(kind, CONFLICT, explanation).demanded_at(source);
+        let rejection = rejection.in_namespace(rules.namespace).about_label(key).demanding(requirement);
+        return Err(rejection.asking_for(&format_args!("{key}={value}")));
     }
     Ok(())
+}
+
+fn explain_pair(
+    (key, value): (&str, &str),
+    SourcedRequirement { requirement, source }: SourcedRequirement<'_>,
+    is_of_class: bool,
+    subject: &PodSubject<'_, '_>,
+) -> String {
+    let (name, class) = (subject.name, subject.runtime_class.name.as_str());
+    let asked = quote_pair(key, value);
+    let demands = format!("but {source} demands {}", shorten(&requirement.to_string()));
+    if is_of_class && subject.is_template() {
+        // The template does not have the pair itself.
+        return format!(
+            "RuntimeClass {} of {name} asks for {asked}, {demands}; choose another RuntimeClass",
+            quote(class)
+        );
+    }
+    let remedy = match requirement.only_value() {
+        Some(value) => format!("remove {} from the nodeSelector, or set it to {}", shorten(key), quote(value)),
+        None => format!("remove {} from the nodeSelector, or choose a value that is accepted", shorten(key)),
+    };
+    if class.is_empty() || subject.is_template() {
+        return format!("the nodeSelector of {name} asks for {asked}, {demands}; {remedy}");
+    }
+    // The API server has already merged the pairs of the RuntimeClass into the Pod: nobody can tell whose this is.
+    format!(
+        "the nodeSelector of {name}, or its RuntimeClass {}, asks for {asked}, {demands}; choose another RuntimeClass, or \
+         another nodeSelector",
+        quote(class)
+    )
 }
 
 /// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
@@ -64,7 +93,6 @@ fn reject_terms(
     rules: &NodeRules<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
-    reject_too_many(terms, rules, name)?;
     let demanded = rules.as_one_selector();
     let demanded = labels_of(&demanded);
     if demanded.is_empty() {
@@ -84,7 +112,7 @@ fn reject_terms(
     let explanation = format!(
         "the node affinity of {name} asks for {}, but {}, and no node can have both; change or remove that expression",
         quote(&text(&lost)),
-        rules.in_words(key)
+        rules.demands_on(key)
     );
     let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, explanation).in_namespace(rules.namespace);
     let rejection = rejection.about_label(key).asking_for(&text(&lost));
@@ -94,31 +122,54 @@ fn reject_terms(
     })
 }
 
-/// Every term is compared with every value that is demanded, and each would be written into it. Together, they can
-/// exceed the limit of what is stored.
-fn reject_too_many(terms: &[Term], rules: &NodeRules<'_>, name: &ObjectName) -> Result<(), Rejection> {
-    let (mut length, mut count) = (0_usize, 0);
-    for SourcedRequirement { requirement, .. } in rules.requirements().chain(rules.partial()) {
-        if requirement.only_value().is_none() {
-            length += Raw::written(&Expression::of(requirement))?.longest_text();
-            count += 1;
-        }
-    }
-    if length.saturating_mul(terms.len()) <= LARGEST_OBJECT {
-        return Ok(());
-    }
-    let explanation = format!(
-        "{name} has {} terms of node affinity, to each of which {count} expressions of its namespace would be added, more \
-         than can be stored; shorten one of the two",
-        terms.len()
-    );
-    Err(Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(rules.namespace))
+/// Whether a term can match a node, beside this nodeSelector: it does not contradict itself.
+pub(super) fn can_match(term: &Term, node_selector: &Pairs<'_>) -> bool {
+    let Some(asked) = term.selector() else { return false };
+    !matches!(outcome_for(&asked, node_selector, &[]), TermOutcome::Never)
 }
 
-fn remedy(requirement: &Requirement) -> String {
-    let key = shorten(requirement.key());
-    match requirement.only_value() {
-        Some(value) => format!("remove {key} from the nodeSelector, or set it to {}", quote(value)),
-        None => format!("remove {key} from the nodeSelector, or choose a value that is accepted"),
+/// What a selector says of one label.
+struct Label<'s> {
+    key: &'s str,
+    requirements: &'s [Requirement],
+    /// What nothing of that excludes.
+    values: PossibleValues<'s>,
+}
+
+/// What `selector` says, by key.
+fn labels_of(selector: &Selector) -> Vec<Label<'_>> {
+    let mut labels = Vec::new();
+    for requirements in selector.by_label() {
+        let key = requirements.first().map(Requirement::key).unwrap_or_default();
+        labels.push(Label { key, requirements, values: PossibleValues::of(requirements) });
     }
+    labels
+}
+
+/// What becomes of a term of node affinity where its namespace demands something.
+enum TermOutcome<'t> {
+    /// It never could match a node.
+    Never,
+    /// It still can.
+    Kept,
+    /// It no longer can: what it says of this label conflicts with what is required.
+    Lost(&'t [Requirement]),
+}
+
+/// What becomes of a term that asks for `asked` beside this nodeSelector.
+fn outcome_for<'t>(asked: &'t Selector, node_selector: &'t Pairs<'_>, demanded: &[Label<'_>]) -> TermOutcome<'t> {
+    let mut lost = None;
+    for Label { key, requirements, mut values } in labels_of(asked) {
+        if let Some(value) = node_selector.get(key) {
+            values.narrow_to(value);
+        }
+        if values.is_empty() {
+            return TermOutcome::Never;
+        }
+        let demanded = demanded.binary_search_by(|label| label.key.cmp(key)).ok().and_then(|at| demanded.get(at));
+        if lost.is_none() && demanded.is_some_and(|label| !values.overlaps(&label.values)) {
+            lost = Some(requirements);
+        }
+    }
+    lost.map_or(TermOutcome::Kept, TermOutcome::Lost)
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::annotation;
-use super::holding_entry::{HoldingEntry, unmet};
+use super::entry::{MatchedEntry, unmet};
+use super::references::read_annotation;
 use super::sourced::TolerationList;
 use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationRules, WHITELIST_ANNOTATION};
 use crate::decision::Rejection;
-use crate::json::StringMap;
+use crate::json::Pairs;
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::{self, Requirement, Selector};
 use crate::settings::placement::IN_TREE_ANNOTATION;
@@ -114,7 +114,9 @@ impl<'s> Explanation<'s> {
     ) -> Result<Self, SettingsError> {
         let mut found = LabelsAndAnnotations { labels: strings(labels), annotations: strings(annotations) };
         // The API server sets it.
-        found.labels.entry(reference::NAME.into()).or_insert_with(|| namespace.into());
+        if !found.labels.contains_key(reference::NAME) {
+            found.labels.push(reference::NAME.into(), namespace.into());
+        }
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
             (Some(placement), _) => Self::of_placement(placement, namespace, found),
             (None, Some(config)) => Ok(Self::of_plugin(config, namespace, &found)),
@@ -143,42 +145,42 @@ impl<'s> Explanation<'s> {
             }
         }
         let entry = explanation.entry();
-        let holding = HoldingEntry { settings, namespace, entry, found, ignores_unresolved: false };
-        explanation.add_node_selectors(&holding);
-        explanation.add_tolerations(&holding);
+        let matched = MatchedEntry { settings, namespace, entry, found, ignores_unresolved: false, has_name: true };
+        explanation.add_node_selectors(&matched);
+        explanation.add_tolerations(&matched);
         Ok(explanation)
     }
 
-    fn add_node_selectors(&mut self, holding: &HoldingEntry<'s>) {
-        for source in holding.node_selector_sources() {
-            let written = holding.text_at(source).unwrap_or_default();
-            self.add_selector(DemandKind::NodeSelector, written, source, holding);
+    fn add_node_selectors(&mut self, matched: &MatchedEntry<'s>) {
+        for source in matched.node_selector_sources() {
+            let written = matched.text_at(source).unwrap_or_default();
+            self.add_selector(DemandKind::NodeSelector, written, source, matched);
         }
-        let Some(at) = holding.entry else { return };
+        let Some(at) = matched.entry else { return };
         if let Some(text) = &at.entry.allowed_node_selector {
             let source = Source::Entry(at, "allowedNodeSelector");
-            self.add_selector(DemandKind::AllowedNodeSelector, text, source, holding);
+            self.add_selector(DemandKind::AllowedNodeSelector, text, source, matched);
         }
         for preferred in &at.entry.preferred_node_selector {
             let kind = DemandKind::PreferredNodeSelector(preferred.weight);
-            self.add_selector(kind, &preferred.selector, Source::Entry(at, "preferredNodeSelector"), holding);
+            self.add_selector(kind, &preferred.selector, Source::Entry(at, "preferredNodeSelector"), matched);
         }
     }
 
-    fn add_selector(&mut self, kind: DemandKind, written: &str, source: Source<'s>, holding: &HoldingEntry<'s>) {
+    fn add_selector(&mut self, kind: DemandKind, written: &str, source: Source<'s>, matched: &MatchedEntry<'s>) {
         let read = match source {
-            Source::Annotation { .. } => holding.selector_at(source),
-            _ => holding.selector(Some(written), source),
+            Source::Annotation { .. } => matched.selector_at(source),
+            _ => matched.selector(Some(written), source),
         };
         let value = read.map(|read| read.map(|own| own.selector).unwrap_or_default());
         let text = value.as_ref().map_or_else(|_| written.to_owned(), ToString::to_string);
         self.demands.push(Demand { kind, text, source, value: value.map(DemandValue::Selector) });
     }
 
-    fn add_tolerations(&mut self, holding: &HoldingEntry<'s>) {
-        let rules = match TolerationRules::of(holding) {
+    fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
+        let rules = match TolerationRules::of(matched) {
             Ok(rules) => rules,
-            Err(rejection) => return self.demands.extend(Demand::of_rejection(rejection, holding)),
+            Err(rejection) => return self.demands.extend(Demand::of_rejection(rejection, matched)),
         };
         self.demands.extend(rules.defaults.map(|list| Demand::of(DemandKind::DefaultTolerations, list)));
         for list in rules.allowed {
@@ -204,11 +206,11 @@ impl<'s> Explanation<'s> {
         };
         let what = ("a node selector", IN_TREE_ANNOTATION);
         let parse = selector::parse_pairs;
-        match annotation::read(what, namespace, &found.annotations, usize::MAX, parse).transpose() {
+        match read_annotation(what, namespace, &found.annotations, usize::MAX, parse).transpose() {
             None => demands.extend(of_config(DEFAULT, DemandKind::NodeSelector)),
             Some(read) => {
                 let source = Source::Annotation { key: IN_TREE_ANNOTATION, namespace };
-                let text = found.annotations.get(IN_TREE_ANNOTATION).map(ToString::to_string).unwrap_or_default();
+                let text = found.annotations.get(IN_TREE_ANNOTATION).unwrap_or_default().to_owned();
                 let value = read.map(|(selector, _)| DemandValue::Selector(selector));
                 demands.push(Demand { kind: DemandKind::NodeSelector, text, source, value });
             }
@@ -234,16 +236,16 @@ impl<'s> Demand<'s> {
     }
 
     /// What stands in the way of reading the others: a malformed annotation, or a default that is forbidden.
-    fn of_rejection(rejection: Rejection, holding: &HoldingEntry<'s>) -> Option<Self> {
-        let namespace = holding.namespace;
+    fn of_rejection(rejection: Rejection, matched: &MatchedEntry<'s>) -> Option<Self> {
+        let namespace = matched.namespace;
         let (kind, source) = match rejection.cause().annotation.as_deref() {
             Some(WHITELIST_ANNOTATION) => {
                 (DemandKind::AllowedTolerations, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
             }
             Some(_) => (DemandKind::DefaultTolerations, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
-            None => (DemandKind::ForbiddenTolerations, Source::Entry(holding.entry?, "forbiddenTolerations")),
+            None => (DemandKind::ForbiddenTolerations, Source::Entry(matched.entry?, "forbiddenTolerations")),
         };
-        let text = holding.text_at(source).unwrap_or_default().to_owned();
+        let text = matched.text_at(source).unwrap_or_default().to_owned();
         Some(Self { kind, text, source, value: Err(rejection) })
     }
 }
@@ -261,11 +263,11 @@ fn mismatch(
         return Ok(Some(Mismatch::Name));
     }
     Ok(unmet(at, found)?.map(|asked| {
-        let found = found.labels.get(asked.key()).map(ToString::to_string);
+        let found = found.labels.get(asked.key()).map(str::to_owned);
         Mismatch::Label { asked, found }
     }))
 }
 
-fn strings(map: &BTreeMap<String, String>) -> StringMap<'static> {
+fn strings(map: &BTreeMap<String, String>) -> Pairs<'static> {
     map.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
 }

@@ -1,14 +1,14 @@
-//! Injection: what a namespace demands is added to its Pods.
+//! Injection: what a namespace demands of nodes is added to its Pods.
 
 use std::collections::BTreeSet;
 
 use super::node_affinity::Term;
 use super::node_rules::NodeRules;
-use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS};
+use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, TermsError};
 use super::sourced::SourcedRequirement;
-use super::term_outcome::can_match;
 use crate::decision::Decision;
 use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::limits::MOST_EXPRESSIONS;
 use crate::selector::Requirement;
 
 /// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
@@ -30,65 +30,62 @@ impl<'r> Injection<'r> {
 
     /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
     /// required node affinity.
-    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>) -> Self {
+    ///
+    /// # Errors
+    /// There would be more expressions than are read.
+    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>) -> Result<Self, TermsError> {
         let mut seen = BTreeSet::new();
         let mut injection = Self::nothing(own);
-        let mut wanted = Vec::new();
+        let mut expressions = Vec::new();
         for demanded in rules.requirements() {
             if !seen.insert(demanded.requirement.identity()) {
                 continue;
             }
-            match demanded.requirement.only_value() {
-                None => wanted.push(demanded),
-                Some(_) if injection.selection.node_selector.contains_key(demanded.requirement.key()) => {}
-                Some(_) => injection.pairs.push(demanded),
+            let Some(value) = demanded.requirement.only_value() else {
+                expressions.push(demanded);
+                continue;
+            };
+            if injection.selection.node_selector.get(demanded.requirement.key()) != Some(value) {
+                injection.pairs.push(demanded);
             }
         }
-        let partial: Vec<SourcedRequirement<'r>> = rules.partial().collect();
-        if !wanted.is_empty() || !partial.is_empty() {
-            injection.narrow_terms(wanted, partial);
+        for SourcedRequirement { requirement, .. } in &injection.pairs {
+            let value = requirement.only_value().unwrap_or_default();
+            injection.selection.node_selector.push(requirement.key().into(), value.into());
         }
-        // Not before: a term is narrowed by what the Pod itself chooses.
-        for requirement in injection.pairs.iter().map(|demanded| demanded.requirement) {
-            if let Some(value) = requirement.only_value() {
-                injection.selection.node_selector.insert(requirement.key().into(), value.into());
-            }
+        if !expressions.is_empty() {
+            injection.narrow_terms(expressions)?;
         }
-        injection
+        Ok(injection)
     }
 
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
-    /// What a term already states is skipped. What is `partial` is for terms that can match, and say nothing of the
-    /// label.
-    fn narrow_terms(&mut self, wanted: Vec<SourcedRequirement<'r>>, partial: Vec<SourcedRequirement<'r>>) {
-        let NodeSelection { node_selector, terms } = &mut self.selection;
-        let Some(terms) = terms else {
-            *terms = Some(vec![Term::of(wanted.iter().map(|demanded| demanded.requirement))]);
+    /// What a term already states is skipped.
+    fn narrow_terms(&mut self, wanted: Vec<SourcedRequirement<'r>>) -> Result<(), TermsError> {
+        let Some(terms) = &mut self.selection.terms else {
+            self.selection.terms = Some(vec![Term::of(wanted.iter().map(|demanded| demanded.requirement))]);
             self.expressions = wanted;
-            return;
+            return Ok(());
         };
-        let (is_any_partial, count) = (!partial.is_empty(), wanted.len());
-        let all: Vec<SourcedRequirement<'r>> = wanted.into_iter().chain(partial).collect();
-        let mut is_missing_somewhere = vec![false; all.len()];
+        let mut size: usize = terms.iter().map(Term::size).sum();
+        let mut is_missing_somewhere = vec![false; wanted.len()];
         for term in terms.iter_mut().filter(|term| !term.is_empty()) {
             let stated = term.stated();
-            let may_be_narrowed = is_any_partial && can_match(term, node_selector);
-            let mut missing = Vec::new();
-            for (index, (demanded, is_missing)) in all.iter().zip(&mut is_missing_somewhere).enumerate() {
-                let lacks = if index < count {
-                    !stated.contains(&demanded.requirement.identity())
-                } else {
-                    may_be_narrowed && !term.chooses(demanded.requirement.key())
-                };
-                if lacks {
-                    missing.push(demanded.requirement);
-                    *is_missing = true;
+            for (demanded, is_missing) in wanted.iter().zip(&mut is_missing_somewhere) {
+                if stated.contains(&demanded.requirement.identity()) {
+                    continue;
                 }
+                *is_missing = true;
+                size += 1 + demanded.requirement.values().len();
+                if size > MOST_EXPRESSIONS {
+                    return Err(TermsError::TooMany(MOST_EXPRESSIONS, "expressions and values"));
+                }
+                term.add(demanded.requirement);
             }
-            term.add(missing);
         }
-        let missing = all.into_iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
+        let missing = wanted.into_iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
         self.expressions = missing.map(|(demanded, _)| demanded).collect();
+        Ok(())
     }
 
     /// All that is added.
@@ -112,7 +109,9 @@ impl<'r> Injection<'r> {
     /// `spec` can't be read.
     pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
         if !self.pairs.is_empty() {
-            spec.set(NODE_SELECTOR, &self.selection.node_selector)?;
+            let pairs = self.pairs.iter().map(|SourcedRequirement { requirement, .. }| *requirement);
+            let mut added = pairs.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+            spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added)?;
         }
         if self.expressions.is_empty() {
             return Ok(());
@@ -125,14 +124,14 @@ impl<'r> Injection<'r> {
             if let Some(written) = terms.get_mut(position)
                 && term.is_added_to()
             {
-                term.write_added(written.object_mut().at(position)?)?;
+                term.write_added(written.take_apart()?.object_mut().at(position)?)?;
             }
         }
         Ok(())
     }
 
     /// What is added, as text.
-    pub fn in_words(&self) -> String {
+    pub fn as_text(&self) -> String {
         let added: Vec<String> = self.requirements().map(|demanded| demanded.requirement.to_string()).collect();
         added.join(",")
     }
@@ -149,7 +148,7 @@ impl<'r> Injection<'r> {
                 sources.push(source);
             }
         }
-        decision.audit("node-selector", self.in_words());
+        decision.audit("node-selector", self.as_text());
         decision.audit("node-selector-source", sources.join(", "));
     }
 }

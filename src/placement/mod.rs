@@ -1,54 +1,47 @@
-//! Placement: a namespace says which nodes its Pods may use.
+//! Placement: a namespace says which nodes its Pods may use, and which taints they may tolerate.
 //!
-//! The policy adds the namespace's node selector to Pods, and rejects what contradicts it.
+//! The policy adds the namespace's node selector and tolerations to Pods, and rejects what contradicts them.
 //!
 //! What applies:
 //!
-//! - [`holding_entry`]: which entry of the settings applies to a namespace, and whether the Namespace is looked up for
-//!   that. `references`: `$(KEY)` in it. `enforcement`: whether it only warns.
-//! - [`node_rules`]: which nodes the entry and the Namespace's annotations require, and which default yields to what a
-//!   Pod chooses. [`toleration_rules`]: which tolerations they add, allow and forbid. [`rules`]: both, by who asks.
-//!   `annotation`: how an annotation is read.
+//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, and
+//!   whether it only warns. [`references`]: what the entry and annotations say, with `$(KEY)` filled in.
+//! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
+//!   which tolerations they add, allow and forbid. [`rules`]: both, by who asks.
 //! - [`sourced`]: something required, with the setting or annotation that requires it.
+//! - [`explanation`]: all that holds in a namespace, for people.
 //!
 //! What it is applied to:
 //!
-//! - [`node_selection`], [`node_affinity`]: what of a Pod decides on which nodes it may run.
-//! - [`judged`]: a Pod, or the template of Pods.
+//! - [`subject`]: a Pod, or the template of Pods. [`node_selection`], [`node_affinity`]: what of it decides on which
+//!   nodes it may run. [`runtime_class`]: what its RuntimeClass brings.
 //!
-//! One file per rule: [`conflict`] (with `term_outcome`), [`injection`], [`whitelist`], [`tolerations`],
-//! [`named_node`], [`preferences`], [`runtime_classes`]. `additions`: all that they add.
-//!
-//! [`explanation`]: all that holds in a namespace, for people.
+//! One file per rule: [`conflict`], [`injection`], [`whitelist`], [`tolerations`], [`named_node`], [`preferences`].
+//! [`mutation`]: all that they add.
 //!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
-//! that kubelets give their Nodes. [`node_selector_plugin`] and [`toleration_plugin`] do what the in-tree plugins do,
-//! with their own configurations.
+//! that kubelets give their Nodes. [`in_tree`] does what the in-tree plugin does, with its own configuration.
 
-mod additions;
-mod annotation;
 pub mod bindings;
 pub mod conflict;
-mod enforcement;
+pub mod entry;
 pub mod explanation;
-pub mod holding_entry;
+pub mod in_tree;
 pub mod injection;
-pub mod judged;
+pub mod mutation;
 pub mod named_node;
 pub mod namespaces;
 pub mod node_affinity;
 pub mod node_rules;
 pub mod node_selection;
-pub mod node_selector_plugin;
 pub mod nodes;
 pub mod pods;
 pub mod preferences;
-mod references;
+pub mod references;
 pub mod rules;
-pub mod runtime_classes;
+pub mod runtime_class;
 pub mod sourced;
-mod term_outcome;
-pub mod toleration_plugin;
+pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;
 pub mod whitelist;

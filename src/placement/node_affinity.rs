@@ -1,11 +1,13 @@
-//! Required node affinity: reading it, writing it, and matching it as the scheduler does.
+//! Node affinity: reading a term, writing it, and matching it as the scheduler does.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
 
+use crate::json::read::read;
 use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::limits::MOST_EXPRESSIONS;
 use crate::selector::{Operator, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
@@ -41,29 +43,31 @@ pub struct Expression {
 }
 
 impl Term {
-    /// Reads `term`; `null` is one that matches no node.
+    /// Reads the `text` of a term, and adds the number of its expressions and values to `size`. Where that is more than
+    /// [`MOST_EXPRESSIONS`], what is read is not complete.
     ///
     /// # Errors
     /// It is no term.
-    pub fn read(term: &Raw<'_>) -> Result<Self, ReadError> {
-        if term.is_null() {
-            return Ok(Self::default());
-        }
+    pub fn read(text: &str, size: &mut usize) -> Result<Self, ReadError> {
+        let term: Raw<'_> = read(text)?;
         let term = term.object()?;
-        let expressions = Expression::read_all(term, EXPRESSIONS)?;
-        Ok(Self { read: expressions.len(), expressions, fields: Expression::read_all(term, FIELDS)? })
+        let expressions = Expression::read_all(&term, EXPRESSIONS, size)?;
+        let fields = Expression::read_all(&term, FIELDS, size)?;
+        Ok(Self { read: expressions.len(), expressions, fields })
     }
 
     /// One that has nothing but these requirements.
     pub fn of<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut term = Self::default();
-        term.add(requirements);
+        for requirement in requirements {
+            term.add(requirement);
+        }
         term
     }
 
-    /// Adds `requirements` to its expressions.
-    pub fn add<'r>(&mut self, requirements: impl IntoIterator<Item = &'r Requirement>) {
-        self.expressions.extend(requirements.into_iter().map(Expression::of));
+    /// Adds `requirement` to its expressions.
+    pub fn add(&mut self, requirement: &Requirement) {
+        self.expressions.push(Expression::of(requirement));
     }
 
     /// Writes what was added to it into `term`, which it was read from.
@@ -86,6 +90,11 @@ impl Term {
     /// Whether the term has neither expressions nor fields, and so matches no node.
     pub const fn is_empty(&self) -> bool {
         self.expressions.is_empty() && self.fields.is_empty()
+    }
+
+    /// How many expressions and values it has.
+    pub fn size(&self) -> usize {
+        self.expressions.iter().chain(&self.fields).map(|expression| 1 + expression.values.len()).sum()
     }
 
     /// Whether an expression is about the label `key`.
@@ -117,8 +126,7 @@ impl Term {
         requirements.map(Selector::new)
     }
 
-    /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement: there may be
-    /// as many as somebody writes, so they are found by it.
+    /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
     pub fn stated(&self) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
         stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
@@ -127,23 +135,38 @@ impl Term {
 }
 
 impl Expression {
-    fn read_all(term: &RawObject<'_>, member: &str) -> Result<Vec<Self>, ReadError> {
-        let list: Vec<Raw<'_>> = term.get(member)?.unwrap_or_default();
-        let expressions = list.iter().enumerate();
-        expressions.map(|(position, expression)| Self::read(expression).at(position).within(member)).collect()
+    fn read_all(term: &RawObject<'_>, member: &str, size: &mut usize) -> Result<Vec<Self>, ReadError> {
+        let list = term.first(member, MOST_EXPRESSIONS)?;
+        let mut expressions = Vec::new();
+        if list.has_more {
+            *size += MOST_EXPRESSIONS;
+        }
+        for (position, text) in list.elements.into_iter().enumerate() {
+            let expression: Raw<'_> = read(text.get()).at(position).within(member)?;
+            let expression = expression.object().at(position).within(member)?;
+            expressions.push(Self::read(&expression, size).at(position).within(member)?);
+            if *size > MOST_EXPRESSIONS {
+                break;
+            }
+        }
+        Ok(expressions)
     }
 
-    fn read(expression: &Raw<'_>) -> Result<Self, ReadError> {
-        let expression = expression.object()?;
+    fn read(expression: &RawObject<'_>, size: &mut usize) -> Result<Self, ReadError> {
         let (key, operator) = (expression.string("key")?, expression.string("operator")?);
-        let values: Vec<String> = expression.get("values")?.unwrap_or_default();
+        let list = expression.first("values", MOST_EXPRESSIONS)?;
+        *size += 1 + list.elements.len() + usize::from(list.has_more);
+        let mut values = Vec::with_capacity(list.elements.len());
+        for (position, value) in list.elements.into_iter().enumerate() {
+            values.push(read::<String>(value.get()).at(position).within("values")?);
+        }
         let known = operator_named(&operator);
         let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
         Ok(Self { key, operator, values, requirement })
     }
 
     /// What `requirement` demands, as node affinity has it.
-    pub fn of(requirement: &Requirement) -> Self {
+    fn of(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
             operator: name_of(requirement.operator()).to_owned(),
@@ -170,7 +193,6 @@ impl Expression {
         }
     }
 }
-
 impl fmt::Display for Expression {
     /// As in a selector, or its parts if it is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,11 @@
 //! What a namespace demands of the nodes that its Pods run on: what its entry requires and, as default, what its
 //! annotations, its entry or the whole cluster say.
 
-use super::holding_entry::HoldingEntry;
+use super::conflict::can_match;
+use super::entry::MatchedEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
 use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
-use super::term_outcome::can_match;
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
@@ -27,8 +27,6 @@ pub struct NodeRules<'s> {
     node_selectors: Vec<SourcedSelector<'s>>,
     /// The default, where it yields to what Pods choose.
     yielding: Option<SourcedSelector<'s>>,
-    /// The part of it that is added only to those terms of a Pod's node affinity that don't mention the label.
-    partial: Option<SourcedSelector<'s>>,
 }
 
 impl<'s> NodeRules<'s> {
@@ -40,26 +38,26 @@ impl<'s> NodeRules<'s> {
     /// mistake.
     ///
     /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn of(holding: &HoldingEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, .. } = *holding;
+    pub fn of(matched: &MatchedEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
+        let MatchedEntry { settings, namespace, entry, .. } = *matched;
         let mut node_selectors = Vec::new();
         let mut default = None;
-        for source in holding.node_selector_sources() {
+        for source in matched.node_selector_sources() {
             if !source.is_default() {
-                node_selectors.extend(holding.selector_at(source)?);
+                node_selectors.extend(matched.selector_at(source)?);
             } else if with_default {
-                default = holding.selector_at(source)?;
+                default = matched.selector_at(source)?;
                 node_selectors.extend(default.clone());
             }
         }
         let mut whitelist = None;
         if let Some(at) = entry {
-            let parse = |text: &'s Option<String>, field| holding.selector(text.as_deref(), Source::Entry(at, field));
+            let parse = |text: &'s Option<String>, field| matched.selector(text.as_deref(), Source::Entry(at, field));
             // What this entry itself demands is always allowed, even where its default does not hold; then it does not
             // matter that it can't be resolved.
             let mut own: Vec<Requirement> = Vec::new();
             for field in ["requiredNodeSelector", "defaultNodeSelector"] {
-                match holding.selector_at(Source::Entry(at, field)) {
+                match matched.selector_at(Source::Entry(at, field)) {
                     Err(rejection) if rejection.is_unresolved() => {}
                     demanded => own.extend(demanded?.iter().flat_map(|own| own.selector.requirements()).cloned()),
                 }
@@ -76,56 +74,52 @@ impl<'s> NodeRules<'s> {
         }
         let yielding = default.filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
         let is_limited = whitelist.is_some();
-        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding, partial: None };
+        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding };
         rules.reject_contradictions()?;
         Ok(rules)
     }
 
-    /// The same for a Pod with this `selection`: a default that yields does not hold for labels that the Pod chooses.
-    ///
-    /// A Pod chooses a label by its nodeSelector, or by every term of its node affinity that can match a node. Where
-    /// only some of them choose, it holds for the others.
-    pub fn yielding_to(mut self, selection: &NodeSelection<'_>) -> Self {
+    /// Whether these rules depend on the terms of a Pod's node affinity.
+    pub fn reads_terms(&self) -> bool {
+        let is_checked = self.whitelist.is_some() && self.settings.on_node_affinity == OnNodeAffinity::Check;
+        is_checked || !self.selects_every_node()
+    }
+
+    /// The same for a Pod with this `selection`: a default that yields does not hold for labels that the Pod chooses, by
+    /// its nodeSelector, or by every term of its node affinity that can match a node, if terms choose.
+    pub fn yielding_to(mut self, selection: &NodeSelection<'_>, terms_choose: bool) -> Self {
         let Some(default) = self.yielding.take() else { return self };
         let terms: Vec<&Term> = match &selection.terms {
             // With `onNodeAffinity: Ignore` no whitelist checks expressions, so they don't replace the default.
-            Some(terms) if self.settings.on_node_affinity == OnNodeAffinity::Check => {
+            Some(terms) if terms_choose && self.settings.on_node_affinity == OnNodeAffinity::Check => {
                 terms.iter().filter(|term| can_match(term, &selection.node_selector)).collect()
             }
             _ => Vec::new(),
         };
-        let (mut held, mut partial) = (Vec::new(), Vec::new());
+        let mut demanded = Vec::new();
         for requirements in default.selector.by_label() {
             let Some(key) = requirements.first().map(Requirement::key) else { continue };
-            let choosing = terms.iter().filter(|term| term.chooses(key)).count();
-            if selection.node_selector.contains_key(key) || (choosing > 0 && choosing == terms.len()) {
-                continue;
+            let is_chosen_by_terms = !terms.is_empty() && terms.iter().all(|term| term.chooses(key));
+            if !selection.node_selector.contains_key(key) && !is_chosen_by_terms {
+                demanded.extend_from_slice(requirements);
             }
-            let rest = if choosing > 0 { &mut partial } else { &mut held };
-            rest.extend_from_slice(requirements);
         }
         for own in &mut self.node_selectors {
             if own.source == default.source {
-                own.selector = Selector::new(std::mem::take(&mut held));
+                own.selector = Selector::new(std::mem::take(&mut demanded));
             }
         }
-        self.partial = Some(SourcedSelector { selector: Selector::new(partial), source: default.source });
         self
     }
 
     /// Whether any node will do.
-    pub fn select_every_node(&self) -> bool {
+    pub fn selects_every_node(&self) -> bool {
         self.node_selectors.iter().all(|own| own.selector.is_empty())
     }
 
     /// Every requirement that nodes must meet.
     pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
         self.node_selectors.iter().flat_map(SourcedSelector::requirements)
-    }
-
-    /// What only those terms of a Pod's node affinity must demand that don't choose themselves.
-    pub fn partial(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
-        self.partial.iter().flat_map(SourcedSelector::requirements)
     }
 
     /// Everything that nodes must meet, as one selector.
@@ -139,7 +133,7 @@ impl<'s> NodeRules<'s> {
     /// The first requirement that the node does not meet.
     pub fn verify(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
         let is_unmet = |SourcedRequirement { requirement, .. }: &SourcedRequirement<'_>| {
-            !requirement.accepts(node.labels.get(requirement.key()).map(|value| &**value))
+            !requirement.accepts(node.labels.get(requirement.key()))
         };
         let Some(SourcedRequirement { requirement, source }) = self.requirements().find(is_unmet) else {
             return Ok(());
@@ -150,11 +144,11 @@ impl<'s> NodeRules<'s> {
         );
         let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
         let rejection = rejection.in_namespace(self.namespace).about_label(requirement.key()).demanding(requirement);
-        Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_in_words(requirement.key())))
+        Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(requirement.key())))
     }
 
     /// What is demanded of the label `key` and where, in words.
-    pub fn in_words(&self, key: &str) -> String {
+    pub fn demands_on(&self, key: &str) -> String {
         let mut words = Vec::new();
         for SourcedSelector { selector, source } in &self.node_selectors {
             let requirements = selector.on(key);
@@ -181,7 +175,7 @@ impl<'s> NodeRules<'s> {
 
     fn contradiction(&self, key: &str) -> Rejection {
         let explanation =
-            format!("{}; no value of label {} satisfies them, change one of them", self.in_words(key), quote(key));
+            format!("{}; no value of label {} satisfies them, change one of them", self.demands_on(key), quote(key));
         let mut demanding = self.node_selectors.iter().filter(|own| !own.selector.on(key).is_empty());
         let rejection = match demanding.find(|own| matches!(own.source, Source::Annotation { .. })) {
             Some(annotated) => {

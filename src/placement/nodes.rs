@@ -3,34 +3,36 @@
 use std::collections::BTreeSet;
 
 use crate::decision::{CauseKind, Rejection};
-use crate::json::{StringMap, Within};
+use crate::json::{Pairs, Within};
 use crate::message::shorten;
 use crate::object_meta;
-use crate::request::Requester;
+use crate::request::User;
 use crate::review::Review;
 use crate::selector::{self, Requirement};
 use crate::settings::key::KeyPattern;
 use crate::settings::source::EntryAt;
-use crate::settings::{OnNodes, Placement, Settings, SettingsError, Source, reference};
+use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
+
+/// How many labels a rejection names.
+const MOST_NAMED: usize = 20;
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
 /// the settings names, or that are listed in `guardedNodeLabels`.
 ///
 /// # Errors
 /// The Node and the labels.
-pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
+pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     let Review { request, object: node, .. } = review;
-    let Some(settings) = &settings.placement else { return Ok(()) };
     let is_judged = match settings.on_nodes {
         OnNodes::Ignore => false,
         OnNodes::RejectChanges => request.is_update(),
         OnNodes::Reject => true,
     };
-    if !is_judged || request.requester != Requester::Kubelet {
+    if !is_judged || request.user != User::Kubelet {
         return Ok(());
     }
     let labels = object_meta::labels(node).within("object")?;
-    let mut old = StringMap::new();
+    let mut old = Pairs::default();
     if request.is_update() {
         old = object_meta::labels(request.old_object()?).within("oldObject")?;
     }
@@ -39,17 +41,17 @@ pub fn judge(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejecti
     }
     let selected = selected_labels(settings)?;
     let guarded: Vec<KeyPattern> = settings.guarded_node_labels.iter().map(|label| KeyPattern::new(label)).collect();
-    let mut changed = BTreeSet::new();
-    for key in labels.keys().chain(old.keys()) {
-        let is_guarded = selected.contains(&**key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
-        if is_guarded && labels.get(&**key) != old.get(&**key) {
-            changed.insert(shorten(key));
-        }
-    }
+    let is_guarded = |key: &str| selected.contains(key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
+    let changed = labels.iter().filter(|(key, value)| old.get(key) != Some(value)).map(|(key, _)| key);
+    let removed = old.keys().filter(|key| !labels.contains_key(key));
+    // More would not fit into the message. Both are in order.
+    let mut changed: Vec<&str> = changed.filter(|key| is_guarded(key)).take(MOST_NAMED).collect();
+    changed.extend(removed.filter(|key| is_guarded(key)).take(MOST_NAMED));
     if changed.is_empty() {
         return Ok(());
     }
-    let keys = changed.into_iter().collect::<Vec<_>>().join(", ");
+    changed.sort_unstable();
+    let keys = changed.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
     let explanation = format!(
         "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
         review.name,

@@ -1,17 +1,20 @@
-//! References: the labels of the Namespace are filled into what its entry says, where that refers to them.
+//! What an entry and the annotations of a Namespace say, read. The labels of the Namespace are filled into what its entry
+//! says, where that refers to them.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
-use super::annotation::{self, LONGEST};
-use super::holding_entry::HoldingEntry;
+use super::entry::MatchedEntry;
 use super::sourced::{SourcedSelector, TolerationList};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
+use crate::json::Pairs;
+use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
 use crate::selector::{self, syntax};
 use crate::settings::{NamespaceEntry, SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
-impl<'s> HoldingEntry<'s> {
+impl<'s> MatchedEntry<'s> {
     /// The selector `text` of the entry, which stands at `source`, if it is there; with its references filled in.
     ///
     /// # Errors
@@ -54,7 +57,7 @@ impl<'s> HoldingEntry<'s> {
     pub fn selector_at(&self, source: Source<'s>) -> Result<Option<SourcedSelector<'s>>, Rejection> {
         if let Source::Annotation { key, namespace } = source {
             let what = ("a node selector", key);
-            let read = annotation::read(what, namespace, &self.found.annotations, LONGEST, selector::parse)?;
+            let read = read_annotation(what, namespace, &self.found.annotations, LONGEST_ANNOTATION, selector::parse)?;
             return Ok(read.map(|(selector, source)| SourcedSelector { selector, source }));
         }
         self.selector(self.text_at(source), source)
@@ -63,7 +66,7 @@ impl<'s> HoldingEntry<'s> {
     /// The text of the node selector at `source`, if there is one.
     pub fn text_at(&self, source: Source<'s>) -> Option<&str> {
         match source {
-            Source::Annotation { key, .. } => self.found.annotations.get(key).map(|text| &**text),
+            Source::Annotation { key, .. } => self.found.annotations.get(key),
             Source::Entry(at, "requiredNodeSelector") => at.entry.required_node_selector.as_deref(),
             Source::Entry(at, "defaultNodeSelector") => at.entry.default_node_selector.as_deref(),
             Source::Entry(at, _) => at.entry.allowed_node_selector.as_deref(),
@@ -75,7 +78,7 @@ impl<'s> HoldingEntry<'s> {
         let filled = self.fill_in(text, source)?;
         match selector::parse(&filled) {
             Ok(selector) => Ok(SourcedSelector { selector, source }),
-            Err(error) if reference::is_in(text) => Err(self.misfit(source, &filled, &error.to_string())),
+            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error.to_string())),
             Err(error) => Err(SettingsError::new(&source, error.to_string()).into()),
         }
     }
@@ -86,17 +89,21 @@ impl<'s> HoldingEntry<'s> {
     /// The settings have a mistake.
     pub fn unresolved(&self) -> Result<Vec<Rejection>, Rejection> {
         let Some(at) = self.entry else { return Ok(Vec::new()) };
+        // A name that is still to be given is no label that is lacking.
+        let is_known = |text: &str| self.has_name || !reference::keys(text).any(|key| key == reference::NAME);
         let preferred = at.entry.preferred_node_selector.iter();
         let preferred = preferred.map(|preferred| ("preferredNodeSelector", &preferred.selector));
         let mut unresolved = Vec::new();
-        for (field, text) in at.entry.node_selectors().chain(preferred) {
+        for (field, text) in at.entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
             match self.resolve(text, Source::Entry(at, field)) {
                 Err(rejection) if rejection.is_unresolved() => unresolved.push(rejection),
                 resolved => resolved.map(drop)?,
             }
         }
         for (field, list) in at.entry.toleration_lists() {
-            unresolved.extend(self.fill_in_list(list, Source::Entry(at, field)).err());
+            if list.iter().all(|toleration| is_known(&toleration.value)) {
+                unresolved.extend(self.fill_in_list(list, Source::Entry(at, field)).err());
+            }
         }
         Ok(unresolved)
     }
@@ -125,7 +132,8 @@ impl<'s> HoldingEntry<'s> {
         for toleration in &mut filled {
             let value = self.fill_in(&toleration.value, source)?;
             if let Err(expected) = syntax::label_value(&value) {
-                return Err(self.misfit(source, &value, &format!("expected {expected}")));
+                let problem = format!("expected {expected}");
+                return Err(self.misfit(source, (&toleration.value, &value), &problem));
             }
             toleration.value = value.into_owned();
         }
@@ -134,15 +142,13 @@ impl<'s> HoldingEntry<'s> {
 
     fn fill_in<'t>(&self, text: &'t str, source: Source<'s>) -> Result<Cow<'t, str>, Rejection> {
         reference::fill_in(text, |key| {
-            if key == reference::NAME {
-                return Ok(Cow::Borrowed(self.namespace));
-            }
             let problem = match self.found.labels.get(key) {
+                _ if key == reference::NAME && self.has_name => return Ok(Cow::Borrowed(self.namespace)),
                 None => "which is missing".to_owned(),
-                Some(value) if value.is_empty() => "which is empty".to_owned(),
+                Some("") => "which is empty".to_owned(),
                 // Whoever answered: an invalid value could say more than it should.
                 Some(value) => match syntax::label_value(value) {
-                    Ok(()) => return Ok(Cow::Borrowed(&**value)),
+                    Ok(()) => return Ok(Cow::Borrowed(value)),
                     Err(expected) => format!("whose value is not valid, expected {expected}"),
                 },
             };
@@ -155,8 +161,13 @@ impl<'s> HoldingEntry<'s> {
         })
     }
 
-    fn misfit(&self, source: Source<'_>, filled: &str, problem: &str) -> Rejection {
-        let labels: Vec<String> = self.references(source).map(shorten).collect();
+    fn misfit(&self, source: Source<'_>, (text, filled): (&str, &str), problem: &str) -> Rejection {
+        let mut labels: Vec<String> = Vec::new();
+        for key in reference::keys(text).map(shorten) {
+            if !labels.contains(&key) {
+                labels.push(key);
+            }
+        }
         let explanation = format!(
             "{source} refers to label {} of namespace {}, and becomes {}: {problem}; change the label",
             labels.join(", "),
@@ -169,10 +180,29 @@ impl<'s> HoldingEntry<'s> {
     fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
         Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
     }
+}
 
-    /// The labels that `source` may refer to.
-    fn references(&self, source: Source<'_>) -> impl Iterator<Item = &str> {
-        let keys = self.found.labels.keys().map(|key| &**key);
-        keys.filter(move |key| matches!(source, Source::Entry(at, _) if at.entry.refers_to(key)))
-    }
+/// `what` the annotation `key` holds, as `parse` reads it, and where it stands; nothing, if it is not there.
+///
+/// # Errors
+/// It is malformed, or longer than `longest` bytes.
+pub fn read_annotation<'s, T, E: Display>(
+    (what, key): (&str, &'s str),
+    namespace: &'s str,
+    annotations: &Pairs<'_>,
+    longest: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<(T, Source<'s>)>, Rejection> {
+    let Some(text) = annotations.get(key) else { return Ok(None) };
+    let source = Source::Annotation { key, namespace };
+    let problem = if text.len() > longest {
+        format!("it has {} bytes, expected at most {longest}", text.len())
+    } else {
+        match parse(text) {
+            Ok(value) => return Ok(Some((value, source))),
+            Err(error) => error.to_string(),
+        }
+    };
+    let explanation = format!("{source} is not {what}: {problem}; correct the annotation {}", quote(text));
+    Err(Rejection::forbidden(CauseKind::Annotation, explanation).demanded_at(source).asking_for(&shorten(text)))
 }

@@ -1,11 +1,10 @@
 //! All that is demanded of Pods and templates of a namespace, by who asks for them.
 
-use super::holding_entry::HoldingEntry;
+use super::entry::MatchedEntry;
 use super::node_rules::NodeRules;
-use super::node_selection::NodeSelection;
 use super::toleration_rules::TolerationRules;
 use crate::decision::Rejection;
-use crate::request::Requester;
+use crate::request::User;
 
 /// What is demanded of nodes and of tolerations.
 #[derive(Debug)]
@@ -23,19 +22,19 @@ impl<'s> Rules<'s> {
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
-    pub fn of(holding: &HoldingEntry<'s>, requester: &Requester) -> Result<Self, Rejection> {
-        let mut nodes = NodeRules::of(holding, true)?;
-        let mut tolerations = TolerationRules::of(holding)?;
-        nodes.is_limited |= tolerations.judge_anything();
-        if requester.is_among(&holding.settings.exempt_usernames) {
+    pub fn of(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let mut nodes = NodeRules::of(matched, true)?;
+        let mut tolerations = TolerationRules::of(matched)?;
+        nodes.is_limited |= tolerations.validates_anything();
+        if user.is_among(&matched.settings.exempt_usernames) {
             nodes.whitelist = None;
-            tolerations = tolerations.without_judgement();
+            tolerations = tolerations.without_validation();
         }
         Ok(Self { nodes, tolerations })
     }
 
-    /// What holds for a Pod with this `selection`.
-    pub fn for_pod(self, selection: &NodeSelection<'_>) -> Self {
-        Self { nodes: self.nodes.yielding_to(selection), ..self }
+    /// Whether anything depends on what a Pod asks for.
+    pub fn validates_anything(&self) -> bool {
+        !self.nodes.selects_every_node() || self.nodes.whitelist.is_some() || self.tolerations.validates_anything()
     }
 }

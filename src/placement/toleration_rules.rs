@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::annotation::{self, LONGEST};
-use super::holding_entry::HoldingEntry;
+use super::entry::MatchedEntry;
+use super::references::read_annotation;
 use super::sourced::TolerationList;
 use crate::decision::{CauseKind, Rejection};
+use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
 use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
 use crate::toleration::{Operator, Toleration, from_annotation};
@@ -57,8 +58,8 @@ impl<'s> TolerationRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed.
-    pub fn of(holding: &HoldingEntry<'s>) -> Result<Self, Rejection> {
-        let HoldingEntry { settings, namespace, entry, .. } = *holding;
+    pub fn of(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+        let MatchedEntry { settings, namespace, entry, .. } = *matched;
         let mut rules = Self {
             namespace,
             tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
@@ -69,57 +70,61 @@ impl<'s> TolerationRules<'s> {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
             let everything = vec![Toleration { operator: Operator::Exists, ..Toleration::default() }];
             let source = |field| Source::Entry(at, field);
-            defaults = holding.tolerations(default_tolerations, source("defaultTolerations"), Vec::new());
-            rules.allowed.extend(holding.tolerations(allowed_tolerations, source("allowedTolerations"), Vec::new()));
-            rules.forbidden = holding.tolerations(forbidden_tolerations, source("forbiddenTolerations"), everything);
+            defaults = matched.tolerations(default_tolerations, source("defaultTolerations"), Vec::new());
+            rules.allowed.extend(matched.tolerations(allowed_tolerations, source("allowedTolerations"), Vec::new()));
+            rules.forbidden = matched.tolerations(forbidden_tolerations, source("forbiddenTolerations"), everything);
         }
         if defaults.is_none() {
             let source = Source::Placement("clusterDefaultTolerations");
-            defaults = holding.tolerations(&settings.cluster_default_tolerations, source, Vec::new());
+            defaults = matched.tolerations(&settings.cluster_default_tolerations, source, Vec::new());
         }
         rules.reject_forbidden_defaults(defaults.as_ref())?;
         rules.defaults_of_settings = defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
         rules.defaults = defaults;
         if settings.honors_toleration_annotations() {
-            rules.defaults = in_annotation(DEFAULTS_ANNOTATION, holding)?.or(rules.defaults);
-            let whitelist = in_annotation(WHITELIST_ANNOTATION, holding)?;
+            rules.defaults = in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
+            let whitelist = in_annotation(WHITELIST_ANNOTATION, matched)?;
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
         Ok(rules)
     }
 
-    /// What `validate_settings` refuses where it can tell, and here where references are filled in.
+    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be filled
+    /// in may forbid any value.
     fn reject_forbidden_defaults(&self, defaults: Option<&TolerationList<'_>>) -> Result<(), Rejection> {
-        let Some(TolerationList { tolerations: forbidden, source: forbidding, unresolved: None }) = &self.forbidden
-        else {
+        let Some(TolerationList { tolerations: forbidden, source: forbidding, unresolved }) = &self.forbidden else {
             return Ok(());
         };
         let Some(TolerationList { tolerations, source, .. }) = defaults else { return Ok(()) };
         let is_forbidden = |default: &&Toleration| forbidden.iter().any(|own| own.overlaps(default));
         let Some(default) = tolerations.iter().find(is_forbidden) else { return Ok(()) };
+        if let Some(unresolved) = unresolved {
+            return Err(unresolved.clone());
+        }
         let explanation = format!(
             "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
             quote(&default.to_string())
         );
-        Err(Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(*forbidding).about_taint(default))
+        let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(*forbidding);
+        Err(rejection.in_namespace(self.namespace).about_taint(default))
     }
 
     /// The same for whom no whitelist and nothing forbidden holds.
-    pub fn without_judgement(mut self) -> Self {
+    pub fn without_validation(mut self) -> Self {
         self.allowed.clear();
         self.forbidden = None;
         self
     }
 
     /// Whether anything may or must not be tolerated.
-    pub fn judge_anything(&self) -> bool {
+    pub fn validates_anything(&self) -> bool {
         let forbids = self.forbidden.as_ref().is_some_and(|forbidden| !forbidden.tolerations.is_empty());
         forbids || !self.allowed.is_empty()
     }
 
     /// Whether a forbidden toleration overlaps this.
-    pub fn forbid(&self, toleration: &Toleration) -> bool {
+    pub fn forbids(&self, toleration: &Toleration) -> bool {
         self.forbidden.iter().flat_map(|list| list.tolerations.iter()).any(|own| own.overlaps(toleration))
     }
 
@@ -144,28 +149,19 @@ impl<'s> TolerationRules<'s> {
     }
 
     /// Whether anything is added, or judged.
-    pub fn are_empty(&self) -> bool {
-        self.defaults.is_none() && !self.judge_anything() && !self.tolerate_extended_resources
+    pub fn is_empty(&self) -> bool {
+        self.defaults.is_none() && !self.validates_anything() && !self.tolerate_extended_resources
     }
 }
 
 /// What the annotation `key` holds, if it is there.
-fn in_annotation<'s>(key: &'s str, holding: &HoldingEntry<'s>) -> Result<Option<TolerationList<'s>>, Rejection> {
+fn in_annotation<'s>(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<TolerationList<'s>>, Rejection> {
     let what = ("a list of tolerations", key);
-    let read = annotation::read(what, holding.namespace, &holding.found.annotations, LONGEST, parse)?;
+    let (namespace, annotations) = (matched.namespace, &matched.found.annotations);
+    let read = read_annotation(what, namespace, annotations, LONGEST_ANNOTATION, from_annotation)?;
     Ok(read.map(|(tolerations, source)| TolerationList {
         tolerations: Cow::Owned(tolerations),
         source,
         unresolved: None,
     }))
-}
-
-fn parse(text: &str) -> Result<Vec<Toleration>, String> {
-    let tolerations = from_annotation(text).map_err(|error| error.to_string())?;
-    for (position, toleration) in tolerations.iter().enumerate() {
-        if let Some(mistake) = toleration.check().first() {
-            return Err(format!("[{position}].{mistake}"));
-        }
-    }
-    Ok(tolerations)
 }

@@ -3,20 +3,39 @@
 
 use std::collections::BTreeSet;
 
-use super::judged::Judged;
+use serde::Deserialize;
+
+use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
+use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS, too_many};
 use crate::message::quote;
-use crate::pod_spec;
+use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
 use crate::toleration::{self, Effect, Operator, Resources, Toleration, tolerations_of_extended};
 
-/// How the plugin says that a Pod is rejected; then it says whose whitelist forbids the tolerations.
-pub const CONFLICT: &str = "pod tolerations (possibly merged with namespace default tolerations) conflict with its";
+/// How the in-tree plugin says that a Pod is rejected.
+const CONFLICT: &str =
+    "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist";
 
 /// The member of a PodSpec that holds them.
 pub const TOLERATIONS: &str = "tolerations";
+
+/// What the `DefaultTolerationSeconds` plugin adds.
+const UNTIL_EVICTED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+/// What the `PodTolerationRestriction` plugin adds, and the DaemonSet controller too.
+const MEMORY_PRESSURE: &str = "node.kubernetes.io/memory-pressure";
+
+/// What the DaemonSet controller adds besides (`AddOrUpdateDaemonPodTolerations`).
+const ON_DAEMON_SETS: [&str; 4] = [
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/network-unavailable",
+];
 
 /// Writes `added` into `spec`, a PodSpec.
 ///
@@ -34,36 +53,76 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
 }
 
 /// `tolerations`, as the audit log has them.
-pub fn in_words(tolerations: &[Toleration]) -> String {
+pub fn as_text(tolerations: &[Toleration]) -> String {
     tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The tolerations of `spec`, a PodSpec.
+/// The tolerations that a Pod has, in order.
 ///
 /// # Errors
-/// They can't be read.
-pub fn read(spec: &RawObject<'_>) -> Result<Vec<Toleration>, ReadError> {
-    Ok(spec.get(TOLERATIONS)?.unwrap_or_default())
+/// They can't be read, or there are too many.
+pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection> {
+    let list = read(subject.spec).within(subject.path)?;
+    if list.1 {
+        return Err(too_many_tolerations(subject));
+    }
+    Ok(list.0)
+}
+
+/// Those of an updated Pod that `old_spec` does not have; of that, those beyond the bound don't count.
+///
+/// # Errors
+/// They can't be read, or there are too many.
+pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Result<Vec<Toleration>, Rejection> {
+    // Those of a Pod that is there already are not read again.
+    if subject.spec.member(TOLERATIONS) == old_spec.member(TOLERATIONS) {
+        return Ok(Vec::new());
+    }
+    let mut new = of_pod(subject)?;
+    let old = read(old_spec).within("oldObject.spec")?;
+    let mut before = BTreeSet::new();
+    before.extend(old.0);
+    new.retain(|toleration| !before.contains(toleration));
+    Ok(new)
+}
+
+/// The first tolerations of `spec`, a PodSpec, and whether there are more.
+fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
+    let list = spec.first(TOLERATIONS, MOST_TOLERATIONS)?;
+    let mut tolerations = Vec::with_capacity(list.elements.len());
+    for (position, element) in list.elements.into_iter().enumerate() {
+        // `null` is one without anything, as in Go.
+        let read: Option<Toleration> = read_json(element.get()).at(position).within(TOLERATIONS)?;
+        tolerations.push(read.unwrap_or_default());
+    }
+    Ok((tolerations, list.has_more))
+}
+
+fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
+    too_many(subject.name, MOST_TOLERATIONS, TOLERATIONS, &format!("{}.{TOLERATIONS}", subject.path))
 }
 
 /// Judges the tolerations that a Pod has, and those that it gets. Returns the latter.
 ///
 /// # Errors
-/// The first toleration that is forbidden or not allowed.
-pub fn admit(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Toleration>, Rejection> {
-    if rules.are_empty() {
+/// The first toleration that is forbidden or not allowed; or something can't be read, or is too much.
+pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Result<Vec<Toleration>, Rejection> {
+    if rules.is_empty() {
         return Ok(Vec::new());
     }
     if let Some(unresolved) = rules.defaults.as_ref().and_then(|list| list.unresolved.as_ref()) {
         return Err(unresolved.clone());
     }
-    let own = read(judged.spec).within(judged.path)?;
-    let of_extended = for_extended_resources(judged, rules)?;
+    let own = of_pod(subject)?;
+    let of_extended = for_extended_resources(subject, rules)?;
     let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
     let mut added = toleration::missing(&own, wanted);
-    reject(&own, None, &of_extended, rules, judged)?;
-    reject(&added, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, judged)?;
+    validate(&own, None, &of_extended, rules, subject)?;
+    validate(&added, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, subject)?;
     added.extend(lacking_of_extended(&own, &added, of_extended));
+    if !added.is_empty() && own.len() + added.len() > MOST_TOLERATIONS {
+        return Err(too_many_tolerations(subject));
+    }
     Ok(added)
 }
 
@@ -71,48 +130,78 @@ pub fn admit(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Tol
 ///
 /// # Errors
 /// The first toleration that is forbidden.
-pub fn judge_class(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
-    reject(&judged.class.tolerations, None, &[], rules, judged)
+pub fn validate_runtime_class(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
+    if !rules.validates_anything() {
+        return Ok(());
+    }
+    validate(&subject.runtime_class.scheduling()?.tolerations, None, &[], rules, subject)
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
 ///
 /// # Errors
 /// The first that is forbidden or not allowed.
-pub fn judge_new(new: &[Toleration], judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(judged, rules)?;
-    reject(new, None, &of_extended, rules, judged)
+pub fn validate_new(
+    new: &[Toleration],
+    subject: &PodSubject<'_, '_>,
+    rules: &TolerationRules<'_>,
+) -> Result<(), Rejection> {
+    let of_extended = for_extended_resources(subject, rules)?;
+    validate(new, None, &of_extended, rules, subject)
 }
 
-/// Those of `tolerations` that are not among `old`.
-pub fn new_among(tolerations: Vec<Toleration>, old: &[Toleration]) -> Vec<Toleration> {
-    let mut before = BTreeSet::new();
-    before.extend(old);
-    tolerations.into_iter().filter(|toleration| !before.contains(toleration)).collect()
+/// `Container`
+#[derive(Default, Deserialize)]
+struct Container {
+    resources: Option<Resources>,
 }
 
 /// The tolerations that the Pod gets for the extended resources that its containers request, in byte order; without
 /// those that something forbidden overlaps.
-fn for_extended_resources(judged: &Judged<'_>, rules: &TolerationRules<'_>) -> Result<Vec<Toleration>, Rejection> {
+fn for_extended_resources(
+    subject: &PodSubject<'_, '_>,
+    rules: &TolerationRules<'_>,
+) -> Result<Vec<Toleration>, Rejection> {
     if !rules.tolerate_extended_resources {
         return Ok(Vec::new());
     }
-    let resources = pod_spec::resources_of_containers(judged.spec).within(judged.path)?;
-    let mut tolerations = if judged.is_template() {
-        tolerations_of_extended(resources.iter().flat_map(Resources::requested_by_template))
-    } else {
-        tolerations_of_extended(resources.iter().flat_map(Resources::requested))
+    let too_many = |most, what: &str| {
+        let [containers, init_containers] = CONTAINERS.map(|list| format!("{}.{list}", subject.path));
+        let field = format!("{containers} and {}", init_containers.trim_start_matches("object."));
+        Err(too_many(subject.name, most, what, &field))
     };
+    let (mut names, mut count) = (BTreeSet::new(), 0);
+    for list in CONTAINERS {
+        let containers = subject.spec.first(list, MOST_CONTAINERS).within(subject.path)?;
+        count += containers.elements.len() + usize::from(containers.has_more);
+        if count > MOST_CONTAINERS {
+            return too_many(MOST_CONTAINERS, "containers");
+        }
+        for (position, container) in containers.elements.into_iter().enumerate() {
+            let container: Option<Container> =
+                read_json(container.get()).at(position).within(list).within(subject.path)?;
+            let Some(resources) = container.and_then(|container| container.resources) else { continue };
+            // The API server writes the limits of Pods among their requests, and not those of templates
+            // (`SetDefaults_Pod`).
+            let limits = resources.limits.filter(|_| subject.is_template());
+            for resource in resources.requests.into_iter().chain(limits).flat_map(|above_zero| above_zero.extended) {
+                names.insert(resource);
+            }
+            if names.len() > MOST_EXTENDED_RESOURCES {
+                return too_many(MOST_EXTENDED_RESOURCES, "extended resources");
+            }
+        }
+    }
     let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
-    if let Some(unresolved) = unresolved.filter(|_| !tolerations.is_empty()) {
+    if let Some(unresolved) = unresolved.filter(|_| !names.is_empty()) {
         return Err(unresolved.clone());
     }
-    tolerations.retain(|toleration| !rules.forbid(toleration));
+    let mut tolerations = tolerations_of_extended(&names);
+    tolerations.retain(|toleration| !rules.forbids(toleration));
     Ok(tolerations)
 }
 
-/// Those of `of_extended` that nothing of `own` and `defaults` covers. There may be as many as somebody writes, so they
-/// are found by key.
+/// Those of `of_extended` that nothing of `own` and `defaults` covers.
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
     let covering = own.iter().chain(defaults).filter(|toleration| {
         toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
@@ -124,53 +213,66 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
 
 fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSet<&'t str> {
     let mut keys = BTreeSet::new();
-    // `extend`, not `collect`: collecting a set sorts first, with code for each type, and the module must stay small.
     keys.extend(tolerations.into_iter().map(|toleration| toleration.key.as_str()));
     keys
 }
 
+/// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
+/// controller makes. Any number of seconds will do: they are configured on the API server.
+pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
+    if toleration.operator != Operator::Exists {
+        return false;
+    }
+    let key = toleration.key.as_str();
+    match toleration.effect {
+        Effect::NoExecute => UNTIL_EVICTED.contains(&key),
+        Effect::NoSchedule => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
+        _ => false,
+    }
+}
+
 /// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from
 /// the Pod. Not judged are those that the cluster adds by itself, and those `of_extended` resources.
-fn reject(
+fn validate(
     tolerations: &[Toleration],
     added_by: Option<Source<'_>>,
     of_extended: &[Toleration],
     rules: &TolerationRules<'_>,
-    judged: &Judged<'_>,
+    subject: &PodSubject<'_, '_>,
 ) -> Result<(), Rejection> {
-    if !rules.judge_anything() {
+    if !rules.validates_anything() {
         return Ok(());
     }
     let extended = keys_of(of_extended);
     for toleration in tolerations {
         let is_of_extended = extended.contains(toleration.key.as_str())
             && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        if is_of_extended || toleration.is_added_by_cluster(judged.is_of_daemon_set) {
+        if is_of_extended || is_added_by_cluster(toleration, subject.is_of_daemon_set) {
             continue;
         }
-        let (what, source, remedy, is_by_whitelist) = match rules.objection_to(toleration) {
+        let (what, source, remedy) = match rules.objection_to(toleration) {
             None => continue,
             Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
-            // What the Pod's RuntimeClass brings is the administrator's.
-            Some(Objection::NotAllowed { .. }) if judged.class.tolerates_same(toleration) => continue,
             Some(Objection::Forbidden { forbidding, source }) => {
-                (format!("{source} forbids ({})", quote(&forbidding.to_string())), source, "remove it", false)
+                (format!("{source} forbids ({})", quote(&forbidding.to_string())), source, "remove it")
             }
             Some(Objection::NotAllowed { source }) => {
-                (format!("{source} does not allow"), source, "remove it, or have it allowed", true)
+                // What the Pod's RuntimeClass brings is the administrator's.
+                if subject.runtime_class.scheduling()?.tolerates_same(toleration) {
+                    continue;
+                }
+                (format!("{source} does not allow"), source, "remove it, or have it allowed")
             }
         };
-        let (name, shown) = (judged.name, quote(&toleration.to_string()));
+        let (name, shown) = (subject.name, quote(&toleration.to_string()));
         let explanation = match added_by {
             Some(source) => format!(
                 "{source} adds {shown} to {name}, which {what}; change one of the two, or no such Pod can be created"
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let kind = if judged.class.tolerates_same(toleration) { CauseKind::RuntimeClass } else { CauseKind::Asks };
-        let rejection = Rejection::with_sentence(kind, format!("{CONFLICT} namespace whitelist"), explanation);
-        let rejection = rejection.demanded_at(source).in_namespace(rules.namespace).about_taint(toleration);
-        return Err(if is_by_whitelist { rejection.by_whitelist() } else { rejection });
+        let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, explanation).demanded_at(source);
+        return Err(rejection.in_namespace(rules.namespace).about_taint(toleration));
     }
     Ok(())
 }

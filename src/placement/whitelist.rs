@@ -1,11 +1,13 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
 use super::injection::Injection;
-use super::judged::Judged;
 use super::node_affinity::{Expression, Term};
 use super::node_rules::NodeRules;
+use super::node_selection::NODE_SELECTOR;
 use super::sourced::{SourcedRequirement, SourcedWhitelist};
+use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
+use crate::limits::{MOST_PAIRS, too_many};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::selector::{Operator, Requirement, Whitelist};
@@ -19,23 +21,28 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 /// that.
 ///
 /// # Errors
-/// What is not allowed.
+/// What is not allowed; or the RuntimeClass can't be read.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
-pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
+pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
-    let (selection, whitelist, class_pairs) = (&injection.selection, &allowed.whitelist, &judged.class.node_selector);
+    let (selection, whitelist) = (&injection.selection, &allowed.whitelist);
+    if selection.node_selector.len() > MOST_PAIRS {
+        let field = format!("{}.{NODE_SELECTOR}", subject.path);
+        return Err(too_many(subject.name, MOST_PAIRS, "pairs", &field));
+    }
     let reject = |key: &str, what: &str, asked: &str, added| {
         let shown = format!("{what}{}", quote(asked));
-        let rejection = rejection(&shown, added, allowed, rules.namespace, judged.name);
+        let rejection = rejection(&shown, added, allowed, rules.namespace, subject.name);
         Err(rejection.about_label(key).asking_for(&asked))
     };
-    for (key, value) in &selection.node_selector {
-        if !whitelist.allows_value(key, value) && class_pairs.get(&**key).is_none_or(|own| **own != **value) {
-            let requirement = Requirement::new(key.to_string(), Operator::Equals, vec![value.to_string()]).ok();
-            let added = requirement.and_then(|requirement| injection.find(&requirement));
-            return reject(key, "", &format!("{}={}", &**key, &**value), added);
+    for (key, value) in selection.node_selector.iter() {
+        if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
+            continue;
         }
+        let requirement = Requirement::new(key.to_owned(), Operator::Equals, vec![value.to_owned()]).ok();
+        let added = requirement.and_then(|requirement| injection.find(&requirement));
+        return reject(key, "", &format!("{key}={value}"), added);
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
@@ -48,7 +55,7 @@ pub fn check(injection: &Injection<'_>, judged: &Judged<'_>, rules: &NodeRules<'
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
     if whitelist.is_empty()
-        && !judged.is_pinned()
+        && !subject.is_pinned()
         && let Some(field) = fields.next()
     {
         return reject(&field.key, "node affinity by matchFields ", &field.parts(), None);
@@ -87,5 +94,5 @@ fn rejection(
         None => format!("{name} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
     let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
-    rejection.in_namespace(namespace).demanding(&allowed).by_whitelist()
+    rejection.in_namespace(namespace).demanding(&allowed)
 }

@@ -1,15 +1,16 @@
 //! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees
 //! it. What another object controls is left to its owner, but for DaemonSets.
 
-use super::additions::Additions;
-use super::holding_entry::{CandidateEntries, HoldingEntry};
-use super::judged::{self, Judged};
+use super::entry::{CandidateEntries, MatchedEntry};
+use super::mutation::PodMutation;
 use super::node_selection::NodeSelection;
+use super::pods;
 use super::rules::Rules;
+use super::runtime_class::RuntimeClass;
 use super::sourced::SourcedRequirement;
-use super::{pods, runtime_classes};
-use crate::cluster::Answer;
-use crate::decision::{CauseKind, Rejection};
+use super::subject::PodSubject;
+use crate::cluster::LookupBuffer;
+use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
@@ -32,27 +33,10 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
         (is_owned || settings.on_workloads == OnWorkloads::Ignore, settings.on_workloads == OnWorkloads::Warn)
     };
     // An object that is being deleted is let through: to remove a finalizer is an update.
-    if is_ignored || request.is_about_terminating()? || is_unchanged(review)? {
+    if is_ignored || request.is_for_terminating_object()? || is_template_unchanged(review)? {
         return Ok(());
     }
-    let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
-    let path = format!("object.{}.spec", resource.template().join("."));
-    let spec = template.object("spec").within(&path)?.cloned().unwrap_or_default();
-    let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let (namespace, requester) = (request.namespace.clone(), request.requester.clone());
-    let class_name = judged::class_name(&spec, settings).within(&path)?;
-    let mut template = Judged::new(&name, (&path, &spec), &requester, class_name);
-    template.is_of_daemon_set = is_of_daemon_set;
-
-    let answer = Answer::new();
-    let completed = match CandidateEntries::of(settings, &namespace).look_up(review.cluster, &answer) {
-        Ok(holding) => {
-            let completed = complete(&mut template, is_owned, &holding, review);
-            if only_warns { completed } else { holding.enforce(completed, &mut review.decision).map(drop) }
-        }
-        Err(rejection) => Err(rejection),
-    };
-    match completed {
+    match complete(review, settings, is_owned, only_warns) {
         Err(rejection) if only_warns && !rejection.is_bad_request() => {
             review.decision.warn_instead(&rejection);
             Ok(())
@@ -61,52 +45,84 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     }
 }
 
-/// Judges `template` as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject it:
-/// its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that can
-/// never run.
-fn complete(
-    template: &mut Judged<'_>,
-    is_owned: bool,
-    holding: &HoldingEntry<'_>,
-    review: &mut Review<'_>,
-) -> Result<(), Rejection> {
-    let own = NodeSelection::read(template.spec).within(template.path)?;
-    let rules = Rules::of(holding, template.requester)?;
-    runtime_classes::resolve_for(template, &rules, review.cluster)?;
-    // Labels of its class count as chosen.
-    let rules = rules.for_pod(&own.clone().with_pairs(&template.class.node_selector));
-    let additions = pods::admit(own, template, &rules)?;
+/// Judges the template as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject
+/// it: its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that
+/// can never run.
+fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
+    let Review { request, resource, object, decision, is_changed, cluster, .. } = review;
+    let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
+    let path = format!("object.{}.spec", resource.template().join("."));
+    let spec = template.object("spec").within(&path)?.unwrap_or_default();
+    let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
+    let runtime_class = RuntimeClass::of(&spec, settings, *cluster).within(&path)?;
+    let is_of_daemon_set = *resource == Resource::DaemonSet;
+    let subject =
+        PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
+
+    let buffer = LookupBuffer::new();
+    let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
+    let rules = rules_for(&subject, &matched);
+    let Some((rules, own)) = settle(rules, only_warns, &matched, decision)? else { return Ok(()) };
+    let admitted = pods::admit(own, &subject, &rules);
+    let Some(mutation) = settle(admitted, only_warns, &matched, decision)? else { return Ok(()) };
     // What other templates lack, their Pods get.
-    if additions.are_empty() || !template.is_of_daemon_set {
+    if mutation.is_empty() || !is_of_daemon_set {
         return Ok(());
     }
-    match holding.settings.on_daemon_sets {
+    match settings.on_daemon_sets {
         // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity, which its controller
         // replaces. So the template is judged; but the owner would undo every change for ever.
         OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
-            review.decision.warn_instead(&incomplete(template.name, &additions));
+            decision.warn_instead(&incomplete(&name, &mutation));
         }
-        OnDaemonSets::Inject if holding.is_enforced() => {
-            additions.record(&mut review.decision);
-            let written = review.object.object_mut_at(review.resource.template()).within("object")?;
-            additions.write(written.object_mut("spec")?).within(template.path)?;
-            review.is_changed = true;
+        OnDaemonSets::Inject if matched.is_enforced() => {
+            mutation.record(decision);
+            let written = object.object_mut_at(resource.template()).within("object")?;
+            mutation.apply(written.object_mut("spec")?).within(&path)?;
+            *is_changed = true;
         }
-        OnDaemonSets::Inject => review.decision.would_add(&additions.in_words()),
+        OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
         OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
-            return Err(incomplete(template.name, &additions));
+            settle::<()>(Err(incomplete(&name, &mutation)), only_warns, &matched, decision)?;
         }
     }
     Ok(())
 }
 
-/// What the template lacks of `additions`, which are not empty.
-fn incomplete(name: &ObjectName, additions: &Additions<'_>) -> Rejection {
+/// What becomes of a `verdict` on the template. Where workloads are only warned of, that says it in its own words.
+fn settle<T>(
+    verdict: Result<T, Rejection>,
+    only_warns: bool,
+    matched: &MatchedEntry<'_>,
+    decision: &mut Decision<'_>,
+) -> Result<Option<T>, Rejection> {
+    if only_warns { verdict.map(Some) } else { matched.enforce(verdict, decision) }
+}
+
+/// The rules that hold for a template, and what it asks for itself.
+fn rules_for<'r>(
+    subject: &PodSubject<'_, 'r>,
+    matched: &MatchedEntry<'r>,
+) -> Result<(Rules<'r>, NodeSelection<'r>), Rejection> {
+    let mut rules = Rules::of(matched, subject.user)?;
+    let own = pods::read_selection(subject, &rules.nodes)?;
+    if !rules.validates_anything() {
+        return Ok((rules, own));
+    }
+    // Labels of its class count as chosen. The controller of DaemonSets replaces the node affinity of their Pods.
+    let class = subject.runtime_class.scheduling()?;
+    let chosen = own.clone().with_pairs(&class.node_selector);
+    rules.nodes = rules.nodes.yielding_to(&chosen, !subject.is_of_daemon_set);
+    Ok((rules, own))
+}
+
+/// What the template lacks of `mutation`, which are not empty.
+fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
     let mut missing = Vec::new();
-    for toleration in &additions.tolerations {
+    for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-    for demanded in additions.injection.requirements() {
+    for demanded in mutation.injection.requirements() {
         missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
     let explanation = format!(
@@ -114,7 +130,7 @@ fn incomplete(name: &ObjectName, additions: &Additions<'_>) -> Rejection {
         missing.join(", and ")
     );
     let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
-    match (additions.injection.requirements().next(), additions.tolerations.first()) {
+    match (mutation.injection.requirements().next(), mutation.tolerations.first()) {
         (Some(SourcedRequirement { requirement, source }), _) => {
             rejection.demanded_at(source).about_label(requirement.key()).demanding(requirement)
         }
@@ -124,7 +140,7 @@ fn incomplete(name: &ObjectName, additions: &Additions<'_>) -> Rejection {
 }
 
 /// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.
-fn is_unchanged(review: &Review<'_>) -> Result<bool, ReadError> {
+fn is_template_unchanged(review: &Review<'_>) -> Result<bool, ReadError> {
     let Review { request, object, resource, .. } = review;
     if !request.is_update() {
         return Ok(false);

@@ -61,12 +61,13 @@ pub fn label_value(value: &str) -> Result<(), &'static str> {
 }
 
 fn name(name: &str) -> Result<(), &'static str> {
+    if is_name(name) { Ok(()) } else { Err(NAME) }
+}
+
+/// Whether `name` can stand after the slash of a key, or be a label value.
+pub fn is_name(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if name.len() <= LONGEST_NAME && is_framed(name, |byte| byte.is_ascii_alphanumeric(), inner) {
-        Ok(())
-    } else {
-        Err(NAME)
-    }
+    name.len() <= LONGEST_NAME && is_framed(name, |byte| byte.is_ascii_alphanumeric(), inner)
 }
 
 /// Whether `text` begins and ends with `edge` bytes and has only `inner` ones between; never if it is empty.

@@ -124,10 +124,15 @@ impl TargetKind {
         self == Self::Annotation && VALIDATED_ANNOTATIONS.iter().any(|beginning| key.starts_with(beginning))
     }
 
+    /// Whether `key` is an annotation that tells the kubelet where a Pod came from.
+    pub fn is_for_kubelets(self, key: &str) -> bool {
+        self == Self::Annotation && key.starts_with(KUBELET_ANNOTATIONS)
+    }
+
     /// Why the policy must never write `key`, or keys that begin with it, to a Pod; nothing, if it may.
     pub fn refuses(self, key: &str) -> Option<&'static str> {
         match self {
-            Self::Annotation if key.starts_with(KUBELET_ANNOTATIONS) => {
+            _ if self.is_for_kubelets(key) => {
                 Some("annotations kubernetes.io/config.* tell the kubelet where a Pod came from, and are never written")
             }
             Self::Annotation if self.validates_value_of(key) => {

@@ -24,8 +24,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::json::read::read;
-use crate::json::strict::from_object;
-use crate::toleration::PluginConfig;
+use crate::json::{FromObject, object};
 
 pub use choice::*;
 pub use error::SettingsError;
@@ -37,15 +36,15 @@ pub use validate::mistakes;
 /// What stands under `spec.settings` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Settings"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
     /// Which nodes the Pods of a namespace may use, and which taints they may tolerate.
+    #[serde(deserialize_with = "object")]
     pub placement: Option<Placement>,
     /// Instead of `placement`: the configuration of the in-tree plugin PodNodeSelector.
     pub pod_node_selector_plugin_config: Option<PodNodeSelectorPluginConfig>,
-    /// Instead of `placement`: the configuration of the in-tree plugin PodTolerationRestriction.
-    pub pod_toleration_restriction_plugin_config: Option<PluginConfig>,
     /// What Pods learn about the node they landed on.
+    #[serde(deserialize_with = "object")]
     pub node_metadata: Option<NodeMetadata>,
 }
 
@@ -53,11 +52,11 @@ pub struct Settings {
 /// `clusterDefaultNodeSelector`.
 pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
-from_object!(Settings);
-
-/// The blocks of the in-tree plugins.
+/// The block of the in-tree plugin.
 pub(crate) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
-pub(crate) const TOLERATION_PLUGIN: &str = "podTolerationRestrictionPluginConfig";
+
+/// What an unknown field is told with: people paste the configuration of the in-tree plugin.
+const TOLERATION_PLUGIN: &str = "unknown field \"podTolerationRestrictionPluginConfig\"";
 
 impl Settings {
     /// Reads the `text` of the settings; absent ones are empty.
@@ -66,7 +65,16 @@ impl Settings {
     /// It is not JSON, or not of these types.
     pub fn read(text: Option<&str>) -> Result<Self, SettingsError> {
         let Some(text) = text else { return Ok(Self::default()) };
-        let settings: Option<Self> = read(text).map_err(SettingsError)?;
-        Ok(settings.unwrap_or_default())
+        match read::<Option<FromObject<Self>>>(text) {
+            Ok(settings) => Ok(settings.map(|read| read.0).unwrap_or_default()),
+            Err(error) if error.problem().starts_with(TOLERATION_PLUGIN) => {
+                let problem = format!(
+                    "{TOLERATION_PLUGIN}: placement replaces it, with defaultTolerations and \
+                     allowedTolerations of its namespaces"
+                );
+                Err(SettingsError::new(&"", problem))
+            }
+            Err(error) => Err(SettingsError(error)),
+        }
     }
 }

@@ -6,24 +6,21 @@ use super::choice::OnLookupFailure;
 use super::error::SettingsError;
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
-use crate::json::strict::{from_object, null_is_default};
+use crate::json::{null_is_default, objects, word};
 
 /// The name of the block.
 pub const NODE_METADATA: &str = "nodeMetadata";
 
-/// The most that is written onto a Pod, in bytes of keys and values. A Pod may hold 256 KiB of annotations, and a
-/// Binding does not show what it holds already.
-pub const MOST_WRITTEN: usize = 16 * 1024;
-
 /// What Pods learn about the node they landed on.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NodeMetadata"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NodeMetadata {
     /// What is copied, in order; of two entries that write the same key the later wins.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "objects")]
     pub propagate: Vec<Propagate>,
     /// What happens when the Node can't be read.
+    #[serde(deserialize_with = "word")]
     pub on_lookup_failure: OnLookupFailure,
     /// Whether the keys that are written belong to the policy alone.
     #[serde(deserialize_with = "null_is_default")]
@@ -33,7 +30,7 @@ pub struct NodeMetadata {
 /// One thing that Pods learn. Exactly one of `nodeLabel`, `nodeAnnotation` and `nodeField` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Propagate"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Propagate {
     /// A label of the Node, or a prefix and `*`.
     pub node_label: Option<String>,
@@ -53,8 +50,6 @@ pub struct Propagate {
     /// The environment variable that every container has it as.
     pub env: Option<String>,
 }
-
-from_object!(NodeMetadata, Propagate);
 
 /// Where on a Node something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{choice, name_pattern, reference};
-use crate::json::strict::{from_object, never_null, null_is_default};
+use crate::json::{never_null, null_is_default, objects, word};
 use crate::toleration::{Toleration, from_settings};
 
 /// The name of the block.
@@ -15,7 +15,7 @@ pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selecto
 /// What the settings say about placement.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Placement"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Placement {
     /// The default node selector of namespaces that have no other default.
     pub cluster_default_node_selector: Option<String>,
@@ -26,7 +26,7 @@ pub struct Placement {
     #[serde(deserialize_with = "null_is_default")]
     pub namespace_annotations: NamespaceAnnotations,
     /// What holds for which namespaces. The first entry that matches wins.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "objects")]
     pub namespaces: Vec<NamespaceEntry>,
     /// Node labels that kubelets must not set, beside those in node selectors: keys, or prefixes with their slash and
     /// `*`.
@@ -36,26 +36,37 @@ pub struct Placement {
     #[serde(deserialize_with = "null_is_default")]
     pub exempt_usernames: Vec<String>,
     /// What happens where a Pod chooses otherwise than a default says.
+    #[serde(deserialize_with = "word")]
     pub on_default_conflict: choice::OnDefaultConflict,
     /// What is done about what the API server merges into Pods from their RuntimeClass.
+    #[serde(deserialize_with = "word")]
     pub on_runtime_classes: choice::OnRuntimeClasses,
     /// What happens with node affinity that asks for more than the whitelist allows.
+    #[serde(deserialize_with = "word")]
     pub on_node_affinity: choice::OnNodeAffinity,
     /// What happens with a Pod that names its node.
+    #[serde(deserialize_with = "word")]
     pub on_node_name: choice::OnNodeName,
     /// What the annotations of namespaces about tolerations count for.
+    #[serde(deserialize_with = "word")]
     pub on_toleration_annotations: choice::OnTolerationAnnotations,
     /// What is done for Pods that request extended resources.
+    #[serde(deserialize_with = "word")]
     pub on_extended_resources: choice::OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
+    #[serde(deserialize_with = "word")]
     pub on_workloads: choice::OnWorkloads,
     /// What happens with the template of a DaemonSet.
+    #[serde(deserialize_with = "word")]
     pub on_daemon_sets: choice::OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
+    #[serde(deserialize_with = "word")]
     pub on_namespaces: choice::OnNamespaces,
     /// What happens with a Binding to a node that the namespace may not use.
+    #[serde(deserialize_with = "word")]
     pub on_bindings: choice::OnBindings,
     /// What happens where a kubelet gives its Node a label that decides which Pods it gets.
+    #[serde(deserialize_with = "word")]
     pub on_nodes: choice::OnNodes,
 }
 
@@ -73,7 +84,7 @@ impl Default for NamespaceAnnotations {
 /// What holds for the namespaces that it is about. At least one of `name` and `namespaceSelector` must be there.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NamespaceEntry"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NamespaceEntry {
     /// The name of a namespace, or the beginning of names and `*`.
     pub name: Option<String>,
@@ -90,7 +101,7 @@ pub struct NamespaceEntry {
     /// What Pods may ask for.
     pub allowed_node_selector: Option<String>,
     /// What Pods prefer of nodes, and run without.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(deserialize_with = "objects")]
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
     #[serde(deserialize_with = "from_settings")]
@@ -102,21 +113,20 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "from_settings")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
+    #[serde(deserialize_with = "word")]
     pub enforcement: choice::Enforcement,
 }
 
 /// What Pods prefer of nodes, and how much.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PreferredNodeSelector"))]
-#[serde(remote = "Self", rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreferredNodeSelector {
     /// From 1 to 100.
     pub weight: i64,
     /// The preferred nodes.
     pub selector: String,
 }
-
-from_object!(Placement, NamespaceEntry, PreferredNodeSelector);
 
 impl Placement {
     /// Whether any annotation of namespaces counts.
@@ -145,13 +155,13 @@ impl NamespaceEntry {
     }
 
     /// Whether this says what Pods may or must not tolerate.
-    pub fn judges_tolerations(&self) -> bool {
+    pub fn validates_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()
     }
 
-    /// Whether this refers to the label `key` of the Namespace.
-    pub fn refers_to(&self, key: &str) -> bool {
-        self.texts_with_references().any(|text| reference::keys(text).any(|own| own == key))
+    /// The keys of the labels that this refers to.
+    pub fn references(&self) -> impl Iterator<Item = &str> {
+        self.texts_with_references().flat_map(|text| reference::keys(text))
     }
 
     /// What it demands of nodes, each with the name of the setting. What it prefers is not among it.

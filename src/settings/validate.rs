@@ -14,7 +14,7 @@ mod selector;
 mod tolerations;
 
 use self::mistakes::Mistakes;
-use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError, TOLERATION_PLUGIN};
+use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError};
 use crate::selector::parse_pairs;
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
@@ -28,14 +28,11 @@ pub fn mistakes(text: &str) -> Vec<SettingsError> {
 fn check(settings: &Settings) -> Mistakes {
     let mut mistakes = Mistakes::default();
     let node_selector_plugin = &settings.pod_node_selector_plugin_config;
-    let toleration_plugin = &settings.pod_toleration_restriction_plugin_config;
-    let has_plugin = node_selector_plugin.is_some() || toleration_plugin.is_some();
-    if settings.placement.is_some() && has_plugin {
-        let plugin = if node_selector_plugin.is_some() { NODE_SELECTOR_PLUGIN } else { TOLERATION_PLUGIN };
-        mistakes.add(&"", format!("{PLACEMENT} and {plugin} exclude each other; keep one of them"));
+    if settings.placement.is_some() && node_selector_plugin.is_some() {
+        mistakes.add(&"", format!("{PLACEMENT} and {NODE_SELECTOR_PLUGIN} exclude each other; keep one of them"));
     }
-    if settings.placement.is_none() && !has_plugin && settings.node_metadata.is_none() {
-        let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, TOLERATION_PLUGIN, NODE_METADATA];
+    if settings.placement.is_none() && node_selector_plugin.is_none() && settings.node_metadata.is_none() {
+        let blocks = [PLACEMENT, NODE_SELECTOR_PLUGIN, NODE_METADATA];
         mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
     }
     if let Some(placement) = &settings.placement {
@@ -44,10 +41,6 @@ fn check(settings: &Settings) -> Mistakes {
     for (namespace, text) in node_selector_plugin.iter().flatten() {
         let pairs = parse_pairs(text.as_deref().unwrap_or_default());
         mistakes.check(&format_args!("{NODE_SELECTOR_PLUGIN}.{namespace}"), pairs);
-    }
-    if let Some(plugin) = toleration_plugin {
-        tolerations::check(&format!("{TOLERATION_PLUGIN}.default"), &plugin.default, &mut mistakes);
-        tolerations::check(&format!("{TOLERATION_PLUGIN}.whitelist"), &plugin.whitelist, &mut mistakes);
     }
     if let Some(node_metadata) = &settings.node_metadata {
         node_metadata::check(node_metadata, &mut mistakes);

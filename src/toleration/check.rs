@@ -1,6 +1,5 @@
 //! What the API server refuses in a toleration.
 
-use super::read::{EFFECT, KEY, OPERATOR, SECONDS, VALUE};
 use super::{Effect, Operator, Toleration};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
@@ -17,29 +16,29 @@ impl Toleration {
         };
         let (has_key, has_value) = (!self.key.is_empty(), !self.value.is_empty());
         if has_key && let Err(expected) = syntax::label_key(&self.key) {
-            expect(KEY, expected, &self.key);
+            expect("key", expected, &self.key);
         }
         match &self.operator {
-            Operator::Other(word) if has_key => expect(OPERATOR, "Equal or Exists", word),
+            Operator::Other(word) if has_key => expect("operator", "Equal or Exists", word),
             operator if !has_key && *operator != Operator::Exists => {
-                expect(OPERATOR, "Exists where there is no key", operator.as_str());
+                expect("operator", "Exists where there is no key", operator.as_str());
             }
             _ => {}
         }
         if self.operator.is_equal()
             && let Err(expected) = syntax::label_value(&self.value)
         {
-            expect(VALUE, expected, &self.value);
+            expect("value", expected, &self.value);
         }
         if self.operator == Operator::Exists && has_value {
-            expect(VALUE, "nothing beside operator Exists", &self.value);
+            expect("value", "nothing beside operator Exists", &self.value);
         }
         if let Effect::Other(word) = &self.effect {
-            expect(EFFECT, "NoSchedule, PreferNoSchedule or NoExecute", word);
+            expect("effect", "NoSchedule, PreferNoSchedule or NoExecute", word);
         }
-        if let Some(seconds) = self.seconds.filter(|_| self.effect != Effect::NoExecute) {
+        if let Some(seconds) = self.toleration_seconds.filter(|_| self.effect != Effect::NoExecute) {
             let expected = "nothing unless the effect is NoExecute";
-            mistakes.push(ReadError::mismatch(expected, &seconds.to_string()).within(SECONDS));
+            mistakes.push(ReadError::mismatch(expected, &seconds.to_string()).within("tolerationSeconds"));
         }
         mistakes
     }

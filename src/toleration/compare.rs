@@ -8,7 +8,7 @@ impl Toleration {
         self.key == other.key
             && self.value == other.value
             && self.effect == other.effect
-            && self.seconds == other.seconds
+            && self.toleration_seconds == other.toleration_seconds
             && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
     }
 
@@ -16,31 +16,27 @@ impl Toleration {
     ///
     /// An operator that is none of Kubernetes' covers only itself.
     pub fn covers(&self, other: &Self) -> bool {
-        self.same_as(other) || self.covers_unequal(other, other.operator.is_equal())
+        self.same_as(other) || self.covers_another(other)
     }
 
-    /// The same as the in-tree `PodTolerationRestriction` has it (`isSuperset` in `pkg/util/tolerations`): what has
-    /// operator `Equal`, or none, covers what has `Equal`, but not what has none unless both are equal.
-    pub fn is_superset_of(&self, other: &Self) -> bool {
-        self == other || self.covers_unequal(other, other.operator == Operator::Equal)
-    }
-
-    /// Whether this covers `other`, which need not be equal, given whether that demands its value.
-    fn covers_unequal(&self, other: &Self, demands_value: bool) -> bool {
+    /// Whether this covers `other`, which is written otherwise.
+    ///
+    /// Upstream: `isSuperset` of `pkg/util/tolerations`.
+    fn covers_another(&self, other: &Self) -> bool {
         let has_the_key = self.key == other.key || self.key.is_empty() && self.operator == Operator::Exists;
         if !has_the_key || !self.effect.includes(&other.effect) || !self.lasts_as_long_as(other) {
             return false;
         }
         match self.operator {
-            Operator::Omitted | Operator::Equal => demands_value && self.value == other.value,
+            Operator::Omitted | Operator::Equal => other.operator.is_equal() && self.value == other.value,
             Operator::Exists => true,
             Operator::Other(_) => false,
         }
     }
 
     /// Whether this holds for at least as many seconds as `other`. They count only with the effect `NoExecute`.
-    pub(super) fn lasts_as_long_as(&self, other: &Self) -> bool {
-        match (self.seconds, other.seconds) {
+    fn lasts_as_long_as(&self, other: &Self) -> bool {
+        match (self.toleration_seconds, other.toleration_seconds) {
             (Some(own), Some(seconds)) if self.effect == Effect::NoExecute => seconds <= own,
             (Some(_), None) => self.effect != Effect::NoExecute,
             _ => true,
@@ -51,10 +47,12 @@ impl Toleration {
     ///
     /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
     pub fn overlaps(&self, other: &Self) -> bool {
-        let share_key = self.key.is_empty() || other.key.is_empty() || self.key == other.key;
+        if !self.key.is_empty() && !other.key.is_empty() && self.key != other.key {
+            return false;
+        }
         let share_effect = self.effect.includes(&other.effect) || other.effect.includes(&self.effect);
         let both_demand_values = self.operator.is_equal() && other.operator.is_equal();
-        share_key && share_effect && (!both_demand_values || self.value == other.value)
+        share_effect && (!both_demand_values || self.value == other.value)
     }
 }
 

@@ -1,53 +1,58 @@
-//! What a container, or a Pod as a whole, has under `resources`.
+//! Resources of containers and Nodes: which are there at all, which are extended resources, and the toleration for each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::{Effect, Toleration};
+use crate::json::Text;
+use crate::limits::MOST_EXTENDED_RESOURCES;
+use crate::selector::syntax;
 
 /// `ResourceRequirements`
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Resources {
-    requests: Option<AboveZero>,
-    limits: Option<AboveZero>,
+    /// What a container is sure to have.
+    pub requests: Option<AboveZero>,
+    /// What it may have at most.
+    pub limits: Option<AboveZero>,
 }
 
-/// The names of the resources of which there is more than zero, among quantities by name: `requests`, or a Node's
-/// `status.allocatable`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "BTreeMap<String, Option<Quantity>>")]
-pub struct AboveZero(pub BTreeSet<String>);
+/// The names of the extended resources of which there is more than zero, among quantities by name: `requests`, or a
+/// Node's `status.allocatable`. No more of them are kept than [may be requested](MOST_EXTENDED_RESOURCES), and one.
+#[derive(Clone, Debug, Default)]
+pub struct AboveZero {
+    /// The names.
+    pub extended: Vec<String>,
+}
 
-impl Resources {
-    /// The names of the resources of which some is requested.
-    pub fn requested(&self) -> impl Iterator<Item = &String> {
-        self.requests.iter().flat_map(|requests| &requests.0)
-    }
-
-    /// The same in a template of Pods. There a limit is a request too: the API server writes it among the requests of
-    /// Pods, and not of templates (`SetDefaults_Pod`).
-    pub fn requested_by_template(&self) -> impl Iterator<Item = &String> {
-        self.requested().chain(self.limits.iter().flat_map(|limits| &limits.0))
-    }
-
-    /// Whether cpu or memory is requested, or limited. A Pod none of whose resources have that is `BestEffort`
-    /// (`ComputePodQOS`).
-    pub fn have_cpu_or_memory(&self) -> bool {
-        self.requested_by_template().any(|name| matches!(name.as_str(), "cpu" | "memory"))
+impl<'de> Deserialize<'de> for AboveZero {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadAboveZero)
     }
 }
 
-impl From<BTreeMap<String, Option<Quantity>>> for AboveZero {
-    fn from(quantities: BTreeMap<String, Option<Quantity>>) -> Self {
-        let mut names = BTreeSet::new();
-        for (name, quantity) in quantities {
+struct ReadAboveZero;
+
+impl<'de> Visitor<'de> for ReadAboveZero {
+    type Value = AboveZero;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AboveZero, A::Error> {
+        let mut extended = Vec::new();
+        while let Some((name, quantity)) = map.next_entry::<Text<'de>, Option<Quantity>>()? {
             // As in Go, `null` is zero.
-            if quantity.is_some_and(|quantity| quantity.0) {
-                names.insert(name);
+            let is_above_zero = quantity.is_some_and(|quantity| quantity.0);
+            if is_above_zero && extended.len() <= MOST_EXTENDED_RESOURCES && is_extended(&name) {
+                extended.push(name.to_string());
             }
         }
-        Self(names)
+        Ok(AboveZero { extended })
     }
 }
 
@@ -87,4 +92,24 @@ impl Visitor<'_> for ReadQuantity {
     fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
         Ok(Quantity(number > 0.0))
     }
+}
+
+/// What stands anywhere in the names of Kubernetes' own resources (`ResourceDefaultNamespacePrefix`).
+const NATIVE: &str = "kubernetes.io/";
+
+/// What the names of resources begin with in quotas (`DefaultResourceRequestsPrefix`).
+const IN_QUOTAS: &str = "requests.";
+
+/// Whether `name` is that of an extended resource, such as `nvidia.com/gpu` (`IsExtendedResourceName`).
+pub fn is_extended(name: &str) -> bool {
+    name.contains('/')
+        && !name.contains(NATIVE)
+        && !name.starts_with(IN_QUOTAS)
+        && syntax::label_key(&format!("{IN_QUOTAS}{name}")).is_ok()
+}
+
+/// The tolerations that a Pod needs which requests these extended resources, in byte order of their names (the admission
+/// plugin `ExtendedResourceToleration`).
+pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
+    resources.iter().map(|name| Toleration::exists(name, Effect::NoSchedule)).collect()
 }

@@ -193,14 +193,6 @@ pub const FEATURES: &[Feature] = &[
         otherwise: "Pods are not placed",
     },
     Feature {
-        settings: &[Present("podTolerationRestrictionPluginConfig")],
-        rules: &[rule(PODS, BOTH)],
-        looks_up: &[Namespace],
-        updates: &[Update::Unbound, Update::Tolerations],
-        needs_fail: true,
-        otherwise: "tolerations are not added, or not checked",
-    },
-    Feature {
         settings: &[Present("nodeMetadata")],
         rules: &[rule(PODS, BOTH), rule(BINDINGS, CREATE)],
         looks_up: &[Node],

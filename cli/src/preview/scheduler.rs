@@ -4,11 +4,10 @@
 use std::iter;
 
 use node_placement_policy::{
-    json::{Raw, StringMap, read::read as read_text},
     placement::node_selection::NodeSelection,
     toleration::{self, Taint, Toleration},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::input::json::{list_of as list, text};
@@ -19,12 +18,10 @@ pub fn matching_nodes<'n>(spec: &Value, nodes: impl Iterator<Item = &'n Value>) 
     let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
     let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": affinity } });
     let spec = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
-    let Ok(Raw::Object(spec)) = read_text(&spec) else { return vec![] };
-    let Ok(selection) = NodeSelection::read(&spec) else { return vec![] };
+    let Ok(selection) = NodeSelection::parse(&spec) else { return vec![] };
     let matches = |node: &&Value| {
         let metadata = &node["metadata"];
-        let labels = Option::<StringMap<'_>>::deserialize(&metadata["labels"]).ok().flatten().unwrap_or_default();
-        selection.matches(text(&metadata["name"]), &labels)
+        selection.matches_node(text(&metadata["name"]), |key| metadata["labels"][key].as_str())
     };
     nodes.filter(matches).collect()
 }

@@ -333,15 +333,12 @@ fn bound_pods_are_seen_where_a_feature_is_about_them() -> Result<()> {
             filling_in += 1;
         }
         let text = settings.to_string();
-        if ["allowedTolerations", "forbiddenTolerations", "podTolerationRestrictionPluginConfig"]
-            .iter()
-            .any(|setting| text.contains(setting))
-        {
+        if ["allowedTolerations", "forbiddenTolerations"].iter().any(|setting| text.contains(setting)) {
             assert!(reaches(&spec, &update(&tolerating))?, "{name}: tolerations");
             judging += 1;
         }
     }
-    ensure!(filling_in > 3 && judging > 3, "{filling_in} examples fill in, {judging} judge tolerations");
+    ensure!(filling_in > 3 && judging > 2, "{filling_in} examples fill in, {judging} judge tolerations");
     Ok(())
 }
 

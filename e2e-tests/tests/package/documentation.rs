@@ -7,7 +7,7 @@ use e2e_tests::Manifests;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::{examples::deployment, file, policy, schema::settings};
+use crate::{file, policy, schema::settings};
 
 /// What else stands between fences of YAML: Kubernetes objects, and parts of them and of other files.
 const OTHERS: [&str; 6] = ["kind", "env", "matchConditions", "replicas", "telemetry", "node.attr.zone"];
@@ -46,8 +46,7 @@ fn settings_with(written: &Value) -> Option<Value> {
     let members = written.as_object()?;
     let known = settings();
     let are_of = |block: &str| members.keys().all(|key| known.contains_key(format!("{block}{key}").as_str()));
-    let plugins = ["podNodeSelectorPluginConfig", "podTolerationRestrictionPluginConfig"];
-    if are_of("") || plugins.iter().any(|plugin| members.contains_key(*plugin)) {
+    if are_of("") || members.contains_key("podNodeSelectorPluginConfig") {
         return Some(written.clone());
     }
     let (block, mut whole) = match () {
@@ -133,12 +132,5 @@ fn the_way_out_of_an_outage_is_two_commands() -> Result<()> {
     let (commands, _) = rest.split_once("```").context("their end")?;
     let expected = "kubectl apply -f backstop.yml\nkubectl delete mutatingwebhookconfiguration clusterwide-placement\n";
     assert_eq!(commands, expected);
-    Ok(())
-}
-
-/// Who copies them from the recipe gets what the example has, which is tried.
-#[test]
-fn the_recipe_for_the_toleration_plugin_has_the_settings_of_the_example() -> Result<()> {
-    assert!(yaml_of("docs/recipes.md")?.contains(&deployment("toleration-plugin-config.yml")?["settings"]));
     Ok(())
 }

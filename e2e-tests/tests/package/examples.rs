@@ -6,8 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Manifests, admission_request, policy_metadata, read_document, read_documents};
-use rstest::rstest;
+use e2e_tests::{policy_metadata, read_document, read_documents};
 use serde_json::{Value, json};
 
 use crate::{
@@ -130,20 +129,6 @@ fn the_policy_server_may_get_what_is_looked_up_and_nothing_more() -> Result<()> 
         { "apiGroups": ["node.k8s.io"], "resources": ["runtimeclasses"], "verbs": ["get"] },
     ]);
     assert_eq!(roles[0]["rules"], expected);
-    Ok(())
-}
-
-/// The in-tree plugin judges what the cluster adds to every Pod, too.
-#[rstest]
-fn the_toleration_plugins_whitelist_takes_pods_as_an_api_server_sends_them(
-    #[values("pod-create", "pod-create-by-job", "pod-create-by-replicaset", "pod-create-by-statefulset")] name: &str,
-) -> Result<()> {
-    let settings = deployment("toleration-plugin-config.yml")?["settings"].take();
-    let review = read_document(&file("e2e-tests/fixtures/requests").join(format!("{name}.json")))?;
-    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "team-a" } });
-    let cluster: Manifests = [namespace].into_iter().collect();
-    let answer = policy()?.validate(admission_request(&review), &settings, cluster)?.answer;
-    assert!(answer.accepted, "{:?}", answer.message);
     Ok(())
 }
 

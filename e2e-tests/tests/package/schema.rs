@@ -17,13 +17,12 @@ const FILE: &str = "docs/settings.schema.json";
 const WRITE: &str = "WRITE_SCHEMA";
 
 /// What does not fit a form. It can be written there as YAML.
-const NOT_IN_THE_FORM: [&str; 6] = [
+const NOT_IN_THE_FORM: [&str; 5] = [
     "placement.namespaces[].preferredNodeSelector",
     "placement.namespaces[].defaultTolerations",
     "placement.namespaces[].allowedTolerations",
     "placement.namespaces[].forbiddenTolerations",
     "podNodeSelectorPluginConfig",
-    "podTolerationRestrictionPluginConfig",
 ];
 
 #[test]

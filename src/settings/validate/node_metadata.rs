@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::mistakes::Mistakes;
+use crate::limits::MOST_WRITTEN;
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
-use crate::settings::node_metadata::{MOST_WRITTEN, NodeSource, Target, place};
+use crate::settings::node_metadata::{NodeSource, Target, place};
 use crate::settings::{NodeMetadata, OnLookupFailure, Propagate};
 
 /// Finds every mistake in the block.

@@ -9,6 +9,7 @@ pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels;
 
 /// `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {
+    reject_control_characters(text)?;
     let selector = selector::parse(text).map_err(|error| error.to_string())?;
     reject_contradiction(&selector)?;
     Ok(selector)
@@ -19,6 +20,7 @@ pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     if !reference::is_in(text) {
         return consistent(text);
     }
+    reject_control_characters(text)?;
     let filled = reference::with_stand_ins(text)?;
     let selector = selector::parse(&filled).map_err(|error| reference::name_again(text, &error.to_string()))?;
     if selector.requirements().iter().any(|requirement| reference::stands_in(requirement.key())) {
@@ -26,6 +28,17 @@ pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     }
     reject_contradiction(&known(&selector))?;
     Ok(selector)
+}
+
+/// The parser of Kubernetes ends at a NUL, and drops what follows: a fence would be shorter than it looks.
+fn reject_control_characters(text: &str) -> Result<(), String> {
+    let is_space = |character| matches!(character, ' ' | '\t' | '\r' | '\n');
+    match text.chars().find(|character| character.is_control() && !is_space(*character)) {
+        Some(character) => {
+            Err(format!("a selector can't have the control character {}", quote(&character.to_string())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The same for one that must demand something.

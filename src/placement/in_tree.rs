@@ -1,14 +1,15 @@
 //! The in-tree admission plugin `PodNodeSelector`, where its own configuration is given: its parser, its sentences, its
 //! order.
 
-use super::annotation;
 use super::conflict::CONFLICT;
 use super::node_selection::NODE_SELECTOR;
+use super::references::read_annotation;
+use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::{StringMap, Within};
+use crate::json::{Pairs, Within};
 use crate::review::Review;
-use crate::selector::{Selector, parse_pairs};
+use crate::selector::{Requirement, Selector, parse_pairs, text};
 use crate::settings::placement::IN_TREE_ANNOTATION;
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
@@ -21,36 +22,36 @@ const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
 /// The plugin's own sentence, alone; or that an annotation is malformed.
 ///
 /// Upstream: `Admit` and `Validate` of the plugin.
-pub fn write(
+pub fn admit(
     review: &mut Review<'_>,
-    annotations: &StringMap<'_>,
+    annotations: &Pairs<'_>,
     config: &PodNodeSelectorPluginConfig,
 ) -> Result<(), Rejection> {
-    let namespace = review.request.namespace.as_str();
+    let namespace = &*review.request.namespace;
     let of_config = |key| config.get(key).and_then(Option::as_deref);
     let what = ("a node selector", IN_TREE_ANNOTATION);
-    let annotated = annotation::read(what, namespace, annotations, usize::MAX, parse_pairs)?;
+    let annotated = read_annotation(what, namespace, annotations, usize::MAX, parse_pairs)?;
     let (demanded, source) = if let Some(annotated) = annotated {
         annotated
     } else {
         let source = Source::PluginConfig(CLUSTER_DEFAULT);
         (parse(source, of_config(CLUSTER_DEFAULT))?, source)
     };
-    let pairs: Option<StringMap<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
+    let pairs: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
     let mut pairs = pairs.unwrap_or_default();
-    let mut added: Vec<String> = Vec::new();
+    let mut added: Vec<Requirement> = Vec::new();
     for requirement in demanded.requirements() {
         let Some(value) = requirement.only_value() else { continue };
         match pairs.get(requirement.key()) {
-            Some(own) if **own != *value => {
+            Some(own) if own != value => {
                 let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, "").demanded_at(source);
                 let rejection = rejection.in_namespace(namespace).about_label(requirement.key()).demanding(requirement);
-                return Err(rejection.asking_for(&format_args!("{}={}", requirement.key(), &**own)));
+                return Err(rejection.asking_for(&format_args!("{}={}", requirement.key(), own)));
             }
             Some(_) => {}
             None => {
-                pairs.insert(requirement.key().into(), value.into());
-                added.push(requirement.to_string());
+                pairs.push(requirement.key().into(), value.into());
+                added.push(requirement.clone());
             }
         }
     }
@@ -62,12 +63,14 @@ pub fn write(
     {
         let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, "").demanded_at(allowing);
         let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&whitelist);
-        return Err(rejection.asking_for(&format_args!("{}={}", &**key, &**value)));
+        return Err(rejection.asking_for(&format_args!("{key}={value}")));
     }
     if !added.is_empty() {
-        review.object.object_mut("spec").within("object")?.set(NODE_SELECTOR, &pairs).within("object.spec")?;
+        let spec = review.object.object_mut("spec").within("object")?;
+        let mut pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+        spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut pairs).within(SPEC)?;
         review.is_changed = true;
-        review.decision.audit("node-selector", added.join(","));
+        review.decision.audit("node-selector", text(&added));
         review.decision.audit("node-selector-source", source.to_string());
     }
     Ok(())

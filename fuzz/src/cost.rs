@@ -1,0 +1,301 @@
+//! Requests and settings that may cost much: an input chooses which lists there are, of what and how long.
+//!
+//! Every list has at most what an API server passes on, or what somebody would write into settings. Settings may be
+//! invalid: nobody is asked with them.
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Value, json};
+
+/// A request, with settings, and what every look-up finds.
+#[derive(Debug)]
+pub struct Asked {
+    pub settings: Value,
+    pub request: Value,
+    pub namespace: Value,
+    pub node: Value,
+    pub runtime_class: Value,
+}
+
+/// What the input asks.
+///
+/// # Errors
+/// It is too short.
+pub fn asked(input: &mut Unstructured<'_>) -> Result<Asked> {
+    let settings = settings(input)?;
+    let request = request(input)?;
+    Ok(Asked {
+        settings,
+        request,
+        namespace: json!({"metadata": {"name": "team-a", "labels": pairs(input)?, "annotations": annotations(input)?}}),
+        node: json!({
+            "metadata": {"name": "node-a", "labels": pairs(input)?, "annotations": pairs(input)?},
+            "spec": {"taints": tolerations(input)?},
+            "status": {"allocatable": pairs(input)?},
+        }),
+        runtime_class: json!({"scheduling": {"nodeSelector": few_pairs(input)?, "tolerations": tolerations(input)?}}),
+    })
+}
+
+/// How many: around the bounds on what is read, and many more.
+fn count(input: &mut Unstructured<'_>) -> Result<usize> {
+    Ok(*input.choose(&[0, 1, 2, 20, 300, 999, 1_000, 5_000, 20_000])?)
+}
+
+fn few(input: &mut Unstructured<'_>) -> Result<usize> {
+    Ok(*input.choose(&[0, 1, 2, 10, 50])?)
+}
+
+fn list(count: usize, element: impl Fn(usize) -> Value) -> Value {
+    (0..count).map(element).collect()
+}
+
+fn words(count: usize, separator: &str, word: impl Fn(usize) -> String) -> String {
+    (0..count).map(word).collect::<Vec<_>>().join(separator)
+}
+
+/// Keys of labels, variables and resources: some that settings name, some that fit a star, some that are invalid.
+fn key(input: &mut Unstructured<'_>) -> Result<fn(usize) -> String> {
+    let keys: [fn(usize) -> String; 6] = [
+        |at| format!("{at:x}"),
+        |at| format!("k{at}"),
+        |at| format!("e0.io/{at:x}"),
+        |at| format!("e{}.io/x{at}", at % 50),
+        |at| format!("e0.io/-{at:x}"),
+        |at| format!("dedicated.example.com/{at:05}"),
+    ];
+    Ok(*input.choose(&keys)?)
+}
+
+fn pairs(input: &mut Unstructured<'_>) -> Result<Value> {
+    let (count, key) = (count(input)?, key(input)?);
+    let value = *input.choose(&["", "v", "1", "a b", "a-long-value-that-is-valid"])?;
+    Ok((0..count).map(|at| (key(at), json!(value))).collect())
+}
+
+fn few_pairs(input: &mut Unstructured<'_>) -> Result<Value> {
+    let (count, key) = (few(input)?, key(input)?);
+    Ok((0..count).map(|at| (key(at), json!("v"))).collect())
+}
+
+fn tolerations_of(input: &mut Unstructured<'_>, count: usize) -> Result<Value> {
+    let elements: [fn(usize) -> Value; 6] = [
+        |_| json!({}),
+        |_| json!({"key": "k1", "operator": "Exists"}),
+        |at| json!({"key": format!("k{at}"), "operator": "Exists"}),
+        |at| json!({"key": format!("dedicated.example.com/{at:05}"), "value": "v", "effect": "NoSchedule"}),
+        |at| json!({"key": "dedicated.example.com/one", "value": format!("v{at:05}"), "effect": "NoSchedule"}),
+        |at| match at % 1_000 {
+            999 => json!({"operator": "Exists"}),
+            _ => json!({"key": format!("dedicated.example.com/x{at}"), "operator": "Exists"}),
+        },
+    ];
+    Ok(list(count, input.choose(&elements)?))
+}
+
+fn tolerations(input: &mut Unstructured<'_>) -> Result<Value> {
+    let count = count(input)?;
+    tolerations_of(input, count)
+}
+
+/// Of settings: whitelists of a thousand.
+fn listed(input: &mut Unstructured<'_>) -> Result<Value> {
+    let count = count(input)?.min(1_000);
+    tolerations_of(input, count)
+}
+
+/// Selector text of so many requirements.
+fn selector_of(input: &mut Unstructured<'_>, count: usize) -> Result<String> {
+    let requirements: [fn(usize) -> String; 8] = [
+        |at| format!("k{at}"),
+        |at| format!("k{at}=v"),
+        |at| format!("k{at} in (v,w)"),
+        |at| format!("k1!=v{at}"),
+        |at| format!("k1 notin (v{at},w{at})"),
+        |at| format!("k1>{at}"),
+        |at| format!("k{at}=$(k{at})"),
+        |at| format!("k1 notin ($(k{at}),$(e0.io/{at:x}))"),
+    ];
+    Ok(words(count, ",", input.choose(&requirements)?))
+}
+
+fn selector(input: &mut Unstructured<'_>) -> Result<Value> {
+    let count = count(input)?.min(1_000);
+    Ok(json!(selector_of(input, count)?))
+}
+
+/// Some of those that say what holds in a Namespace, up to the 16 KiB that are read of one.
+fn annotations(input: &mut Unstructured<'_>) -> Result<Value> {
+    let mut annotations = pairs(input)?;
+    if input.ratio(1, 4)? {
+        let requirements: [fn(usize) -> String; 3] =
+            [|at| format!("k{at}"), |at| format!("k1!=v{at}"), |at| format!("k{at} in (v,w)")];
+        let count = count(input)?.min(900);
+        annotations["scheduler.alpha.kubernetes.io/node-selector"] =
+            json!(words(count, ",", input.choose(&requirements)?));
+    }
+    for name in ["defaultTolerations", "tolerationsWhitelist"] {
+        if input.arbitrary()? {
+            let elements: [fn(usize) -> Value; 3] = [
+                |at| json!({"key": format!("k{at}")}),
+                |_| json!({"key": "dedicated.example.com/one"}),
+                |at| json!({"key": if at == 300 { "" } else { "x" }, "operator": "Exists"}),
+            ];
+            let tolerations = list(count(input)?.min(350), input.choose(&elements)?);
+            annotations[format!("scheduler.alpha.kubernetes.io/{name}")] = json!(tolerations.to_string());
+        }
+    }
+    Ok(annotations)
+}
+
+fn expressions(input: &mut Unstructured<'_>) -> Result<Value> {
+    let count = count(input)?;
+    let elements: [fn(usize) -> Value; 6] = [
+        |_| json!({}),
+        |at| json!({"key": format!("k{at}"), "operator": "Exists"}),
+        |at| json!({"key": format!("k{at}"), "operator": "In", "values": ["v", "w"]}),
+        |at| json!({"key": "k1", "operator": "NotIn", "values": [format!("v{at}")]}),
+        |at| json!({"key": "k1", "operator": "In", "values": ["v", "w", format!("v{at}")]}),
+        |at| json!({"key": "k1", "operator": "Gt", "values": [format!("{at}")]}),
+    ];
+    let mut expressions = list(count, input.choose(&elements)?);
+    if let Some(first) = expressions.get_mut(0) {
+        let values = list(self::count(input)?, |at| json!(format!("v{at}")));
+        *first = json!({"key": "k1", "operator": "In", "values": values});
+    }
+    Ok(expressions)
+}
+
+/// One term, so many times, within what a request may hold.
+fn terms(input: &mut Unstructured<'_>) -> Result<Vec<Value>> {
+    let field = *input.choose(&["matchExpressions", "matchFields"])?;
+    let term = if input.arbitrary()? { json!({}) } else { json!({field: expressions(input)?}) };
+    let most = 400_000 / term.to_string().len();
+    Ok(vec![term; count(input)?.min(most)])
+}
+
+fn containers(input: &mut Unstructured<'_>) -> Result<Value> {
+    let container = match input.arbitrary()? {
+        true => json!({}),
+        false => {
+            let (variables, name) = (count(input)?, key(input)?);
+            let variables = list(variables, |at| json!({"name": name(at)}));
+            json!({"name": "c", "env": variables, "resources": {"requests": pairs(input)?}})
+        }
+    };
+    let most = 400_000 / container.to_string().len();
+    Ok(json!(vec![container; count(input)?.clamp(1, most.max(1))]))
+}
+
+fn pod_spec(input: &mut Unstructured<'_>) -> Result<Value> {
+    let preferred: Vec<Value> =
+        terms(input)?.into_iter().map(|term| json!({"weight": 1, "preference": term})).collect();
+    Ok(json!({
+        "nodeName": if input.arbitrary()? { json!("node-a") } else { Value::Null },
+        "runtimeClassName": if input.arbitrary()? { json!("kata") } else { Value::Null },
+        "nodeSelector": pairs(input)?,
+        "tolerations": tolerations(input)?,
+        "containers": containers(input)?,
+        "affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms(input)?},
+            "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+        }},
+    }))
+}
+
+fn object(input: &mut Unstructured<'_>, resource: &str) -> Result<Value> {
+    let metadata = json!({"name": "team-a", "labels": pairs(input)?, "annotations": annotations(input)?});
+    let spec = match resource {
+        "pods" => pod_spec(input)?,
+        "deployments" | "daemonsets" => {
+            json!({"selector": {"matchLabels": pairs(input)?}, "template": {"spec": pod_spec(input)?}})
+        }
+        _ => Value::Null,
+    };
+    Ok(json!({"metadata": metadata, "spec": spec, "target": {"kind": "Node", "name": "node-a"}}))
+}
+
+fn request(input: &mut Unstructured<'_>) -> Result<Value> {
+    let requests = [
+        ("", "pods", ""),
+        ("", "pods", "binding"),
+        ("apps", "deployments", ""),
+        ("apps", "daemonsets", ""),
+        ("", "namespaces", ""),
+        ("", "nodes", ""),
+    ];
+    let (group, resource, sub_resource) = *input.choose(&requests)?;
+    let kubelet = json!({"username": "system:node:node-a", "groups": ["system:nodes"]});
+    let is_update = sub_resource.is_empty() && input.arbitrary()?;
+    let new = object(input, if sub_resource.is_empty() { resource } else { "" })?;
+    let old = match (is_update, input.arbitrary()?) {
+        (false, _) => Value::Null,
+        (true, false) => object(input, resource)?,
+        (true, true) => {
+            let mut old = new.clone();
+            old["metadata"]["labels"] = pairs(input)?;
+            old
+        }
+    };
+    Ok(json!({
+        "resource": {"group": group, "resource": resource},
+        "subResource": sub_resource,
+        "operation": if is_update { "UPDATE" } else { "CREATE" },
+        "name": "team-a",
+        "namespace": "team-a",
+        "userInfo": if resource == "nodes" { kubelet } else { json!({"username": "ada"}) },
+        "object": new,
+        "oldObject": old,
+    }))
+}
+
+/// The last entry holds.
+fn settings(input: &mut Unstructured<'_>) -> Result<Value> {
+    let mut entries = vec![];
+    for at in 0..*input.choose(&[0, 0, 1, 50, 999])? {
+        entries.push(json!({"namespaceSelector": format!("tenant-{at} in (a,b),!k1"), "requiredNodeSelector": "a=b"}));
+    }
+    let mut entry = json!({"name": "team-*", "enforcement": input.choose(&["Enforce", "Enforce", "Warn"])?});
+    for field in ["requiredNodeSelector", "defaultNodeSelector", "allowedNodeSelector"] {
+        if input.arbitrary()? {
+            entry[field] = selector(input)?;
+        }
+    }
+    for field in ["defaultTolerations", "allowedTolerations", "forbiddenTolerations"] {
+        if input.arbitrary()? {
+            entry[field] = listed(input)?;
+        }
+    }
+    if input.arbitrary()? {
+        let text = selector_of(input, 10)?;
+        entry["preferredNodeSelector"] =
+            list(few(input)?, |at| json!({"weight": 1, "selector": format!("{text},p{at}")}));
+    }
+    entries.push(entry);
+    let placement = json!({
+        "namespaces": entries,
+        "onDefaultConflict": input.choose(&["Reject", "Yield"])?,
+        "onRuntimeClasses": input.choose(&["Ignore", "Resolve"])?,
+        "onTolerationAnnotations": input.choose(&["Ignore", "Honor"])?,
+        "onExtendedResources": input.choose(&["Ignore", "Tolerate"])?,
+        "onBindings": input.choose(&["Ignore", "Verify"])?,
+        "onNodes": input.choose(&["Ignore", "RejectChanges"])?,
+        "guardedNodeLabels": if input.arbitrary()? { json!(["e0.io/*"]) } else { Value::Null },
+    });
+    let source = *input.choose(&["nodeLabel", "nodeAnnotation"])?;
+    let target = *input.choose(&["podLabel", "podAnnotation", "env"])?;
+    let propagate = match input.int_in_range(0..=2)? {
+        0 => list(few(input)?, |at| json!({source: format!("e{at}.io/x"), target: format!("e{at}.io/x")})),
+        1 => list(few(input)?, |at| json!({source: "e0.io/*", target: format!("t{at}.io/*")})),
+        _ => list(few(input)?, |at| json!({source: format!("e{at}.io/*"), target: format!("e{at}.io/*")})),
+    };
+    let propagate = match target {
+        "env" => list(few(input)?, |at| json!({source: format!("e{at}.io/x"), "env": format!("k{at}")})),
+        _ => propagate,
+    };
+    let node_metadata = json!({"propagate": propagate, "protect": input.arbitrary::<bool>()?});
+    Ok(match input.int_in_range(0..=2)? {
+        0 => json!({"placement": placement}),
+        1 => json!({"nodeMetadata": node_metadata}),
+        _ => json!({"placement": placement, "nodeMetadata": node_metadata}),
+    })
+}

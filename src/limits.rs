@@ -1,0 +1,62 @@
+//! All bounds on what is read, written and answered, each with its reason. Webhooks run before the API server validates
+//! anything, so a Pod may come with 300,000 tolerations `{}`: lists are read one element after the other, and only where
+//! a rule asks for them. No real Pod comes near any of these.
+
+use crate::decision::{CauseKind, Rejection};
+use crate::object_meta::ObjectName;
+
+/// The largest object that is let in, in bytes, as the API server writes it: policy-server refuses bodies of more than
+/// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
+pub const LARGEST_OBJECT: usize = 900 * 1024;
+
+/// The most tolerations of a Pod that are judged or compared. Each may be compared with each of a whitelist.
+pub const MOST_TOLERATIONS: usize = 1_000;
+
+/// The most terms of node affinity that are read.
+pub const MOST_TERMS: usize = 1_000;
+
+/// The most expressions of node affinity that are read, their values counted too.
+pub const MOST_EXPRESSIONS: usize = 10_000;
+
+/// The most pairs of a nodeSelector that a whitelist judges. Other rules look up the keys that they are about.
+pub const MOST_PAIRS: usize = 1_000;
+
+/// The most containers that get variables, or whose requests are read.
+pub const MOST_CONTAINERS: usize = 1_000;
+
+/// The most extended resources that a Pod's containers request in all. Each may become a toleration.
+pub const MOST_EXTENDED_RESOURCES: usize = 1_000;
+
+/// The most environment variables of a container that gets others.
+pub const MOST_VARIABLES: usize = 10_000;
+
+/// The longest annotation of a Namespace that placement reads, in bytes. What it demands is added to every Pod there, and
+/// compared with whatever a Pod has.
+pub const LONGEST_ANNOTATION: usize = 16 * 1024;
+
+/// The most that is written onto a Pod about its node, in bytes of keys and values. A Binding does not show what its Pod
+/// holds already.
+pub const MOST_WRITTEN: usize = 16 * 1024;
+
+/// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
+pub const MOST_ANNOTATIONS: usize = 256 * 1024;
+
+/// The most warnings of an answer. The last one counts those that are left out.
+pub const MOST_WARNINGS: usize = 20;
+
+/// The longest warning, in characters: longer ones an API server may cut.
+pub const LONGEST_WARNING: usize = 256;
+
+/// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
+pub const LONGEST_REJECTION: usize = 1024;
+
+/// The longest piece of somebody else's text that a message repeats, in characters.
+pub const LONGEST_QUOTE: usize = 100;
+
+/// Rejects what has more than `most` of something, which stands in `field`.
+pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Rejection {
+    // The path of a request's object is the path of the object itself for whoever wrote it.
+    let field = field.strip_prefix("object.").unwrap_or(field);
+    let explanation = format!("{name} has more than {most} {what} in {field}, with what is added to it; remove some");
+    Rejection::forbidden(CauseKind::Limit, explanation)
+}
