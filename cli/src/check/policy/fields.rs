@@ -2,6 +2,7 @@
 
 use crate::{check::finding::Finding, input::policy_spec::PolicySpec, policies::crd_validation::crd_mistakes};
 
+/// One for each.
 pub fn find(policy: &PolicySpec) -> Vec<Finding> {
     crd_mistakes(&policy.spec).iter().map(|line| Finding::read(line)).collect()
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::check::finding::Finding;
 
+/// One, if there is a fence, and no Binding is verified.
 pub fn find(placement: &Placement, guards: Guards) -> Option<Finding> {
     let entries = entries(placement);
     let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !guards.bindings)?;

@@ -17,6 +17,7 @@ const GROUPS: [&str; 7] = [
     "system:bootstrappers",
 ];
 
+/// One for each such name.
 pub fn find(placement: &Placement) -> Vec<Finding> {
     let find = |(position, username): (usize, &String)| {
         let problem = problem(username)?;
@@ -28,7 +29,7 @@ pub fn find(placement: &Placement) -> Vec<Finding> {
 fn problem(username: &str) -> Option<&'static str> {
     let is_group =
         |group: &str| username.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
-    if GROUPS.iter().any(|group| is_group(&group)) {
+    if GROUPS.iter().any(|group| is_group(group)) {
         return Some(
             "is a group, and exempts nobody; write the name of a user, such as system:serviceaccount:NAMESPACE:NAME",
         );

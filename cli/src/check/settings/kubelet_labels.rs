@@ -11,7 +11,7 @@ use super::{
 use crate::check::finding::Finding;
 
 /// Upstream: `kubeletLabels` of `k8s.io/kubelet/pkg/apis`.
-const LISTED: [&str; 12] = [
+const LISTED: [&str; 11] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
@@ -23,12 +23,12 @@ const LISTED: [&str; 12] = [
     "kubernetes.io/arch",
     "beta.kubernetes.io/os",
     "beta.kubernetes.io/arch",
-    "node.kubernetes.io/windows-build",
 ];
 
 /// Upstream: `kubeletLabelNamespaces` there.
 const LISTED_PREFIXES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
+/// One for each such label, where it is demanded first.
 pub fn find(placement: &Placement, guards: Guards) -> Vec<Finding> {
     if guards.nodes {
         return vec![];

@@ -16,6 +16,7 @@ const MOST_KINDS: usize = 10_000;
 /// A value that nobody writes.
 const ANOTHER: &str = "another-value-4711";
 
+/// Namespaces that no entry is for, where an entry has a fence.
 pub fn find(placement: &Placement) -> Option<Finding> {
     let entries = entries(placement);
     let fence = entries.iter().find_map(Entry::fence)?;

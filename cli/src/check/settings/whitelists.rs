@@ -8,6 +8,7 @@ use node_placement_policy::{
 use super::entry::{Entry, entries, read};
 use crate::check::finding::Finding;
 
+/// One for each entry whose whitelist does so.
 pub fn find(placement: &Placement) -> Vec<Finding> {
     let find = |entry: &Entry<'_>| {
         let allowed = read(entry.written.allowed_node_selector.as_deref()?)?;
