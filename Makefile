@@ -87,7 +87,7 @@ run:
 tool: | toolchain
 	@cargo build --quiet --locked -p kubectl-node-placement
 
-# The tool in a browser, as one file. Needs Node.js and npm.
+# The tool in a browser, as one file. Needs Node.js, npm and xz, and says so before it builds anything.
 PLAYGROUND_FILES := $(wildcard playground/*.* playground/src/*)
 PLAYGROUND_MODULE := $(BUILD)/$(TARGET)/playground/kubectl-node_placement.wasm
 PLAYGROUND_TOOL := $(BUILD)/$(TARGET)/playground/tool.wasm.xz
@@ -95,13 +95,13 @@ PLAYGROUND_TOOL := $(BUILD)/$(TARGET)/playground/tool.wasm.xz
 WASM_FEATURES := bulk-memory bulk-memory-opt multivalue mutable-globals nontrapping-float-to-int reference-types sign-ext
 
 .PHONY: playground
-playground: $(BUILD)/playground.html
+playground: node npm xz $(BUILD)/playground.html
 
 $(BUILD)/playground.html: $(PLAYGROUND_TOOL) $(PLAYGROUND_FILES) playground/node_modules $(EXAMPLES) deny.toml LICENSE
 	node playground/build.js $< $@
 
 # Browsers read gzip themselves, but xz makes this a third smaller.
-$(PLAYGROUND_TOOL): $(PLAYGROUND_MODULE) playground/node_modules | xz
+$(PLAYGROUND_TOOL): $(PLAYGROUND_MODULE) playground/node_modules
 	playground/node_modules/.bin/wasm-opt $< $(WASM_FEATURES:%=--enable-%) -Oz -o $(@:.xz=)
 	xz --force --keep -9 --extreme --check=crc32 $(@:.xz=)
 
@@ -111,7 +111,7 @@ $(PLAYGROUND_MODULE): $(SOURCES) $(TOOL_SOURCES) Makefile | toolchain
 	cargo build --locked --profile playground --target $(TARGET) -p kubectl-node-placement --no-default-features
 	touch $@
 
-playground/node_modules: playground/package.json playground/package-lock.json | node npm
+playground/node_modules: playground/package.json playground/package-lock.json
 	npm ci --prefix playground --no-audit --no-fund
 	touch $@
 
@@ -237,7 +237,7 @@ mutants: | toolchain cargo-mutants
 .PHONY: clean
 clean: | toolchain
 	cargo clean
-	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out*
+	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out* playground/node_modules
 
 .PHONY: kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
 kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:

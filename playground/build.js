@@ -47,7 +47,9 @@ function licences(files) {
     if (!license.split(" OR ").some((choice) => allowed.includes(`"${choice}"`))) {
       throw new Error(`${name} has the licence ${license}, which deny.toml does not allow`);
     }
-    const text = readdirSync(home).filter((file) => /^licen[cs]e/i.test(file)).map((file) => readFileSync(join(home, file), "utf8"));
+    const text = readdirSync(home)
+      .filter((file) => /^licen[cs]e/i.test(file))
+      .map((file) => readFileSync(join(home, file), "utf8"));
     return `${name} ${version}: ${license}\n\n${text.join("\n").trim()}`;
   });
   const own = `node-placement-policy: Apache-2.0\n\n${readFileSync(join(root, "LICENSE"), "utf8").trim()}`;

@@ -1,4 +1,4 @@
-// Reads the examples: those that examples/README.md lists, with a cluster to try them on, and what the page begins with.
+// Reads the examples: what the page begins with, those that examples/README.md lists, and a cluster to try them on.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,8 +31,16 @@ export function readExamples(root) {
   }
   const all = [...entries.values()].map((entry) => ({ ...entry, around: around(entry) }));
   const tests = all.filter(({ inputs }) => inputs.tests && !inputs.settings).flatMap(({ inputs }) => inputs.tests);
-  const beginning = { name: "sample cluster", title: "what the page begins with", inputs: { ...SAMPLE, tests }, around: {} };
-  const menu = [...new Set(all.map(({ group }) => group))].map((title) => ({ title, entries: all.filter(({ group }) => group === title) }));
+  const beginning = {
+    name: "sample cluster",
+    title: "what the page begins with",
+    inputs: { ...SAMPLE, tests },
+    around: {},
+  };
+  const menu = [...new Set(all.map(({ group }) => group))].map((title) => ({
+    title,
+    entries: all.filter(({ group }) => group === title),
+  }));
   return { texts, menu: [{ title: "Begin again", entries: [beginning] }, ...menu] };
 
   /** A policy is tried on a cluster, and on the manifests that name it in their first comment. */
@@ -49,10 +57,12 @@ const firstComment = (text) => text.match(/^(#.*\n)*/)[0].toLowerCase();
 /** The rows of the README's table: file, what for, and the group that they stand in. */
 function rows(readme) {
   let group = "Policies";
-  return [...readme.matchAll(/^\| (?:\*\*(.*?)\*\*|\[`(.*?)`\]\(.*?\)) \| ?(.*?) ?\|$/gm)].flatMap(([, heading, name, title]) => {
-    group = plain(heading ?? group);
-    return name ? [{ group, name, title: plain(title) }] : [];
-  });
+  return [...readme.matchAll(/^\| (?:\*\*(.*?)\*\*|\[`(.*?)`\]\(.*?\)) \| ?(.*?) ?\|$/gm)].flatMap(
+    ([, heading, name, title]) => {
+      group = plain(heading ?? group);
+      return name ? [{ group, name, title: plain(title) }] : [];
+    },
+  );
 }
 
 /** Markdown without its marks. */
@@ -63,5 +73,7 @@ function editorOf(text) {
   if (/^tests:/m.test(text)) return "tests";
   const kinds = [...text.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind);
   if (kinds.includes("ClusterAdmissionPolicy")) return "settings";
-  return kinds.some((kind) => /^(Namespace|Pod|Deployment|DaemonSet|StatefulSet|Job|CronJob)$/.test(kind)) ? "manifest" : undefined;
+  return kinds.some((kind) => /^(Namespace|Pod|Deployment|DaemonSet|StatefulSet|Job|CronJob)$/.test(kind))
+    ? "manifest"
+    : undefined;
 }

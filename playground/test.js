@@ -5,7 +5,18 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, ftruncateSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -21,7 +32,15 @@ const TOOL = resolve(process.env.TOOL ?? join(root, "target/release/kubectl-node
 const ADDRESS = pathToFileURL(PAGE).href;
 const COMMANDS = ["preview", "try", "check", "policy", "explain", "test"];
 const WIDTHS = [360, 1280];
-const FLAGS = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"];
+const FLAGS = [
+  "no-sandbox",
+  "disable-gpu",
+  "disable-quic",
+  "no-first-run",
+  "disable-background-networking",
+  "disable-component-update",
+  "disable-sync",
+];
 
 const entries = entriesOf(readExamples(root));
 const [beginning] = entries;
@@ -58,13 +77,21 @@ async function open({ width = 1280, fragment = "", colorScheme = "light", script
 function recordRuns() {
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...others) {
-    window.lastRun = { args: message.args, columns: message.columns, files: message.files.filter(([, it]) => typeof it === "string") };
+    window.lastRun = {
+      args: message.args,
+      columns: message.columns,
+      files: message.files.filter(([, it]) => typeof it === "string"),
+    };
     return post.call(this, message, ...others);
   };
 }
 
 const idle = (page, timeout = 30_000) =>
-  page.waitForFunction(() => document.getElementById("status").textContent && !document.querySelector("[aria-busy]"), null, { timeout });
+  page.waitForFunction(
+    () => document.getElementById("status").textContent && !document.querySelector("[aria-busy]"),
+    null,
+    { timeout },
+  );
 
 async function press(page, command) {
   await page.click(`[data-command=${command}]`);
@@ -94,7 +121,11 @@ const withoutColours = (text) => text.replace(/\x1b\[[\d;]*m/g, "");
 async function compare(page) {
   const expected = await native(page);
   const said = await status(page);
-  const outcome = { 0: /^Done \(/, 1: /^Done: something is refused, or not ready \(/, 2: /^There is a mistake in the input \(/ };
+  const outcome = {
+    0: /^Done \(/,
+    1: /^Done: something is refused, or not ready \(/,
+    2: /^There is a mistake in the input \(/,
+  };
   assert.match(said, outcome[expected.status], `${expected.args.join(" ")}: ${expected.stderr}`);
   const text = await page.textContent("#text");
   if (!expected.stdout.startsWith("<!doctype html>")) {
@@ -111,9 +142,17 @@ async function compare(page) {
 
 /** How much wider the page, or the report in it, is than what it is shown in. */
 async function overflow(page) {
-  const excess = (target) => target.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const excess = (target) =>
+    target.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   const hasReport = await page.isVisible("#report");
-  return Math.max(...(await Promise.all(page.frames().slice(0, hasReport ? 2 : 1).map(excess))));
+  return Math.max(
+    ...(await Promise.all(
+      page
+        .frames()
+        .slice(0, hasReport ? 2 : 1)
+        .map(excess),
+    )),
+  );
 }
 
 /** Replaces an editor's text, as a user does. */
@@ -148,7 +187,10 @@ describe("every example, with every button, says what the native tool says", () 
       }
       const { files } = await page.evaluate(() => window.lastRun);
       for (const [input, text] of Object.entries({ ...inputs, ...around })) {
-        assert.deepEqual(files.find(([path]) => path === `${input}.yml`), [`${input}.yml`, text]);
+        assert.deepEqual(
+          files.find(([path]) => path === `${input}.yml`),
+          [`${input}.yml`, text],
+        );
       }
       assert.deepEqual(page.mistakes, []);
       await page.context().close();
@@ -192,12 +234,26 @@ test("it can be used by keyboard alone", async () => {
   const names = [];
   for (let step = 0; step < 40; step += 1) {
     await page.keyboard.press("Tab");
-    names.push(await page.evaluate(() => {
-      const { activeElement } = document;
-      return activeElement.getAttribute("aria-label") ?? activeElement.labels?.[0]?.textContent.trim() ?? activeElement.textContent;
-    }));
+    names.push(
+      await page.evaluate(() => {
+        const { activeElement } = document;
+        return (
+          activeElement.getAttribute("aria-label") ??
+          activeElement.labels?.[0]?.textContent.trim() ??
+          activeElement.textContent
+        );
+      }),
+    );
   }
-  for (const name of ["Settings", "Open file… for Settings", "Manifest", "Preview", "Test", "Explain: namespace", "Link to this input"]) {
+  for (const name of [
+    "Settings",
+    "Open file… for Settings",
+    "Manifest",
+    "Preview",
+    "Test",
+    "Explain: namespace",
+    "Link to this input",
+  ]) {
     assert.ok(names.includes(name), `${name} is not among ${names.map((name) => name.slice(0, 30)).join(", ")}`);
   }
   await type(page, "settings", "placement: {}\n");
@@ -211,7 +267,11 @@ test("it can be used by keyboard alone", async () => {
 
 test("typed settings are what the tool reads, and a mistake is marked where it is", async () => {
   const page = await open();
-  await type(page, "settings", "placement:\n  namespaces:\n    - name: team-blue\n      requiredNodeSelector: pool=red\n");
+  await type(
+    page,
+    "settings",
+    "placement:\n  namespaces:\n    - name: team-blue\n      requiredNodeSelector: pool=red\n",
+  );
   for (const command of ["check", "preview", "try"]) {
     await press(page, command);
     await compare(page);
@@ -234,9 +294,12 @@ for (const [name, text] of [
   ["a list", "[]"],
   ["deeply nested", `placement: ${"[".repeat(20_000)}`],
   ["deeply nested JSON", `{"placement": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`],
-  ["aliases that multiply", `a: &a [1]\n${Array.from({ length: 30 }, (_, at) => `b${at}: &b${at} [${at ? `*b${at - 1}, *b${at - 1}` : "*a, *a"}]`).join("\n")}\n`],
+  [
+    "aliases that multiply",
+    `a: &a [1]\n${Array.from({ length: 30 }, (_, at) => `b${at}: &b${at} [${at ? `*b${at - 1}, *b${at - 1}` : "*a, *a"}]`).join("\n")}\n`,
+  ],
   ["control characters", "placement:\n  \u001b[31mred: 1\n"],
-  ["letters of other languages", "placement: { namespaces: [{ name: \"größe-名前\" }] }\n"],
+  ["letters of other languages", 'placement: { namespaces: [{ name: "größe-名前" }] }\n'],
 ]) {
   test(`settings that are ${name}`, async () => {
     const page = await open();
@@ -267,7 +330,9 @@ test("a link has the settings and the manifest, and the cluster only if the box 
     const { files } = await other.evaluate(() => window.lastRun);
     assert.equal(await other.inputValue("#namespace"), "team-red");
     await other.context().close();
-    return Object.fromEntries(Object.keys(texts).map((name) => [name, files.find(([path]) => path === `${name}.yml`)[1]]));
+    return Object.fromEntries(
+      Object.keys(texts).map((name) => [name, files.find(([path]) => path === `${name}.yml`)[1]]),
+    );
   };
   assert.deepEqual(await opened(), { ...texts, cluster: "" });
   await page.check("#link-cluster");
@@ -277,7 +342,8 @@ test("a link has the settings and the manifest, and the cluster only if the box 
 
 test("a link of the first version opens", async () => {
   // Settings "placement: {}", manifest "kind: Pod", the sample cluster; as the first version wrote it.
-  const fragment = "#1.LcvBDYNADETRVtCcNw24iaSAXMwyBMLaoNicEL1Hibj-r3cgmDn7KyDYmlYaPaU7zqejwNTnkZEQLLMP0j3W4T-SkT-CgrqaqQ8Q1Il1QYGrMTathCCpduvbThTE3r9Z82Jtj-TnPkIQaltjdyWcXw";
+  const fragment =
+    "#1.LcvBDYNADETRVtCcNw24iaSAXMwyBMLaoNicEL1Hibj-r3cgmDn7KyDYmlYaPaU7zqejwNTnkZEQLLMP0j3W4T-SkT-CgrqaqQ8Q1Il1QYGrMTathCCpduvbThTE3r9Z82Jtj-TnPkIQaltjdyWcXw";
   const page = await open({ fragment });
   await press(page, "check");
   const { files } = await page.evaluate(() => window.lastRun);
@@ -288,7 +354,11 @@ test("a link of the first version opens", async () => {
   await page.context().close();
 });
 
-for (const [fragment, sentence] of [["#2.abc", /later version/], ["#1.abc", /a part of it is missing/], ["#1.", /a part of it is missing/]]) {
+for (const [fragment, sentence] of [
+  ["#2.abc", /later version/],
+  ["#1.abc", /a part of it is missing/],
+  ["#1.", /a part of it is missing/],
+]) {
   test(`a link ${fragment} is told`, async () => {
     const page = await open({ fragment });
     assert.match(await status(page), sentence);
@@ -358,7 +428,10 @@ describe("files", () => {
     await give(page, "cluster", [write("nodes.yml", nodes), write("namespaces.yml", namespaces)]);
     await page.waitForSelector("#cluster p:has-text('nodes.yml, namespaces.yml')");
     await press(page, "preview");
-    const expected = await native(page, [["cluster/nodes.yml", nodes], ["cluster/namespaces.yml", namespaces]]);
+    const expected = await native(page, [
+      ["cluster/nodes.yml", nodes],
+      ["cluster/namespaces.yml", namespaces],
+    ]);
     assert.ok(expected.status < 2, expected.stderr);
     assert.equal(withoutTime(await page.getAttribute("#report", "srcdoc")), withoutTime(expected.stdout));
     await page.context().close();
@@ -390,7 +463,10 @@ describe("files", () => {
     const isRunning = await page.evaluate(() => Boolean(document.querySelector("[aria-busy]")));
     await idle(page, 300_000);
     const seconds = browserSeconds() - began;
-    const { longestGap, progress } = await page.evaluate(() => ({ longestGap: window.longestGap, progress: [...window.progress] }));
+    const { longestGap, progress } = await page.evaluate(() => ({
+      longestGap: window.longestGap,
+      progress: [...window.progress],
+    }));
     const shown = await page.getAttribute("#report", "srcdoc");
 
     const { args, files } = await page.evaluate(() => window.lastRun);
@@ -398,8 +474,17 @@ describe("files", () => {
     for (const [name, text] of files.filter(([name]) => !name.includes("/"))) writeFileSync(join(folder, name), text);
     mkdirSync(join(folder, "cluster"));
     writeFileSync(join(folder, "cluster/large-cluster.json"), readFileSync(path));
-    const clock = spawnSync("/usr/bin/env", ["bash", "-c", 'TIMEFORMAT="%U %S"; time "$@" >output', "-", TOOL, ...args], { cwd: folder, encoding: "utf8" });
-    const nativeSeconds = clock.stderr.trim().split("\n").at(-1).split(" ").reduce((sum, part) => sum + Number(part), 0);
+    const clock = spawnSync(
+      "/usr/bin/env",
+      ["bash", "-c", 'TIMEFORMAT="%U %S"; time "$@" >output', "-", TOOL, ...args],
+      { cwd: folder, encoding: "utf8" },
+    );
+    const nativeSeconds = clock.stderr
+      .trim()
+      .split("\n")
+      .at(-1)
+      .split(" ")
+      .reduce((sum, part) => sum + Number(part), 0);
     console.log(
       `${(statSync(path).size / 1e6).toFixed(0)} MB: ${seconds.toFixed(1)} s of the browser's processor time, ${nativeSeconds.toFixed(1)} s of the native tool's; ` +
         `the page was busy for at most ${longestGap.toFixed(0)} ms; told ${progress.length - 1} times how far it is`,
@@ -423,17 +508,21 @@ describe("files", () => {
 
 /** The processor time that all processes of the browser have used, as Linux tells it. */
 function browserSeconds() {
-  const processes = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((id) => {
-    try {
-      // After the name in brackets: the state, the parent, and eleventh and twelfth the ticks, a hundred a second.
-      const fields = readFileSync(`/proc/${id}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
-      return [{ id, parent: fields[1], ticks: Number(fields[11]) + Number(fields[12]) }];
-    } catch {
-      return [];
-    }
-  });
+  const processes = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((id) => {
+      try {
+        // After the name in brackets: the state, the parent, and eleventh and twelfth the ticks, a hundred a second.
+        const fields = readFileSync(`/proc/${id}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
+        return [{ id, parent: fields[1], ticks: Number(fields[11]) + Number(fields[12]) }];
+      } catch {
+        return [];
+      }
+    });
   const secondsBelow = (parent) =>
-    processes.filter((it) => it.parent === parent).reduce((sum, { id, ticks }) => sum + ticks / 100 + secondsBelow(id), 0);
+    processes
+      .filter((it) => it.parent === parent)
+      .reduce((sum, { id, ticks }) => sum + ticks / 100 + secondsBelow(id), 0);
   return secondsBelow(String(process.pid));
 }
 
@@ -445,17 +534,35 @@ function largeCluster() {
       image: `registry.example.com/team/${name}:1.${index % 50}`,
       env: Array.from({ length: 20 }, (_, at) => ({ name: `VARIABLE_${at}`, value: `value ${at} of ${index}` })),
       resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { memory: "256Mi" } },
-      volumeMounts: [{ name: "kube-api-access", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true }],
+      volumeMounts: [
+        { name: "kube-api-access", mountPath: "/var/run/secrets/kubernetes.io/serviceaccount", readOnly: true },
+      ],
     })),
-    tolerations: ["not-ready", "unreachable"].map((name) => ({ key: `node.kubernetes.io/${name}`, operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 })),
+    tolerations: ["not-ready", "unreachable"].map((name) => ({
+      key: `node.kubernetes.io/${name}`,
+      operator: "Exists",
+      effect: "NoExecute",
+      tolerationSeconds: 300,
+    })),
     serviceAccountName: "default",
     schedulerName: "default-scheduler",
   });
-  const namespace = (index) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name: `team-${index}`, labels: { tenant: `t${index % 40}` } } });
+  const namespace = (index) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: `team-${index}`, labels: { tenant: `t${index % 40}` } },
+  });
   const node = (index) => ({
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name: `node-${index}`, labels: { "kubernetes.io/hostname": `node-${index}`, tier: index % 2 ? "silver" : "gold", "topology.kubernetes.io/zone": `zone-${index % 3}` } },
+    metadata: {
+      name: `node-${index}`,
+      labels: {
+        "kubernetes.io/hostname": `node-${index}`,
+        tier: index % 2 ? "silver" : "gold",
+        "topology.kubernetes.io/zone": `zone-${index % 3}`,
+      },
+    },
     spec: {},
     status: {},
   });
@@ -467,7 +574,15 @@ function largeCluster() {
       namespace: `team-${index % 300}`,
       labels: { app: `app-${index % 900}` },
       annotations: { note: "x".repeat(500) },
-      ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: `app-${index % 900}`, uid: String(index % 900), controller: true }],
+      ownerReferences: [
+        {
+          apiVersion: "apps/v1",
+          kind: "ReplicaSet",
+          name: `app-${index % 900}`,
+          uid: String(index % 900),
+          controller: true,
+        },
+      ],
     },
     spec: { ...spec(index), nodeName: `node-${index % 500}` },
     status: { phase: "Running" },
@@ -486,7 +601,11 @@ test("storage and clipboard that are forbidden stop nothing", async () => {
   const page = await open({
     script: () => {
       for (const name of ["localStorage", "sessionStorage", "indexedDB"]) {
-        Object.defineProperty(window, name, { get: () => { throw new DOMException("denied", "SecurityError"); } });
+        Object.defineProperty(window, name, {
+          get: () => {
+            throw new DOMException("denied", "SecurityError");
+          },
+        });
       }
       Object.defineProperty(navigator, "clipboard", { value: undefined });
     },

@@ -52,11 +52,7 @@ export class Editor {
         syntaxHighlighting(colours),
         EditorState.tabSize.of(2),
         EditorView.contentAttributes.of({ "aria-label": title, tabindex: "0" }),
-        keymap.of([
-          { key: "Mod-Enter", run: () => (onRun(), true) },
-          ...defaultKeymap,
-          ...historyKeymap,
-        ]),
+        keymap.of([{ key: "Mod-Enter", run: () => (onRun(), true) }, ...defaultKeymap, ...historyKeymap]),
       ],
     });
     this.#takeDrops();

@@ -1,5 +1,5 @@
-// A link that reproduces the input. Its fragment is `1.` and the input as JSON, compressed, in base64 for URLs. The number
-// is that of this format: a page that knows a later one reads this one too, and takes what is missing as empty.
+// A link that reproduces the input. Its fragment is `1.` and the input as JSON, compressed, in base64 for URLs. The
+// number is that of this format: a page that knows a later one reads this one too, and takes what is missing as empty.
 
 const FORMAT = "1.";
 

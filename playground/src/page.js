@@ -142,12 +142,19 @@ function choose(name) {
   fill(inputs);
   Object.keys(entry.inputs).forEach((input) => editors[input].open());
   suggestNamespace();
-  say(`${name}: in ${Object.keys(inputs).map((input) => editors[input].title).join(", ")}.`);
+  say(
+    `${name}: in ${Object.keys(inputs)
+      .map((input) => editors[input].title)
+      .join(", ")}.`,
+  );
 }
 
 /** Whether an editor has what an example has put there, or nothing. */
 function isExample(editor) {
-  return editor.isEmpty || entries.some((entry) => [entry.inputs, entry.around].some((inputs) => inputs[editor.name] === editor.text));
+  return (
+    editor.isEmpty ||
+    entries.some((entry) => [entry.inputs, entry.around].some((inputs) => inputs[editor.name] === editor.text))
+  );
 }
 
 function fill(inputs) {
@@ -186,7 +193,9 @@ async function makeLink() {
   const field = element("link-text");
   field.value = window.location.href;
   element("link-result").hidden = false;
-  element("link-contents").textContent = withCluster ? "settings, manifest, tests and cluster" : "settings, manifest and tests";
+  element("link-contents").textContent = withCluster
+    ? "settings, manifest, tests and cluster"
+    : "settings, manifest and tests";
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);

@@ -5,7 +5,11 @@ export function terminalText(text) {
   const fragment = document.createDocumentFragment();
   let classes = [];
   text.split(/\x1b\[([\d;]*)m/).forEach((part, position) => {
-    if (position % 2) classes = part.split(";").filter((code) => Number(code)).map((code) => `sgr-${code}`);
+    if (position % 2)
+      classes = part
+        .split(";")
+        .filter((code) => Number(code))
+        .map((code) => `sgr-${code}`);
     else if (part) fragment.append(classes.length ? styled(part, classes) : part);
   });
   return fragment;

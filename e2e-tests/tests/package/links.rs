@@ -18,6 +18,7 @@ use crate::file;
 #[case("docs/threat-model.md")]
 #[case("docs/troubleshooting.md")]
 #[case("docs/policy-server.md")]
+#[case("docs/playground.md")]
 #[case("docs/preview.md")]
 #[case("docs/clouds.md")]
 #[case("fuzz/README.md")]
