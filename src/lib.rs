@@ -11,7 +11,7 @@
 //! | [`toleration`] | tolerations and taints |
 //! | [`settings`], [`request`], [`resource`] | what comes in |
 //! | [`review`] | a request while it is decided: all that the rules work on |
-//! | [`cluster`], [`field_masks`] | what is asked of the cluster |
+//! | [`cluster`] | what is asked of the cluster |
 //! | [`object_meta`] | the parts of objects that many look at |
 //! | [`placement`] | which nodes a namespace's Pods may use |
 //! | [`node_metadata`] | what a Pod learns about its node |
@@ -21,7 +21,6 @@
 
 pub mod cluster;
 pub mod decision;
-pub mod field_masks;
 #[cfg(all(target_arch = "wasm32", feature = "guest"))]
 mod host;
 pub mod json;

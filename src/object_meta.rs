@@ -3,9 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::json::read::read;
 use crate::json::{Pairs, RawObject, ReadError, Text, Within};
 use crate::message::quote;
 use crate::resource::Resource;
@@ -72,15 +70,12 @@ pub fn annotations<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
 pub fn kind_of_controller(object: &RawObject<'_>) -> Result<Option<String>, ReadError> {
     let mut kind = None;
     let Some(metadata) = object.object("metadata")? else { return Ok(kind) };
-    let mut malformed = Ok(());
-    let mut take = |owner: &RawValue| match read::<OwnerReference<'_>>(owner.get()) {
-        Ok(OwnerReference { controller: Some(true), kind: own }) if kind.is_none() => {
-            kind = Some(own.unwrap_or_default().to_string());
+    let mut take = |owner: OwnerReference<'_>| {
+        if owner.controller == Some(true) && kind.is_none() {
+            kind = Some(owner.kind.unwrap_or_default().to_string());
         }
-        Ok(_) => {}
-        Err(error) => malformed = Err(error.within("ownerReferences")),
     };
-    metadata.for_each("ownerReferences", &mut take).and(malformed).within("metadata")?;
+    metadata.for_each("ownerReferences", &mut take).within("metadata")?;
     Ok(kind)
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -54,16 +55,16 @@ impl<'de> Visitor<'de> for ReadFirst {
 /// Hands the elements of the list `text` over one after the other, and keeps none.
 ///
 /// # Errors
-/// It is no list.
-pub fn for_each<'de>(text: &'de str, take: &mut dyn FnMut(&'de RawValue)) -> Result<(), ReadError> {
+/// It is no list, or an element is no `T`.
+pub fn for_each<'de, T: Deserialize<'de>>(text: &'de str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = deserializer.deserialize_seq(ForEach(take));
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct ForEach<'f, 'de>(&'f mut dyn FnMut(&'de RawValue));
+struct ForEach<'f, T>(&'f mut dyn FnMut(T));
 
-impl<'de> Visitor<'de> for ForEach<'_, 'de> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ForEach<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

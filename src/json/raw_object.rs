@@ -127,8 +127,8 @@ impl<'a> RawObject<'a> {
     /// Hands the elements of the list `key` over one after the other; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no list.
-    pub fn for_each(&self, key: &str, take: &mut dyn FnMut(&'a RawValue)) -> Result<(), ReadError> {
+    /// It is no list, or an element is no `T`.
+    pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
         match self.member(key) {
             None => Ok(()),
             Some(Raw::Text(text)) => list::for_each(text.get(), take).within(key),

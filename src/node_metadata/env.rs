@@ -1,11 +1,9 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
-use crate::json::read::read;
 use crate::json::{Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES, too_many};
 use crate::object_meta::CONTAINERS;
@@ -68,17 +66,13 @@ enum Added {
 fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<Added, ReadError> {
     let mut missing: Vec<&(&str, Raw<'a>)> = variables.iter().collect();
     let mut count = 0;
-    let mut malformed = Ok(());
-    let mut take = |own: &RawValue| match read::<Option<OwnVariable<'_>>>(own.get()).at(count) {
-        Ok(own) => {
-            count += 1;
-            let name = own.unwrap_or_default().name.unwrap_or_default();
-            missing.retain(|(other, _)| **other != *name);
-        }
-        Err(error) => malformed = Err(error.within("env")),
+    let mut take = |own: Option<OwnVariable<'_>>| {
+        count += 1;
+        let name = own.unwrap_or_default().name.unwrap_or_default();
+        missing.retain(|(other, _)| **other != *name);
     };
     let container = container.object_mut()?;
-    container.for_each("env", &mut take).and(malformed)?;
+    container.for_each("env", &mut take)?;
     if count > MOST_VARIABLES || !missing.is_empty() && count + missing.len() > MOST_VARIABLES {
         return Ok(Added::TooMany);
     }

@@ -1,7 +1,6 @@
 //! Node metadata: a Pod learns about the node it landed on.
 //!
 //! - [`propagation`]: what the settings want to be copied.
-//! - [`node_source`]: reads what an entry names from a Node.
 //! - [`values`]: what is to be written, how much at most, and what happens when the Node can't be read. How much a
 //!   Binding may have with what others wrote: [`on_binding`].
 //! - [`changes`]: what becomes of an object's labels and annotations, and what the requester is told. Which of them the
@@ -16,7 +15,6 @@
 pub mod annotation_budget;
 pub mod changes;
 pub mod env;
-pub mod node_source;
 pub mod on_binding;
 pub mod on_create;
 pub mod on_update;

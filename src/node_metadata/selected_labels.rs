@@ -1,11 +1,9 @@
 //! Workloads that select their Pods by what a Binding brings.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::propagation::Propagations;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::read::read;
 use crate::json::{ReadError, Text, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
@@ -65,14 +63,13 @@ fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Opt
     }
     let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
     selector.for_each_pair("matchLabels", &mut take_label).within("selector").within(&path)?;
-    let mut malformed = Ok(());
-    let mut take = |expression: &RawValue| match read::<Expression<'_>>(expression.get()) {
-        Ok(Expression { key: Some(key) }) if first.is_none() && manages(&key) => first = Some(key.to_string()),
-        Ok(_) => {}
-        Err(error) => malformed = Err(error.within("matchExpressions")),
+    let mut take = |expression: Expression<'_>| {
+        let key = expression.key.unwrap_or_default();
+        if first.is_none() && manages(&key) {
+            first = Some(key.to_string());
+        }
     };
-    let read = selector.for_each("matchExpressions", &mut take);
-    read.and(malformed).within("selector").within(&path)?;
+    selector.for_each("matchExpressions", &mut take).within("selector").within(&path)?;
     Ok(first)
 }
 

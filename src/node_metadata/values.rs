@@ -1,17 +1,19 @@
 //! What is to be written: the values of all entries, in order, within bounds.
 
-use std::collections::BTreeMap;
-
-use super::node_source;
 use super::propagation::{Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
+use crate::json::read::read;
+use crate::json::{Raw, list};
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
+use crate::settings::field_path::{FieldPath, Step};
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target, place};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// What is to be written.
 #[derive(Debug, Default)]
@@ -142,7 +144,7 @@ impl Values {
             NodeSource::Label(pattern) => (&node.labels, pattern),
             NodeSource::Annotation(pattern) => (&node.annotations, pattern),
             NodeSource::Field(path) => {
-                let value = node_source::field(path, node.text);
+                let value = field(path, node.text);
                 return value.is_some_and(|value| self.add(target.kind, target.key.with_rest(""), &value, skipped));
             }
         };
@@ -215,7 +217,7 @@ fn lacks((position, entry): (usize, &Propagation), target: &Target, node: &Node<
         "Node {} lacks a usable {}, which is required for the Pod's {} {}; add it to the Node, or give the entry of \
          nodeMetadata.propagate a default",
         quote(node.name.as_str()),
-        node_source::describe(&entry.source),
+        describe(&entry.source),
         target.kind.name(),
         target.key.with_rest("*"),
     );
@@ -223,5 +225,56 @@ fn lacks((position, entry): (usize, &Propagation), target: &Target, node: &Node<
     match &entry.source {
         NodeSource::Label(key) => rejection.about_label(&key.with_rest("*")),
         NodeSource::Annotation(_) | NodeSource::Field(_) => rejection,
+    }
+}
+
+/// What messages call `source`: `label topology.kubernetes.io/zone`.
+pub fn describe(source: &NodeSource) -> String {
+    match source {
+        NodeSource::Label(key) => format!("label {}", key.with_rest("*")),
+        NodeSource::Annotation(key) => format!("annotation {}", key.with_rest("*")),
+        NodeSource::Field(path) => format!("field {}", path.text()),
+    }
+}
+
+/// The string, number or boolean at the end of `path` in the JSON `text` of a Node.
+pub fn field(path: &FieldPath, text: &str) -> Option<String> {
+    let mut value: Raw<'_> = read(text).ok()?;
+    for step in path.steps() {
+        value = take(&value, step)?;
+    }
+    scalar(&value)
+}
+
+fn take<'n>(value: &Raw<'n>, step: &Step) -> Option<Raw<'n>> {
+    match (step, value) {
+        (Step::Member(name), value) => value.object().ok()?.member(name).cloned(),
+        (Step::Element { key, value: wanted }, Raw::Text(text)) => {
+            let mut found = None;
+            let mut take = |element: &'n RawValue| {
+                if found.is_none() && is_wanted(element, key, wanted) {
+                    found = Some(Raw::Text(element));
+                }
+            };
+            list::for_each(text.get(), &mut take).ok()?;
+            found
+        }
+        _ => None,
+    }
+}
+
+/// Whether the member `key` of `element` is `wanted`.
+fn is_wanted(element: &RawValue, key: &str, wanted: &str) -> bool {
+    let Ok(element) = read::<Raw<'_>>(element.get()) else { return false };
+    let Ok(object) = element.object() else { return false };
+    object.member(key).and_then(scalar).is_some_and(|value| value == wanted)
+}
+
+/// The value as text, unless it is an object, a list or null.
+fn scalar(value: &Raw<'_>) -> Option<String> {
+    match value.kind() {
+        "a string" => read(value.text()?).ok(),
+        "a number" | "a boolean" => value.text().map(str::to_owned),
+        _ => None,
     }
 }

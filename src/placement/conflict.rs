@@ -3,7 +3,7 @@
 use super::node_affinity::Term;
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
-use super::sourced::SourcedRequirement;
+use super::rules::SourcedRequirement;
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;

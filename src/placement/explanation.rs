@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::entry::{MatchedEntry, unmet};
 use super::references::read_annotation;
-use super::sourced::TolerationList;
+use super::rules::TolerationList;
 use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationRules, WHITELIST_ANNOTATION};
 use crate::decision::Rejection;
 use crate::json::Pairs;

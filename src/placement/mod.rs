@@ -7,14 +7,14 @@
 //! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, and
 //!   whether it only warns. [`references`]: what the entry and annotations say, with `$(KEY)` filled in.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
-//!   which tolerations they add, allow and forbid. [`rules`]: both, by who asks.
-//! - [`sourced`]: something required, with the setting or annotation that requires it.
+//!   which tolerations they add, allow and forbid. [`rules`]: both, by who asks; each with the setting or annotation that
+//!   demands it.
 //! - [`explanation`]: all that holds in a namespace, for people.
 //!
 //! What it is applied to:
 //!
-//! - [`subject`]: a Pod, or the template of Pods. [`node_selection`], [`node_affinity`]: what of it decides on which
-//!   nodes it may run. [`runtime_class`]: what its RuntimeClass brings.
+//! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_selection`], [`node_affinity`]: what of
+//!   it decides on which nodes it may run.
 //!
 //! One file per rule: [`conflict`], [`injection`], [`whitelist`], [`tolerations`], [`named_node`], [`preferences`].
 //! [`mutation`]: all that they add.
@@ -39,8 +39,6 @@ pub mod pods;
 pub mod preferences;
 pub mod references;
 pub mod rules;
-pub mod runtime_class;
-pub mod sourced;
 pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;

@@ -4,7 +4,7 @@ use super::mutation::PodMutation;
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
 use super::rules::Rules;
-use super::sourced::SourcedWhitelist;
+use super::rules::SourcedWhitelist;
 use super::subject::PodSubject;
 use super::tolerations;
 use crate::cluster::{FieldMasks, Node, NodeLookup};

@@ -4,7 +4,7 @@ use super::entry::{CandidateEntries, MatchedEntry};
 use super::node_selection::NodeSelection;
 use super::pods;
 use super::rules::Rules;
-use super::runtime_class::RuntimeClass;
+use super::subject::RuntimeClass;
 use super::subject::{PodSubject, SPEC};
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use crate::cluster::Cluster;

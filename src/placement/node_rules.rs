@@ -5,7 +5,7 @@ use super::conflict::can_match;
 use super::entry::MatchedEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
-use super::sourced::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
+use super::rules::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};

@@ -8,7 +8,7 @@ use super::node_rules::NodeRules;
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
 use super::preferences;
 use super::rules::Rules;
-use super::runtime_class::RuntimeClass;
+use super::subject::RuntimeClass;
 use super::subject::{PodSubject, SPEC};
 use super::toleration_rules::TolerationRules;
 use super::{conflict, tolerations, whitelist};

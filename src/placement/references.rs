@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::entry::MatchedEntry;
-use super::sourced::{SourcedSelector, TolerationList};
+use super::rules::{SourcedSelector, TolerationList};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;
 use crate::limits::LONGEST_ANNOTATION;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::entry::MatchedEntry;
 use super::references::read_annotation;
-use super::sourced::TolerationList;
+use super::rules::TolerationList;
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;

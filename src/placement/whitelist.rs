@@ -4,7 +4,7 @@ use super::injection::Injection;
 use super::node_affinity::{Expression, Term};
 use super::node_rules::NodeRules;
 use super::node_selection::NODE_SELECTOR;
-use super::sourced::{SourcedRequirement, SourcedWhitelist};
+use super::rules::{SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::{MOST_PAIRS, too_many};

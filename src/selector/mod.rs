@@ -5,22 +5,17 @@
 //! [`parse_pairs`] the `key=value` list that the in-tree `PodNodeSelector` plugin understands. One that
 //! exists is valid.
 
-mod contradiction;
-mod error;
-mod lexer;
-mod pairs;
 mod parse;
-mod print;
 mod requirement;
 pub mod syntax;
+mod values;
 mod whitelist;
 
-pub use contradiction::PossibleValues;
-pub use error::ParseError;
-pub use pairs::parse_pairs;
-pub use parse::parse;
-pub use print::text;
+use std::fmt;
+
+pub use parse::{ParseError, parse, parse_pairs};
 pub use requirement::{Operator, Requirement};
+pub use values::PossibleValues;
 pub use whitelist::Whitelist;
 
 /// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,
@@ -67,5 +62,34 @@ impl Selector {
         let from = self.requirements.partition_point(|requirement| requirement.key() < key);
         let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
         self.requirements.get(from..to).unwrap_or_default()
+    }
+}
+
+/// `requirements` as a selector's text.
+pub fn text(requirements: &[Requirement]) -> String {
+    let texts: Vec<String> = requirements.iter().map(ToString::to_string).collect();
+    texts.join(",")
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(&self.requirements))
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (before, between, after) = match self.operator() {
+            Operator::Exists => ("", "", ""),
+            Operator::DoesNotExist => ("!", "", ""),
+            Operator::Equals => ("", "=", ""),
+            Operator::DoubleEquals => ("", "==", ""),
+            Operator::NotEquals => ("", "!=", ""),
+            Operator::GreaterThan => ("", ">", ""),
+            Operator::LessThan => ("", "<", ""),
+            Operator::In => ("", " in (", ")"),
+            Operator::NotIn => ("", " notin (", ")"),
+        };
+        write!(f, "{before}{}{between}{}{after}", self.key(), self.values().join(","))
     }
 }

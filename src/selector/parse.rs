@@ -6,9 +6,11 @@
 //! operator    = "=" / "==" / "!=" / ">" / "<"
 //! ```
 
-use super::lexer::{self, Token, Word};
 use super::requirement::Invalid;
-use super::{Operator, ParseError, Requirement, Selector, syntax};
+use super::{Operator, Requirement, Selector, syntax};
+use crate::message::quote;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Parses `text`. An empty text selects every node.
 ///
@@ -42,7 +44,7 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// The next word, which stays the next. Its `in` and `notin` are words like any other.
     fn peek(&self) -> Word<'a> {
-        lexer::next(self.text, self.at).0.as_value()
+        next(self.text, self.at).0.as_value()
     }
 
     fn take(&mut self) -> Word<'a> {
@@ -51,7 +53,7 @@ impl<'a> Parser<'a> {
 
     /// The next word, of which `in` and `notin` are operators.
     fn take_keyword(&mut self) -> Word<'a> {
-        let (word, after) = lexer::next(self.text, self.at);
+        let (word, after) = next(self.text, self.at);
         self.at = after;
         word
     }
@@ -150,4 +152,142 @@ impl Word<'_> {
     fn unexpected(self, expected: &'static str) -> ParseError {
         ParseError::unexpected(self.at, self.text, expected)
     }
+}
+
+/// A word, and where it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word<'a> {
+    token: Token,
+    text: &'a str,
+    at: usize,
+}
+
+/// What a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    End,
+    Close,
+    Comma,
+    Not,
+    DoubleEquals,
+    Equals,
+    Greater,
+    Identifier,
+    In,
+    Less,
+    NotEquals,
+    NotIn,
+    Open,
+}
+
+/// The next word of `text` at or after byte `from`, and the byte where the one after it may begin.
+///
+/// A NUL byte ends the text where a word would begin, and a word that it stands in. It is swallowed.
+fn next(text: &str, from: usize) -> (Word<'_>, usize) {
+    let rest = text.get(from..).unwrap_or_default();
+    let word_text = rest.trim_start_matches(is_space);
+    let at = text.len() - word_text.len();
+    let (token, length) = match word_text.chars().next() {
+        None | Some('\0') => (Token::End, 0),
+        Some(first) if is_special(first) => special(word_text),
+        Some(_) => identifier(word_text),
+    };
+    let literal = word_text.get(..length).unwrap_or_default();
+    let mut end = at + length;
+    if text.as_bytes().get(end) == Some(&0) {
+        end += 1;
+    }
+    (Word { token, text: literal, at }, end)
+}
+
+fn special(text: &str) -> (Token, usize) {
+    match text.as_bytes() {
+        [b'=', b'=', ..] => (Token::DoubleEquals, 2),
+        [b'!', b'=', ..] => (Token::NotEquals, 2),
+        [b'=', ..] => (Token::Equals, 1),
+        [b'!', ..] => (Token::Not, 1),
+        [b'>', ..] => (Token::Greater, 1),
+        [b'<', ..] => (Token::Less, 1),
+        [b'(', ..] => (Token::Open, 1),
+        [b')', ..] => (Token::Close, 1),
+        _ => (Token::Comma, 1),
+    }
+}
+
+fn identifier(text: &str) -> (Token, usize) {
+    let ends = |c: char| c == '\0' || is_space(c) || is_special(c);
+    let length = text.find(ends).unwrap_or(text.len());
+    let token = match text.get(..length) {
+        Some("in") => Token::In,
+        Some("notin") => Token::NotIn,
+        _ => Token::Identifier,
+    };
+    (token, length)
+}
+
+/// Only these four; Unicode's other spaces are part of a word.
+const fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n')
+}
+
+const fn is_special(c: char) -> bool {
+    matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<')
+}
+
+/// Why a text is not a node selector, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError(String);
+
+/// The trouble starts at byte `at`; people count from 1.
+impl ParseError {
+    /// Something stands where something else must.
+    fn unexpected(at: usize, found: &str, expected: &str) -> Self {
+        let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
+        Self(format!("found {found} at position {}, expected {expected}", at + 1))
+    }
+
+    /// This is no label key.
+    fn key(at: usize, key: &str, expected: &str) -> Self {
+        Self(format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1))
+    }
+
+    /// This is no value that a label can have, or that the operator takes.
+    fn value(at: usize, value: &str, expected: &str) -> Self {
+        Self(format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1))
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Parses `text` as a comma-separated list of `key=value`. An empty text selects every node.
+///
+/// # Errors
+/// What was found where, and what was expected.
+///
+/// Upstream: `labels.ConvertSelectorToLabelsMap`, with its oddities: of equal keys the last wins, spaces around keys
+/// and values are trimmed as Unicode has them, and a text of nothing but spaces is malformed.
+pub fn parse_pairs(text: &str) -> Result<Selector, ParseError> {
+    if text.is_empty() {
+        return Ok(Selector::default());
+    }
+    let mut pairs = BTreeMap::new();
+    let mut at: usize = 0;
+    for pair in text.split(',') {
+        let (key, value) = match pair.split_once('=') {
+            Some((key, value)) if !value.contains('=') => (key.trim(), value.trim()),
+            _ => return Err(ParseError::unexpected(at, pair, "key=value")),
+        };
+        syntax::label_key(key).map_err(|expected| ParseError::key(at, key, expected))?;
+        syntax::label_value(value).map_err(|expected| ParseError::value(at, value, expected))?;
+        pairs.insert(key, value);
+        at = at + pair.len() + 1;
+    }
+    let requirements = pairs.into_iter().map(|(key, value)| Requirement::pair(key, value));
+    Ok(Selector::new(requirements.collect()))
 }

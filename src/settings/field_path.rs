@@ -1,6 +1,6 @@
 //! Paths to a field of a Node: `status.addresses[type=InternalIP].address`, `status.capacity['nvidia.com/gpu']`.
 
-use crate::field_masks::FieldMasks;
+use crate::cluster::FieldMasks;
 use crate::message::quote;
 
 /// A path to a field; at least one step, the first of which is a plain name.

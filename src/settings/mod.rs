@@ -9,10 +9,8 @@
 //!   types, are told by [`crate::json::read`].
 
 pub mod choice;
-mod error;
 pub mod field_path;
 pub mod key;
-mod name_pattern;
 pub mod node_metadata;
 pub mod placement;
 pub mod reference;
@@ -27,10 +25,9 @@ use crate::json::read::read;
 use crate::json::{FromObject, object};
 
 pub use choice::*;
-pub use error::SettingsError;
 pub use node_metadata::{NODE_METADATA, NodeMetadata, Propagate};
 pub use placement::{NamespaceEntry, PLACEMENT, Placement, PreferredNodeSelector};
-pub use source::{EntryAt, Source};
+pub use source::{EntryAt, SettingsError, Source};
 pub use validate::mistakes;
 
 /// What stands under `spec.settings` of a policy.

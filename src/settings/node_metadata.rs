@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::choice::OnLookupFailure;
-use super::error::SettingsError;
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
+use super::source::SettingsError;
 use crate::json::{null_is_default, objects, word};
 
 /// The name of the block.

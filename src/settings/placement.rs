@@ -1,10 +1,11 @@
 //! The block `placement`.
 
-use serde::Deserialize;
-
-use super::{choice, name_pattern, reference};
+use super::{choice, reference};
 use crate::json::{never_null, null_is_default, objects, word};
+use crate::message::quote;
+use crate::selector::syntax;
 use crate::toleration::{Toleration, from_settings};
+use serde::Deserialize;
 
 /// The name of the block.
 pub const PLACEMENT: &str = "placement";
@@ -144,7 +145,7 @@ impl NamespaceEntry {
     /// Whether the name fits a `namespace`; without one, all do.
     pub fn name_fits(&self, namespace: &str) -> bool {
         match &self.name {
-            Some(pattern) => name_pattern::matches(pattern, namespace),
+            Some(pattern) => is_name_of(pattern, namespace),
             None => self.namespace_selector.is_some(),
         }
     }
@@ -189,5 +190,41 @@ impl NamespaceEntry {
         let preferred = self.preferred_node_selector.iter().map(|preferred| &preferred.selector);
         let values = self.toleration_lists().flat_map(|(_, list)| list).map(|toleration| &toleration.value);
         selectors.chain(preferred).chain(values).filter(|text| reference::is_in(text))
+    }
+}
+
+/// What namespaces can be called.
+const NAME: &str = "at most 63 lowercase letters, digits and '-', beginning and ending with a letter or digit";
+
+/// Checks that there can be namespaces that `pattern` is about.
+///
+/// # Errors
+/// What is wrong with it, and what is expected.
+pub fn check_name(pattern: &str) -> Result<(), String> {
+    if pattern.is_empty() {
+        return Err("expected the name of a namespace, or the beginning of names and '*'".to_owned());
+    }
+    let beginning = pattern.strip_suffix('*').unwrap_or(pattern);
+    if beginning.contains('*') {
+        return Err(format!("{} has a '*' elsewhere than at its end", quote(pattern)));
+    }
+    if syntax::is_dns_label(beginning) {
+        return Ok(());
+    }
+    if beginning == pattern {
+        return Err(format!("no namespace can be called {}, expected {NAME}", quote(pattern)));
+    }
+    // It may become a name with a letter more.
+    if syntax::is_dns_label(&format!("{beginning}x")) {
+        return Ok(());
+    }
+    Err(format!("no namespace's name can begin with {}, expected {NAME}", quote(beginning)))
+}
+
+/// Whether `pattern`, which requests do not check anew, is about the namespace of this name.
+pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => namespace.starts_with(beginning),
+        None => !pattern.is_empty() && pattern == namespace,
     }
 }

@@ -1,9 +1,9 @@
 //! Where in the settings, or on a Namespace, something is demanded.
 
-use std::fmt;
-
 use super::{NODE_SELECTOR_PLUGIN, NamespaceEntry, PLACEMENT};
+use crate::json::{ReadError, Within};
 use crate::message::quote;
+use std::fmt;
 
 /// Where something is demanded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,5 +69,24 @@ impl fmt::Display for Source<'_> {
 impl fmt::Display for EntryAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PLACEMENT}.namespaces[{}]", self.position)
+    }
+}
+
+/// What is wrong with one setting: its path, as in `placement.namespaces[1].allowedNodeSelector`, and the problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError(pub(super) ReadError);
+
+impl SettingsError {
+    /// `problem` at `path`; an empty path stands for the settings as a whole.
+    #[cold]
+    #[inline(never)]
+    pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
+        Self(ReadError::new(problem).within(&path.to_string()))
+    }
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

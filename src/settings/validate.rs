@@ -5,17 +5,17 @@
 //! - `selector`: what both an entry and the block say as a selector
 //! - `mistakes`: where what they find is collected
 
-mod mistakes;
+use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError};
+use crate::message::quote;
+use crate::selector::parse_pairs;
+use crate::selector::{self, Requirement, Selector};
+use crate::settings::reference;
+use std::fmt::Display;
+
 mod node_metadata;
 mod node_selectors;
 mod placement;
-mod reached;
-mod selector;
 mod tolerations;
-
-use self::mistakes::Mistakes;
-use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError};
-use crate::selector::parse_pairs;
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
@@ -46,4 +46,103 @@ fn check(settings: &Settings) -> Mistakes {
         node_metadata::check(node_metadata, &mut mistakes);
     }
     mistakes
+}
+
+/// All mistakes that were found.
+#[derive(Debug, Default)]
+pub struct Mistakes(pub Vec<SettingsError>);
+
+impl Mistakes {
+    /// `problem` at `path`.
+    pub fn add(&mut self, path: &dyn Display, problem: impl Into<String>) {
+        self.0.push(SettingsError::new(path, problem));
+    }
+
+    /// What was `checked` at `path`; nothing, and one mistake more, if it has a problem.
+    pub fn check<T>(&mut self, path: &dyn Display, checked: Result<T, impl ToString>) -> Option<T> {
+        self.ok_or_record(checked.map_err(|problem| SettingsError::new(path, problem.to_string())))
+    }
+
+    /// What was read; nothing, and one mistake more, if it has one.
+    pub fn ok_or_record<T>(&mut self, read: Result<T, SettingsError>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(mistake) => {
+                self.0.push(mistake);
+                None
+            }
+        }
+    }
+}
+
+/// An empty selector may come from a template that rendered to nothing. It must not remove a restriction.
+pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; leave it out to demand nothing";
+
+/// `text` as a selector that does not contradict itself.
+pub fn consistent(text: &str) -> Result<Selector, String> {
+    reject_control_characters(text)?;
+    let selector = selector::parse(text).map_err(|error| error.to_string())?;
+    reject_contradiction(&selector)?;
+    Ok(selector)
+}
+
+/// The same for a selector that may have references: as one with something in their place.
+pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
+    if !reference::is_in(text) {
+        return consistent(text);
+    }
+    reject_control_characters(text)?;
+    let filled = reference::with_stand_ins(text)?;
+    let selector = selector::parse(&filled).map_err(|error| reference::name_again(text, &error.to_string()))?;
+    if selector.requirements().iter().any(|requirement| reference::stands_in(requirement.key())) {
+        return Err("a reference can't stand in the key of a label, only in its value".to_owned());
+    }
+    reject_contradiction(&known(&selector))?;
+    Ok(selector)
+}
+
+/// The parser of Kubernetes ends at a NUL, and drops what follows: a fence would be shorter than it looks.
+fn reject_control_characters(text: &str) -> Result<(), String> {
+    let is_space = |character| matches!(character, ' ' | '\t' | '\r' | '\n');
+    match text.chars().find(|character| character.is_control() && !is_space(*character)) {
+        Some(character) => {
+            Err(format!("a selector can't have the control character {}", quote(&character.to_string())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The same for one that must demand something.
+pub fn demanding(text: &str) -> Result<Selector, String> {
+    let selector = consistent_with_references(text)?;
+    if selector.is_empty() { Err(NOTHING_DEMANDED.to_owned()) } else { Ok(selector) }
+}
+
+/// The requirements on labels without references. The others can be checked only in a request.
+pub fn known(selector: &Selector) -> Selector {
+    let known = selector.by_label().filter(|requirements| !have_references(requirements));
+    Selector::new(known.flatten().cloned().collect())
+}
+
+/// Whether one of the values has a reference.
+pub fn have_references(requirements: &[Requirement]) -> bool {
+    requirements.iter().flat_map(Requirement::values).any(|value| reference::stands_in(value))
+}
+
+/// Why nothing meets both selectors, neither of which contradicts itself; nothing, if something does.
+pub fn contradiction(one: &Selector, other: &Selector) -> Option<String> {
+    let (own, others) = one.contradiction_with(other)?;
+    let (label, own, others) = (label(own), quote(&selector::text(own)), quote(&selector::text(others)));
+    Some(format!("no value of label {label} satisfies both {own} and {others}"))
+}
+
+fn reject_contradiction(selector: &Selector) -> Result<(), String> {
+    let Some(own) = selector.contradiction() else { return Ok(()) };
+    let (label, own) = (label(own), quote(&selector::text(own)));
+    Err(format!("contradicts itself: no value of label {label} satisfies {own}"))
+}
+
+/// The label that all of `requirements` are on.
+fn label(requirements: &[Requirement]) -> String {
+    quote(requirements.first().map(Requirement::key).unwrap_or_default())
 }

@@ -1,11 +1,12 @@
 //! Tolerations in settings and in annotations of Namespaces: a field that none has is a mistake there, and so is `null`
 //! in a list. (In Pods both are passed over, as the API server does.)
 
-use serde::{Deserialize, Deserializer};
-
 use super::{Effect, Operator, Toleration};
 use crate::json::read::{ReadError, read};
-use crate::json::{FromObject, null_is_default};
+use crate::json::{FromObject, Within, null_is_default};
+use crate::message::quote;
+use crate::selector::syntax;
+use serde::{Deserialize, Deserializer};
 
 /// A [`Toleration`] that somebody wrote by hand.
 #[derive(Default, Deserialize)]
@@ -56,4 +57,43 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
 pub fn from_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Toleration>>, D::Error> {
     let list = Option::<Vec<FromObject<StrictToleration>>>::deserialize(deserializer)?;
     Ok(list.map(|list| list.into_iter().map(Toleration::from).collect()))
+}
+
+impl Toleration {
+    /// All that the API server would refuse in this (`ValidateTolerations`, with comparison operators off, as they are
+    /// by default), each in its field; nothing, if it is valid.
+    pub fn check(&self) -> Vec<ReadError> {
+        let mut mistakes = Vec::new();
+        let mut expect = |field, expected: &str, found: &str| {
+            let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
+            mistakes.push(ReadError::mismatch(expected, &found).within(field));
+        };
+        let (has_key, has_value) = (!self.key.is_empty(), !self.value.is_empty());
+        if has_key && let Err(expected) = syntax::label_key(&self.key) {
+            expect("key", expected, &self.key);
+        }
+        match &self.operator {
+            Operator::Other(word) if has_key => expect("operator", "Equal or Exists", word),
+            operator if !has_key && *operator != Operator::Exists => {
+                expect("operator", "Exists where there is no key", operator.as_str());
+            }
+            _ => {}
+        }
+        if self.operator.is_equal()
+            && let Err(expected) = syntax::label_value(&self.value)
+        {
+            expect("value", expected, &self.value);
+        }
+        if self.operator == Operator::Exists && has_value {
+            expect("value", "nothing beside operator Exists", &self.value);
+        }
+        if let Effect::Other(word) = &self.effect {
+            expect("effect", "NoSchedule, PreferNoSchedule or NoExecute", word);
+        }
+        if let Some(seconds) = self.toleration_seconds.filter(|_| self.effect != Effect::NoExecute) {
+            let expected = "nothing unless the effect is NoExecute";
+            mistakes.push(ReadError::mismatch(expected, &seconds.to_string()).within("tolerationSeconds"));
+        }
+        mistakes
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::mistakes::Mistakes;
+use super::Mistakes;
 use crate::limits::MOST_WRITTEN;
 use crate::message::quote;
 use crate::selector::syntax;

@@ -1,7 +1,7 @@
 //! Checks the node selectors of an entry.
 
-use super::mistakes::Mistakes;
-use super::selector::{consistent_with_references, contradiction, demanding, have_references, known};
+use super::Mistakes;
+use super::{consistent_with_references, contradiction, demanding, have_references, known};
 use crate::message::quote;
 use crate::selector::{Selector, Whitelist};
 use crate::settings::{EntryAt, NamespaceEntry, OnDefaultConflict, OnNodeAffinity, Placement};

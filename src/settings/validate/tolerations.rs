@@ -1,6 +1,6 @@
 //! Checks tolerations.
 
-use super::mistakes::Mistakes;
+use super::Mistakes;
 use crate::message::quote;
 use crate::settings::{EntryAt, NamespaceEntry, reference};
 use crate::toleration::{Operator, Toleration};
