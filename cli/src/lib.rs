@@ -21,7 +21,6 @@ pub mod convert;
 pub mod engine;
 pub mod explain;
 pub mod input;
-pub mod namespace_rules;
 pub mod output;
 pub mod policies;
 pub mod preview;

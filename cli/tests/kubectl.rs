@@ -2,13 +2,15 @@
 #![cfg(unix)]
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
+use node_placement_policy::{placement::explanation::Explanation, settings::Settings};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -90,10 +92,10 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("pods", PODS), ("deployments.apps", EMPTY)];
     let played = Played::new("preview", &files)?;
     let output = played.run(&["preview", "-s", "settings.yml", "--context", "test", "--kubeconfig", "my.conf"])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report = text(&output.stdout);
-    assert!(report.contains("Pod web gets disktype=ssd"), "{report}");
-    assert!(report.contains("Unknown: jobs.batch could not be listed: jobs.batch is"), "{report}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report = text(&output.stdout).replace('\n', " ");
+    assert!(report.starts_with("Not yet: cronjobs.batch, daemonsets.apps, jobs.batch, "), "{report}");
+    assert!(report.contains("; 1 Pod and new Pods in 1 namespace change."), "{report}");
     assert!(!report.contains("deployments.apps could not"), "{report}");
     let calls = played.calls()?;
     let pods = "get pods --all-namespaces -o json --context test --kubeconfig my.conf\n";
@@ -123,11 +125,14 @@ fn a_page_says_where_it_comes_from(#[case] arguments: &[&str], #[case] title: &s
 fn without_the_right_to_read_a_namespace_nothing_is_told_of_its_pods() -> Result<()> {
     let played = Played::new("forbidden", &[("nodes", NODES), ("pods", PODS)])?;
     let output = played.run(&["preview", "-s", "settings.yml", "-o", "json"])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-    let pods = lines.iter().find(|line| line["type"] == "sum" && line["kind"] == "Pod").context("a sum")?;
-    assert_eq!((&pods["unknown"], &pods["rejected"]), (&1.into(), &0.into()), "{pods}");
-    assert!(lines.iter().any(|line| line["type"] == "unreadable" && line["resource"] == "namespaces"), "{lines:#?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let preview: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(preview["workloads"][0]["outcome"], "CannotTell", "{preview}");
+    let text = preview["verdict"]["text"].as_str().context("a text")?;
+    assert!(text.contains("namespaces") && text.contains(" could not be listed"), "{text}");
+    let lacks: Vec<&Value> =
+        preview["advice"].as_array().into_iter().flatten().map(|advice| &advice["cause"]["kind"]).collect();
+    assert!(lacks.len() == 2 && lacks.iter().all(|kind| **kind == "Lacks"), "{lacks:?}");
     Ok(())
 }
 
@@ -225,15 +230,19 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
     {
         entry["requiredNodeSelector"] = format!("entry=e{position}").into();
     }
+    let text = settings.to_string();
+    let read = Settings::read(Some(&text)).map_err(|error| anyhow!("{error}"))?;
     for name in namespaces {
         for labels in labels {
             let labels: Value = serde_json::from_str(labels)?;
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let told = cli::namespace_rules::namespace_rules(&cli::input::settings::read(&settings), name, &namespace);
-            let holding = told.entries.iter().find(|entry| entry.holds).map(|entry| format!("e{}", entry.position));
-            let request = cli::preview::trial::request(name, Value::Null);
+            let of_namespace = serde_json::from_value(labels.clone())?;
+            let explained =
+                Explanation::of(&read, name, &of_namespace, &BTreeMap::new()).map_err(|error| anyhow!("{error}"))?;
+            let holding = explained.entry().map(|at| format!("e{}", at.position));
+            let request = cli::requests::plain_pod::creation(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();
             let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;
             let given = answer.mutated_object.map(|pod| pod["spec"]["nodeSelector"]["entry"].clone());

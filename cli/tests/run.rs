@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const CLUSTER: &str = "cli/tour/cluster";
 const FENCES: &str = "cli/tour/fences.yml";
@@ -426,19 +426,6 @@ fn a_cluster_of_which_nothing_can_be_told(#[case] name: &str, #[case] text: &str
     Ok(())
 }
 
-#[test]
-fn what_stands_in_the_cluster_twice_is_counted_once() -> Result<()> {
-    let pod = POD.replace("name: web", "name: web, namespace: default");
-    let cluster = file("twice.yml", &[NAMESPACE, &pod, &pod, NAMESPACE].join("\n---\n"))?;
-    let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy(), "--output", "json"])?;
-    assert!(text(&output.stderr).contains("duplicate objects are ignored: Pod default/web and 1 more\n"), "{output:?}");
-    let sums = ["Namespace", "Pod"]
-        .map(|kind| json!({ "type": "sum", "kind": kind, "unchanged": 1, "changed": 0, "rejected": 0, "unknown": 0 }));
-    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-    assert_eq!(lines.iter().filter(|line| sums.contains(line)).count(), 2, "{lines:#?}");
-    Ok(())
-}
-
 #[rstest]
 #[case::a_cluster(true, "the cluster has no Namespace acme-2\n")]
 #[case::none(false, "without a cluster (-c), there is no Namespace acme-2\n")]
@@ -469,73 +456,6 @@ fn a_rejection_is_told_once() -> Result<()> {
 }
 
 #[test]
-fn the_cluster_of_the_story_is_previewed() -> Result<()> {
-    let output = run(&["preview", "--settings", FENCES, "--cluster", CLUSTER])?;
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let report = text(&output.stdout);
-    for told in [
-        "18 requests, as if everything were created now: 2 rejected, 9 changed, 3 Pods would wait.",
-        "REJECTED   Deployment api, 1 Pod of Deployment api",
-        "waits      1 Pod of DaemonSet agent\n             no node matches its node selector and node affinity; running now on worker-red",
-        "changed    2 Pods of Deployment shop get env=production",
-        "No rule holds for Pods in 2 of 5 namespaces:\n  default (no entry matches), noannotation (no entry matches)",
-    ] {
-        assert!(report.contains(told), "{told:?} is missing in\n{report}");
-    }
-    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
-    Ok(())
-}
-
-#[rstest]
-#[case::that_the_policy_looks_at("Verify")]
-#[case::that_nobody_looks_at("Ignore")]
-fn a_pod_that_runs_on_a_wrong_node_is_misplaced_and_its_binding_not_rejected(#[case] on_bindings: &str) -> Result<()> {
-    let entry = "{name: default, requiredNodeSelector: pool=blue,
-        defaultTolerations: [{key: dedicated, operator: Exists}]}";
-    let settings = format!("{{placement: {{namespaces: [{entry}], onBindings: {on_bindings}}}}}");
-    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {pool: red}}}";
-    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
-    let other = node.replace("node-a", "node-b").replace("red", "blue");
-    let cluster = file("cluster.yml", &[NAMESPACE, node, &other, &pod].join("\n---\n"))?;
-    let settings = file("settings.yml", &settings)?;
-    let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report = text(&output.stdout).replace("\n             ", " ");
-    for told in [
-        ": 0 rejected, 1 changed.\n1 Pod runs on a node where a replacement could not run.\n",
-        "misplaced  Pod web runs on node-a, where a replacement could not run: it would get pool=blue, which the node \
-         does not have\n",
-    ] {
-        assert!(report.contains(told), "{told:?} is missing in\n{report}");
-    }
-    Ok(())
-}
-
-/// What the settings demand of the node alone cannot be told from a new Pod.
-#[test]
-fn a_binding_that_is_refused_names_the_pod_and_its_node_once() -> Result<()> {
-    let settings = "{nodeMetadata: {propagate: [{nodeLabel: rack, required: true}]}}";
-    let node = "{apiVersion: v1, kind: Node, metadata: {name: node-a}}";
-    let pod = POD.replace("spec: {", "spec: {nodeName: node-a, ").replace("name: web", "name: web, namespace: default");
-    let cluster = file("cluster.yml", &[NAMESPACE, node, &pod].join("\n---\n"))?;
-    let settings = file("settings.yml", settings)?;
-    let output = run(&["preview", "--settings", &settings.to_string_lossy(), "--cluster", &cluster.to_string_lossy()])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report = text(&output.stdout).replace("\n             ", " ");
-    assert!(report.contains("misplaced  Pod web runs on node-a, where a replacement could not run:"), "{report}");
-    assert!(report.contains("its node lacks a usable label rack"), "{report}");
-    Ok(())
-}
-
-#[test]
-fn one_of_a_kind_is_told_in_the_singular() -> Result<()> {
-    let cluster = file("default.yml", NAMESPACE)?;
-    let report = text(&run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?.stdout);
-    assert!(report.starts_with("1 request, as if"), "{report}");
-    Ok(())
-}
-
-#[test]
 fn the_documentation_shows_what_is_printed() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let shown = |path: &str| fs::read_to_string(root.join(path));
@@ -556,66 +476,6 @@ fn the_documentation_shows_what_is_printed() -> Result<()> {
         shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
         "docs/recipes.md does not show\n{report}"
     );
-    Ok(())
-}
-
-#[test]
-fn yaml_has_what_json_has() -> Result<()> {
-    let arguments = ["preview", "--settings", FENCES, "--cluster", CLUSTER, "--output"];
-    let printed = |format| anyhow::Ok(text(&run(&[&arguments[..], &[format]].concat())?.stdout));
-    let lines = printed("json")?.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-    assert_eq!(yaml_serde::from_str::<Vec<Value>>(&printed("yaml")?)?, lines);
-    Ok(())
-}
-
-#[test]
-fn a_script_reads_the_same_line_by_line() -> Result<()> {
-    let output = run(&["preview", "--settings", FENCES, "--cluster", CLUSTER, "--output", "json"])?;
-    let lines = text(&output.stdout).lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-    let pods = json!({ "type": "sum", "kind": "Pod", "unchanged": 1, "changed": 3, "rejected": 1, "unknown": 0 });
-    assert!(lines.contains(&pods), "{lines:#?}");
-    let rejected: Vec<_> = lines.iter().filter(|line| line["type"] == "rejected").collect();
-    let objects = json!([
-        { "kind": "Deployment", "count": 1, "names": ["api"] },
-        { "kind": "Pod", "count": 1, "ownerKind": "Deployment", "owners": ["api"] },
-    ]);
-    assert_eq!((rejected.len(), &rejected[0]["objects"]), (1, &objects), "{lines:#?}");
-    Ok(())
-}
-
-#[test]
-fn what_cannot_be_told_is_counted_and_what_nobody_asks_about_is_skipped() -> Result<()> {
-    let ghosts = POD.replace("name: web", "name: web, namespace: ghost");
-    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: default}}";
-    let bound =
-        POD.replace("spec: {", "spec: {nodeName: gone, ").replace("name: web", "name: bound, namespace: default");
-    let cluster = file(
-        "ghosts.yml",
-        &[NAMESPACE, &ghosts, &ghosts.replace("name: web", "name: api"), secret, &bound].join("\n---\n"),
-    )?;
-    let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let report = text(&output.stdout);
-    assert!(report.contains("Namespace ghost (2 requests)") && report.contains("Node gone (1 request)"), "{report}");
-    assert_eq!(report.matches("ghost").count(), 1, "{report}");
-    assert!(report.contains("Secret (1)"), "{report}");
-    Ok(())
-}
-
-#[test]
-fn the_deployment_of_a_policy_is_respected() -> Result<()> {
-    let names = ["kube-system", "team-a"];
-    let pods = names.map(|name| POD.replace("name: web", &format!("name: web, namespace: {name}")));
-    let namespaces = names.map(|name| NAMESPACE.replace("default", name));
-    let cluster = file("spared.yml", &[namespaces, pods].concat().join("\n---\n"))?;
-    let output = run(&["preview", "--settings", "examples/placement.yml", "--cluster", &cluster.to_string_lossy()])?;
-    let report = text(&output.stdout);
-    assert!(
-        report.contains("Not sent to the policy: 2; the policy's namespaceSelector leaves the namespace out."),
-        "{report}"
-    );
-    assert!(report.contains("No rule holds for Pods in 1 of 2 namespaces:\n  kube-system\n"), "{report}");
-    assert!(report.contains("Pod web gets pool=shared"), "{report}");
     Ok(())
 }
 

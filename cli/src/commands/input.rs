@@ -44,11 +44,6 @@ impl Settings {
         self.settings.iter().map(|path| path.display().to_string()).collect()
     }
 
-    /// The settings, which are valid.
-    pub fn read(&self, policy: &Policy) -> Result<SettingsFile> {
-        read_valid(policy, self.path()?)
-    }
-
     /// The settings, which are valid: all policies of the file are one deployment.
     pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
         read_all_valid(policy, self.path()?)
@@ -60,13 +55,6 @@ impl Settings {
              ClusterAdmissionPolicy, such as examples/placement.yml",
         )
     }
-}
-
-/// Settings that are valid.
-pub fn read_valid(policy: &Policy, path: &Path) -> Result<SettingsFile> {
-    let mut files = read_all_valid(policy, path)?;
-    let file = files.pop().filter(|_| files.is_empty());
-    file.with_context(|| format!("{}: expected one ClusterAdmissionPolicy; found {}", path.display(), files.len() + 1))
 }
 
 /// Settings that are valid: all policies of a file are one deployment.

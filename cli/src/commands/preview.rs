@@ -1,30 +1,30 @@
 use std::{
+    cell::Cell,
     io::{IsTerminal, Write, stderr},
     path::PathBuf,
-    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use serde_json::Value;
 
 use super::{
     Format, Outcome,
-    input::{AskedCluster, Engine, Settings, read_valid},
+    input::{AskedCluster, Engine, Settings, read_all_valid},
 };
 use crate::output::terminal::{escaped, width};
 use crate::{
-    input::kubectl::Listed,
-    output::paper::Paper,
-    preview::{
-        Changes, Origin, Preview as Previewed, Verdict, lines, lines_of_changes, page, page_of_changes, report,
-        report_of_changes,
+    output::{
+        paper::Paper,
+        preview::{Origin, commands, page, text},
     },
+    preview::{self, Accepted, Input},
 };
 
 /// Who waits longer than this wants to see that something happens.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// So often, at most, a line on the terminal changes.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Show what the policy would do to a whole cluster
 #[derive(Args)]
@@ -32,9 +32,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
   kubectl node-placement preview -s settings.yml
   kubectl node-placement preview -s policy.yml -c cluster.json -o html > preview.html
   kubectl node-placement preview -s new.yml --old old.yml
+  kubectl node-placement preview -s policy.yml -o commands > move.sh
 
 Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes a cluster down:
-  kubectl get namespaces,nodes,pods,deployments,daemonsets,statefulsets,jobs,cronjobs -A -o json > cluster.json")]
+  kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,\\
+replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json
+With Karpenter, add nodepools.
+
+Exit status: 0 if the policy is ready to be enforced, 1 if not yet, 2 for a mistake in the input. With --old, 1 if
+something gets worse.")]
 pub struct Preview {
     #[command(flatten)]
     settings: Settings,
@@ -43,7 +49,10 @@ pub struct Preview {
     old: Option<PathBuf>,
     #[command(flatten)]
     cluster: AskedCluster,
-    /// The output format; json is one object per line
+    /// What is wanted, and need not hold up the verdict
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
+    accept: Vec<Wanted>,
+    /// The output format; commands is a script that moves what Moves
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Output,
     /// Do not cut long lists
@@ -60,52 +69,50 @@ enum Output {
     Json,
     Yaml,
     Html,
+    Commands,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    #[value(name = "Moves")]
+    Moves,
+    #[value(name = "LeavesNodes")]
+    LeavesNodes,
 }
 
 impl Preview {
     pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
         let progress = Progress::new();
         let policy = self.engine.policy()?;
-        let file = self.settings.read(&policy)?;
-        let listed = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.tell(what)))?;
-        let old = self.old.as_deref().map(|old| read_valid(&policy, old)).transpose()?;
-        let keep_names = self.verbose || old.is_some();
-        let preview = |file, listed: Listed| {
-            let preview = Previewed::new(&policy, file, listed, keep_names);
-            preview.run(|done, total| progress.tell(&format!("{done} of {total} objects")))
+        let files = self.settings.read_all(&policy)?;
+        let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;
+        let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.tell(what)))?;
+        let accepted = Accepted::new(self.accept.iter().map(|wanted| match wanted {
+            Wanted::Moves => preview::Outcome::Moves,
+            Wanted::LeavesNodes => preview::Outcome::LeavesNodes,
+        }));
+        let made = |files| {
+            let input = Input { policy: &policy, files, cluster: &cluster, accepted: &accepted };
+            input.preview(|done, total| progress.tell(&format!("{done} of {total} workloads and namespaces")))
         };
-        let before = old.as_ref().map(|old| preview(old, listed.clone())).transpose()?;
-        let tally = preview(&file, listed)?;
+        let mut preview = made(&files)?;
+        if let Some(old) = &old {
+            preview = preview.compared_with(&made(old)?);
+        }
         progress.end();
-        if let Some(before) = before {
-            let changes = Changes::between(&before, &tally);
-            match self.output {
-                Output::Text => paper.write(report_of_changes(&changes, self.verbose).trim_end()),
-                Output::Html => paper.write(page_of_changes(&changes, &self.origin())?.trim_end()),
-                Output::Json | Output::Yaml => self.print(lines_of_changes(&changes), paper)?,
-            }
-            return Ok(if changes.reject() { Outcome::Rejected } else { Outcome::Accepted });
-        }
         match self.output {
-            Output::Text => paper.write(report(&tally, self.verbose, width()).trim_end()),
-            Output::Html => paper.write(page(&tally, &self.origin())?.trim_end()),
-            Output::Json | Output::Yaml => self.print(lines(&tally), paper)?,
+            Output::Text => paper.write(text(&preview, width(), self.verbose).trim_end()),
+            Output::Html => paper.write(page(&preview, &self.origin())?.trim_end()),
+            Output::Json => paper.data(Format::Json, &serde_json::to_value(&preview)?)?,
+            Output::Yaml => paper.data(Format::Yaml, &serde_json::to_value(&preview)?)?,
+            Output::Commands => paper.write(commands(&preview).trim_end()),
         }
-        Ok(if tally.total(Verdict::Rejected) > 0 { Outcome::Rejected } else { Outcome::Accepted })
+        Ok(if preview.is_bad() { Outcome::Rejected } else { Outcome::Accepted })
     }
 
     fn origin(&self) -> Origin {
         let old = self.old.as_ref().map(|old| old.display().to_string());
         Origin::now(self.cluster.name(), self.settings.name(), old)
-    }
-
-    /// For scripts.
-    fn print(&self, lines: Vec<Value>, paper: &mut Paper) -> Result<()> {
-        if self.output == Output::Yaml {
-            return paper.data(Format::Yaml, &lines.into());
-        }
-        lines.iter().for_each(|line| paper.write(&line.to_string()));
-        Ok(())
     }
 }
 
@@ -113,24 +120,27 @@ impl Preview {
 struct Progress {
     start: Instant,
     is_watched: bool,
-    is_told: Mutex<bool>,
+    /// When it was told last, if it was.
+    told: Cell<Option<Instant>>,
 }
 
 impl Progress {
     fn new() -> Self {
-        Self { start: Instant::now(), is_watched: stderr().is_terminal(), is_told: Mutex::new(false) }
+        Self { start: Instant::now(), is_watched: stderr().is_terminal(), told: Cell::new(None) }
     }
 
     fn tell(&self, what: &str) {
-        if self.is_watched && self.start.elapsed() > PATIENCE {
-            eprint!("\r\x1b[K{}", escaped(what));
-            let _ = stderr().flush();
-            self.is_told.lock().map(|mut is_told| *is_told = true).unwrap_or_default();
+        let is_early = self.told.get().is_some_and(|told| told.elapsed() < TICK);
+        if !self.is_watched || is_early || self.start.elapsed() < PATIENCE {
+            return;
         }
+        eprint!("\r\x1b[K{}", escaped(what));
+        let _ = stderr().flush();
+        self.told.set(Some(Instant::now()));
     }
 
     fn end(&self) {
-        if self.is_told.lock().is_ok_and(|is_told| *is_told) {
+        if self.told.get().is_some() {
             eprint!("\r\x1b[K");
         }
     }

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Toleration;
 use node_placement_policy::selector::parse;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     plugins::{PairList, Plugins},
@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     Manifests, Policy,
-    preview::{creation, trial},
     requests::resource::NAMESPACE,
+    requests::{admission as creation, plain_pod},
 };
 
 const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
@@ -31,7 +31,7 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
         let subject = Subject { plugins, namespace };
         let as_applied = creation::of(NAMESPACE, namespace);
-        let plain_pod = trial::request(name, json!({}));
+        let plain_pod = plain_pod::creation(name);
         let found = match refusal(policy, &as_applied, settings, cluster)? {
             Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],
             None => subject.read_differently(refusal(policy, &plain_pod, settings, cluster)?),

@@ -12,8 +12,8 @@ use node_placement_policy::resource::Resource;
 
 use super::{documents::json_objects, manifests::Manifests};
 
-/// Where the API server, and Karpenter, look as well.
-const LOOKED_AT: [&str; 2] = ["runtimeclasses.node.k8s.io", NODE_POOLS];
+/// Where the API server, Karpenter, and whoever restarts workloads look as well.
+const LOOKED_AT: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
 
 /// Only a cluster with Karpenter has them.
 const NODE_POOLS: &str = "nodepools.karpenter.sh";

@@ -5,6 +5,7 @@ pub mod explanation;
 pub mod format;
 pub mod gets;
 pub mod paper;
+pub mod preview;
 #[cfg(test)]
 pub mod schema;
 pub mod template;

@@ -1,294 +1,501 @@
-//! What is wrong, and what to do about it: the first thing that somebody wants to know.
+//! What to do: the causes that a person must change, each once, the worst first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    entries::EntryCount,
-    finding::{Cause, Finding, Verdict, field},
-    phrases::{counted, names},
-    pools::{Note, Pools, Row, State},
-    report::{MISPLACED, REJECTED, WAITS, rank},
-    tally::{Group, Kind, Members, Tally},
+use node_placement_policy::{
+    decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
+    settings::{NamespaceEntry, Settings},
 };
 
-/// So many namespaces are named in a line.
-const NAMED: usize = 6;
-/// So many owners are.
-const OWNERS: usize = 3;
-/// So many reasons for rejections get a line of their own.
-const REASONS: usize = 6;
+use super::{
+    Advice, Cause, CauseKind, Outcome,
+    blame::{Blame, blame},
+    judging::{Judged, Why},
+    namespace_rules::{NamespaceRules, entry_name, is_for_the_rest},
+    placing::Nodes,
+    verdict::{counted, listed},
+};
+use crate::{
+    engine::{deployed::Refusal, gap::Gap},
+    input::settings::entries,
+};
 
-/// What to do, a line each; what is most often a slip comes first.
-pub fn advice(tally: &Tally) -> Vec<String> {
-    let mut advice = entries_that_come_to_nothing(tally);
-    let mut told: BTreeSet<&String> = namespaces_without_node(tally).collect();
-    advice.extend(namespaces_that_wait(tally, &told));
-    advice.extend(rejections(tally));
-    told.extend(waiting(&tally.pools).flat_map(|row| &row.namespaces));
-    if let Some(who) = Affected::of(tally, WAITS, |name| !told.contains(name)) {
-        advice.push(format!(
-            "{} would wait if replaced: label or untaint nodes for them, or change their node selectors.",
-            who.in_words()
-        ));
-    }
-    if let Some(who) = Affected::of(tally, MISPLACED, |_| true).and_then(|who| who.without_rejected(tally)) {
-        let (it, workload) = if who.size() == 1 { ("it", "its workload") } else { ("them", "their workloads") };
-        advice.push(format!(
-            "{} would run on other nodes if replaced. The policy does not move running Pods. To move {it}, restart \
-             {workload}.",
-            who.in_words()
-        ));
-    }
-    advice.extend(namespaces_without_entry(tally));
-    if tally.total(Verdict::Unknown) > 0 {
-        advice.push("Some answers are unknown: complete the cluster, or ask for the right to read it.".to_owned());
-    }
-    if advice.is_empty() {
-        advice.push("Nothing: deploy the policy in monitor mode.".to_owned());
-    }
-    advice
+/// So many are named.
+const NAMED: usize = 4;
+/// So many pieces of advice about one label of one setting are told.
+const ALIKE: usize = 5;
+
+/// Collects what is wrong, and words it.
+pub struct Advisor<'p> {
+    settings: &'p Settings,
+    rules: &'p BTreeMap<String, NamespaceRules>,
+    nodes: &'p Nodes,
+    points: BTreeMap<Key, Vec<Who>>,
 }
 
-fn entries_that_come_to_nothing(tally: &Tally) -> Vec<String> {
-    let mut advice = vec![];
-    for entry in &tally.entries {
-        if entry.namespaces.is_empty() {
-            advice.push(without_namespace(entry, tally));
-        } else if entry.problem.is_some() {
-            advice.extend(without_node(entry, tally));
-        }
+/// What makes two pieces of advice the same: how bad it is, the cause, and what is said of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    would_be: bool,
+    rank: Rank,
+    kind: CauseKind,
+    said: String,
+    setting: Option<String>,
+    label: Option<String>,
+    taint: Option<String>,
+    demanded: Option<String>,
+    asked: Option<String>,
+    nodes: Vec<String>,
+}
+
+/// The worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Of(Outcome),
+    EntryAbove,
+    NoTaint,
+}
+
+/// Who is concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Who {
+    /// `Deployment web`, or nothing for Pods that ask for nothing.
+    pub name: Option<String>,
+    /// The namespace.
+    pub namespace: String,
+}
+
+impl<'p> Advisor<'p> {
+    /// About settings, and the namespaces and nodes of a cluster.
+    pub fn new(settings: &'p Settings, rules: &'p BTreeMap<String, NamespaceRules>, nodes: &'p Nodes) -> Self {
+        Self { settings, rules, nodes, points: BTreeMap::new() }
     }
-    advice
-}
 
-/// An entry that matches no namespace, and those that it seems to be about.
-fn without_namespace(entry: &EntryCount, tally: &Tally) -> String {
-    let name = entry.name();
-    let meant = tally.unlabelled.iter().filter(|(_, unlabelled)| unlabelled.position == entry.position);
-    let (namespaces, labels): (Vec<&String>, BTreeSet<&str>) =
-        meant.map(|(namespace, unlabelled)| (namespace, unlabelled.label.as_str())).unzip();
-    let Some(label) = labels.first() else {
-        return format!("{name} matches no namespace: correct it, or label the namespaces that it is meant for.");
-    };
-    let key = label.split_once('=').map_or(*label, |(key, _)| key);
-    let (has, whose, it) = if namespaces.len() == 1 { ("has", "Its", "it") } else { ("have", "Their", "them") };
-    let in_command = namespaces.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(" ");
-    let list = names(namespaces, NAMED);
-    format!(
-        "{name} matches no namespace, and {list} {has} no label {key}. {whose} Pods may run on all nodes. Label {it}: \
-         kubectl label namespace {in_command} {label}"
-    )
-}
-
-/// An entry that leaves its Pods no node, and what comes of that.
-fn without_node(entry: &EntryCount, tally: &Tally) -> Option<String> {
-    let problem = entry.problem.as_ref()?;
-    let mut line = format!("{} matches no node: {}", problem.field, problem.text);
-    if !line.ends_with('?') {
-        line.push('.');
-    }
-    let waiting: BTreeSet<&String> = waiting(&tally.pools).flat_map(|row| &row.namespaces).collect();
-    let waiting: Vec<&String> = entry.namespaces.iter().filter(|name| waiting.contains(name)).collect();
-    if !waiting.is_empty() {
-        line.push_str(&format!(" New Pods of {} would wait.", names(waiting, NAMED)));
-    }
-    Some(line)
-}
-
-/// Those whose entry leaves them no node.
-fn namespaces_without_node(tally: &Tally) -> impl Iterator<Item = &String> {
-    tally.entries.iter().filter(|entry| entry.problem.is_some()).flat_map(|entry| &entry.namespaces)
-}
-
-/// The rows of the table whose new Pods find no node.
-fn waiting(pools: &Pools) -> impl Iterator<Item = &Row> {
-    pools.rows.iter().filter(|row| row.note == Note::Waits)
-}
-
-/// A line for each entry, and each row of the table, whose new Pods find no node.
-fn namespaces_that_wait(tally: &Tally, told: &BTreeSet<&String>) -> Vec<String> {
-    let mut lines = vec![];
-    for row in waiting(&tally.pools) {
-        let mut by_entry: BTreeMap<Option<usize>, (Option<&EntryCount>, Vec<&String>)> = BTreeMap::new();
-        for name in row.namespaces.iter().filter(|name| !told.contains(name)) {
-            let entry = tally.entries.iter().find(|entry| entry.namespaces.contains(name));
-            by_entry.entry(entry.map(|entry| entry.position)).or_insert((entry, vec![])).1.push(name);
-        }
-        let tainted = row.cells.iter().zip(&tally.pools.pools).filter(|(cell, _)| cell.state == State::Waits);
-        let taints: BTreeSet<String> = tainted.flat_map(|(_, pool)| pool.taints.clone()).collect();
-        if taints.is_empty() {
-            let who: BTreeSet<&String> = by_entry.into_values().flat_map(|(_, names)| names).collect();
-            if !who.is_empty() {
-                let who = names(who, NAMED);
-                lines.push(format!(
-                    "New Pods of {who} would wait: no node has the labels that they get as node selector."
-                ));
+    /// Notes what is to be done about an outcome, if anything is.
+    pub fn note(&mut self, who: Who, judged: &Judged) {
+        let point = match &judged.why {
+            Why::Unknown(gap) => Some(lacks(gap)),
+            Why::Refused(refusal) => Some(self.refused(&who, refusal)),
+            Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(self.unbound(refusal, &judged.nodes)),
+            Why::Excluded(_) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, judged)),
+            Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
+                Some(self.waits(&who, &blame(self.nodes, pod, &self.demands(&who.namespace))))
             }
-            continue;
-        }
-        for (entry, who) in by_entry.into_values() {
-            lines.push(without_toleration(entry, &names(who, NAMED), &taints));
+            _ => None,
+        };
+        if let Some((said, cause)) = point {
+            self.add(judged.would_be, Rank::Of(judged.outcome), said, cause, who);
         }
     }
-    lines
-}
 
-/// Pods that get a node selector, but not the toleration that its nodes need.
-fn without_toleration(entry: Option<&EntryCount>, who: &str, taints: &BTreeSet<String>) -> String {
-    let tolerations = taints.iter().map(|taint| toleration(taint)).collect::<Vec<_>>().join(", ");
-    let add = match entry {
-        Some(entry) if entry.has_default_tolerations => {
-            format!("Add to placement.namespaces[{}].defaultTolerations: {tolerations}", entry.position)
+    /// Notes what is lacking of the cluster as a whole.
+    pub fn note_gap(&mut self, gap: &Gap) {
+        let (said, cause) = lacks(gap);
+        self.points.entry(key(false, Rank::Of(Outcome::CannotTell), said, cause)).or_default();
+    }
+
+    /// Notes entries whose namespaces are all taken by entries above them.
+    pub fn note_entries(&mut self) {
+        let all = entries(self.settings);
+        for (position, entry) in all.iter().enumerate().filter(|(_, entry)| !is_for_the_rest(entry)) {
+            let matching: Vec<_> = self.rules.iter().filter(|(_, rules)| rules.matching.contains(&position)).collect();
+            if matching.is_empty() || matching.iter().any(|(_, rules)| rules.entry == Some(position)) {
+                continue;
+            }
+            let Some((above, at)) = matching.iter().find_map(|(_, rules)| Some((all.get(rules.entry?)?, rules.entry?)))
+            else {
+                continue;
+            };
+            let namespaces: Vec<String> = matching.iter().map(|(name, _)| (*name).clone()).collect();
+            let said = format!(
+                "{} (placement.namespaces[{position}]) holds in no namespace, since {} (placement.namespaces[{at}]) stands \
+                 above it and takes {}: move it up",
+                capital(&entry_name(entry)),
+                entry_name(above),
+                names(&namespaces),
+            );
+            let cause = Cause {
+                kind: CauseKind::EntryAbove,
+                setting: Some(format!("placement.namespaces[{position}]")),
+                ..Cause::default()
+            };
+            let namespace = namespaces.first().cloned().unwrap_or_default();
+            let whos = namespaces.iter().map(|_| Who { name: None, namespace: namespace.clone() });
+            self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(whos.take(1));
         }
-        Some(entry) => format!("Add to placement.namespaces[{}]: defaultTolerations: [{tolerations}]", entry.position),
-        None => format!("Add to placement: clusterDefaultTolerations: [{tolerations}]"),
-    };
-    format!(
-        "New Pods of {who} would wait: all nodes that they may use have a taint that they do not tolerate ({}). {add}. \
-         (To remove the taint instead opens these nodes to Pods of other namespaces.)",
-        names(taints, NAMED)
-    )
+    }
+
+    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, the nodes, who else.
+    pub fn note_untainted(&mut self, setting: Option<String>, tenants: usize, nodes: Vec<String>, others: &[String]) {
+        let whose = self.whose(setting.as_deref());
+        let whose = if tenants > 1 { format!("{tenants} tenants of {whose}") } else { whose };
+        let said = format!(
+            "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, taint the nodes, and add the \
+             toleration to the entry with defaultTolerations",
+            names(others),
+            names(&nodes),
+        );
+        let cause = Cause { kind: CauseKind::NoTaint, setting, nodes, ..Cause::default() };
+        self.points.entry(key(false, Rank::NoTaint, said, cause)).or_default();
+    }
+
+    /// All of it. Of many pieces that are about the same label of the same setting, the first are told one by one.
+    pub fn advice(self) -> Vec<Advice> {
+        let mut alike: BTreeMap<_, Vec<(Key, Vec<Who>)>> = BTreeMap::new();
+        for (key, whos) in self.points {
+            let about = (key.would_be, key.rank, key.kind, key.setting.clone(), key.label.clone());
+            alike.entry(about).or_default().push((key, whos));
+        }
+        alike.into_values().flat_map(told).collect()
+    }
+
+    fn add(&mut self, would_be: bool, rank: Rank, said: String, cause: Cause, who: Who) {
+        let whos = self.points.entry(key(would_be, rank, said, cause)).or_default();
+        if !whos.contains(&who) {
+            whos.push(who);
+        }
+    }
+
+    fn demands(&self, namespace: &str) -> Vec<super::namespace_rules::Demand> {
+        self.rules.get(namespace).map(|rules| rules.demands.clone()).unwrap_or_default()
+    }
+
+    fn refused(&self, who: &Who, Refusal { message, cause }: &Refusal) -> (String, Cause) {
+        let Some(found) = cause else {
+            let cause = Cause { kind: CauseKind::Asks, ..Cause::default() };
+            return (format!("{WHO} refused: {message}"), cause);
+        };
+        if let Some(point) = self.missing_label(who, found) {
+            return point;
+        }
+        let cause = Cause {
+            kind: kind(found.kind),
+            setting: found.setting.clone(),
+            namespace: None,
+            label: found.label.clone(),
+            taint: found.taint.clone(),
+            demanded: found.demanded.clone(),
+            asked: found.asked.clone(),
+            nodes: vec![],
+        };
+        (self.said(who, found, message), cause)
+    }
+
+    fn said(&self, who: &Who, cause: &PolicyCause, message: &str) -> String {
+        let source = match (&cause.annotation, &cause.setting) {
+            (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
+            (None, Some(setting)) => self.demanded_by(setting),
+            (None, None) => "the policy".to_owned(),
+        };
+        let asked = cause.asked.as_ref().or(cause.taint.as_ref());
+        let label = cause.label.as_deref().unwrap_or_default();
+        match (cause.kind, asked, &cause.demanded) {
+            (PolicyCauseKind::MissingLabel, ..) => {
+                let labels = format!("Namespace {} has no usable label {label}", who.namespace);
+                format!("{labels}, which {source} refers to: label it. Until then {WHO} refused")
+            }
+            (PolicyCauseKind::Annotation, ..) => {
+                let annotation = cause.annotation.as_deref().unwrap_or("of the node selector");
+                format!("{WHO} refused: correct the annotation {annotation} of Namespace {}", who.namespace)
+            }
+            (PolicyCauseKind::RuntimeClass, Some(asked), Some(demanded)) => {
+                format!(
+                    "{WHO} refused: the RuntimeClass brings {asked}, and {source} demands {demanded}: use another class"
+                )
+            }
+            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) if who.name.is_some() => format!(
+                "{WHO} refused: {asked} is asked for, and {source} demands {demanded}. Change the object, or the setting"
+            ),
+            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) => format!(
+                "{WHO} refused: they get {asked}, and {source} demands {demanded}. Correct the settings: nothing that asks for \
+                 nothing can be created there"
+            ),
+            (PolicyCauseKind::Asks, Some(asked), None) => {
+                format!(
+                    "{WHO} refused: {asked} is asked for, and {source} does not allow it. Change the object, or the setting"
+                )
+            }
+            _ => format!("{WHO} refused: {message}"),
+        }
+    }
+
+    /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
+    fn missing_label(&self, who: &Who, found: &PolicyCause) -> Option<(String, Cause)> {
+        let rules = self.rules.get(&who.namespace)?;
+        let asked = found.asked.as_deref()?;
+        let (position, label) = rules.lacking.iter().find(|(position, _)| {
+            let demanding = entries(self.settings).get(*position);
+            demanding.is_some_and(|entry| {
+                entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
+            })
+        })?;
+        let entry = entries(self.settings).get(*position)?;
+        let said = format!(
+            "Namespace {} has no label {label}, by which {} (placement.namespaces[{position}]) selects, and {WHO} refused by \
+             the entry that holds instead: label the namespace, if it is meant there",
+            who.namespace,
+            entry_name(entry),
+        );
+        let cause = Cause {
+            kind: CauseKind::MissingLabel,
+            setting: Some(format!("placement.namespaces[{position}].namespaceSelector")),
+            label: Some(label.clone()),
+            ..Cause::default()
+        };
+        Some((said, cause))
+    }
+
+    fn unbound(&self, Refusal { message, cause }: &Refusal, nodes: &[String]) -> (String, Cause) {
+        let found = cause.as_ref();
+        let setting = found.and_then(|cause| cause.setting.clone());
+        let cause = Cause {
+            kind: found.map_or(CauseKind::Metadata, |cause| kind(cause.kind)),
+            label: found.and_then(|cause| cause.label.clone()),
+            nodes: nodes.to_vec(),
+            setting,
+            ..Cause::default()
+        };
+        (format!("Pods of {WHO_ALONE} could not be bound: {message}"), cause)
+    }
+
+    fn leaves_nodes(&self, who: &Who, judged: &Judged) -> (String, Cause) {
+        let demands = self.demands(&who.namespace);
+        let demand = demands.iter().find(|demand| !demand.text.is_empty());
+        let demanded = demand.map(|demand| demand.text.clone());
+        let nodes =
+            if judged.nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(&judged.nodes) };
+        let why = demand.map(|demand| format!(": {} demands {}", self.source(demand), demand.text)).unwrap_or_default();
+        let said = format!(
+            "{WHO_ALONE} would leave {nodes}, where {} of it{why}. If it must run there, exempt its namespace or widen what it \
+             may use",
+            counted_runs(judged.pods),
+        );
+        let setting = demand.and_then(|demand| demand.path.clone());
+        (
+            said,
+            Cause { kind: CauseKind::LeavesNodes, setting, demanded, nodes: judged.nodes.clone(), ..Cause::default() },
+        )
+    }
+
+    fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
+        let demand = self.demands(&who.namespace).into_iter().find(|demand| blame.is_demanded_by(demand));
+        let source = demand.as_ref().map(|demand| self.source(demand));
+        let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
+        let setting = demand.as_ref().and_then(|demand| demand.path.clone());
+        let (said, cause) = match blame {
+            Blame::Taints { taints, nodes } => {
+                let toleration = taints.iter().map(|taint| toleration(taint)).collect::<Vec<_>>().join(", ");
+                let entry = self.entry_of(&who.namespace);
+                let said = format!(
+                    "{WHO} without a node: those that match ({}) have the taint {}. If these Pods may run there, add to \
+                     {entry}: defaultTolerations: [{toleration}]",
+                    names(nodes),
+                    taints.join(", "),
+                );
+                let taint = taints.first().cloned();
+                (
+                    said,
+                    Cause {
+                        kind: CauseKind::Taint,
+                        setting: self.entry_path(&who.namespace),
+                        taint,
+                        nodes: nodes.clone(),
+                        ..Cause::default()
+                    },
+                )
+            }
+            Blame::Label { key, needs, similar, class } => {
+                let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
+                let class = class.as_ref().map(|class| format!(" (RuntimeClass {class})")).unwrap_or_default();
+                let said = format!(
+                    "{WHO} without a node: no node has {needs}{class}{by}{similar}. Correct the selector, or label nodes"
+                );
+                let cause = Cause {
+                    kind: CauseKind::NoSuchLabel,
+                    setting,
+                    label: Some(key.clone()),
+                    demanded: Some(needs.clone()),
+                    ..Cause::default()
+                };
+                (said, cause)
+            }
+            Blame::Together { demanded, asked, key } => {
+                let all: Vec<String> = demanded.iter().chain(asked).cloned().collect();
+                let said = format!(
+                    "{WHO} without a node: none has {} together{}. Label nodes, or change one of them",
+                    listed(&all),
+                    if demanded.is_empty() {
+                        String::new()
+                    } else {
+                        format!(
+                            "; {} is demanded{}",
+                            listed(demanded),
+                            by.replace(", which", " by").replace(" demands", "")
+                        )
+                    },
+                );
+                let text = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+                let cause = Cause {
+                    kind: CauseKind::NoSuchLabel,
+                    setting,
+                    label: Some(key.clone()),
+                    demanded: text(demanded),
+                    asked: text(asked),
+                    ..Cause::default()
+                };
+                (said, cause)
+            }
+            Blame::Nothing => {
+                let said = format!("{WHO} without a node: its node affinity matches none. Correct it");
+                (said, Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() })
+            }
+        };
+        (said, cause)
+    }
+
+    /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`
+    fn demanded_by(&self, setting: &str) -> String {
+        match self.entry_at(setting) {
+            Some(entry) => format!("{} ({setting})", entry_name(entry)),
+            None => setting.to_owned(),
+        }
+    }
+
+    fn source(&self, demand: &super::namespace_rules::Demand) -> String {
+        demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(path))
+    }
+
+    fn whose(&self, setting: Option<&str>) -> String {
+        setting.and_then(|setting| self.entry_at(setting)).map_or_else(|| "some namespaces".to_owned(), entry_name)
+    }
+
+    fn entry_at(&self, setting: &str) -> Option<&NamespaceEntry> {
+        let position = setting.strip_prefix("placement.namespaces[")?.split(']').next()?.parse::<usize>().ok()?;
+        entries(self.settings).get(position)
+    }
+
+    fn entry_path(&self, namespace: &str) -> Option<String> {
+        let position = self.rules.get(namespace)?.entry?;
+        Some(format!("placement.namespaces[{position}].defaultTolerations"))
+    }
+
+    fn entry_of(&self, namespace: &str) -> String {
+        let position = self.rules.get(namespace).and_then(|rules| rules.entry);
+        let entry = position.and_then(|position| Some((position, entries(self.settings).get(position)?)));
+        entry.map_or_else(
+            || "an entry for the namespace".to_owned(),
+            |(position, entry)| format!("{} (placement.namespaces[{position}])", entry_name(entry)),
+        )
+    }
 }
 
-/// What tolerates a taint such as `dedicated=red:NoSchedule`, as YAML.
+/// Stands for who is concerned, and the verb behind it: `Deployment web in blue is`.
+const WHO: &str = "\u{1}";
+/// Stands for who is concerned.
+const WHO_ALONE: &str = "\u{2}";
+
+fn key(would_be: bool, rank: Rank, said: String, cause: Cause) -> Key {
+    let Cause { kind, setting, label, taint, demanded, asked, nodes, .. } = cause;
+    Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes }
+}
+
+/// Each piece, or the first of them and who else is concerned.
+fn told(mut points: Vec<(Key, Vec<Who>)>) -> Vec<Advice> {
+    let is_about_somebody = points.iter().all(|(_, whos)| !whos.is_empty());
+    let more = if points.len() > ALIKE && is_about_somebody { points.split_off(ALIKE - 1) } else { vec![] };
+    let mut told: Vec<Advice> = points.into_iter().map(|(key, whos)| advice(key, &whos)).collect();
+    if !more.is_empty() {
+        let Cause { kind, setting, label, .. } = told.last().map(|last| last.cause.clone()).unwrap_or_default();
+        let setting_told = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
+        let whos: Vec<Who> = more.iter().flat_map(|(_, whos)| whos.clone()).collect();
+        let text = format!("The same, {} times more{setting_told}: {}.", more.len(), describe(&whos));
+        let nodes = more.iter().flat_map(|(key, _)| key.nodes.clone()).collect();
+        told.push(Advice { text, cause: Cause { kind, setting, label, nodes, ..Cause::default() } });
+    }
+    told
+}
+
+fn advice(key: Key, whos: &[Who]) -> Advice {
+    let Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes } = key;
+    let namespaces: BTreeSet<&str> = whos.iter().map(|who| who.namespace.as_str()).collect();
+    let namespace = (namespaces.len() == 1).then(|| whos.first().map(|who| who.namespace.clone())).flatten();
+    let is_one = whos.len() == 1 && whos.iter().all(|who| who.name.is_some());
+    let verb = match (would_be, rank, is_one) {
+        (true, Rank::Of(Outcome::Refused), _) => "would be",
+        (true, ..) => "would be left",
+        (false, Rank::Of(Outcome::Refused), true) => "is",
+        (false, Rank::Of(Outcome::Refused), false) => "are",
+        (false, _, true) => "is left",
+        (false, _, false) => "are left",
+    };
+    let alone = describe(whos);
+    let text = capital(&said.replace(WHO_ALONE, &alone).replace(WHO, &format!("{alone} {verb}")));
+    let text = if text.ends_with(['.', '?', ']']) { text } else { format!("{text}.") };
+    let text = if would_be { format!("{text} (So far its entry only warns.)") } else { text };
+    let cause = Cause { kind, setting, namespace, label, taint, demanded, asked, nodes };
+    Advice { text, cause }
+}
+
+/// `Deployment web in blue, new Pods in blue and 3 more`
+fn describe(whos: &[Who]) -> String {
+    let named: Vec<String> = whos
+        .iter()
+        .take(NAMED)
+        .map(|Who { name, namespace }| match name {
+            Some(name) => format!("{name} in {namespace}"),
+            None => format!("new Pods in {namespace}"),
+        })
+        .collect();
+    match whos.len().saturating_sub(NAMED) {
+        0 => listed(&named),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+fn names(names: &[String]) -> String {
+    match names.len().saturating_sub(NAMED) {
+        0 => listed(names),
+        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn counted_runs(pods: usize) -> String {
+    let runs = if pods == 1 { "runs" } else { "run" };
+    format!("{} {runs} now", counted(pods, "Pod"))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn lacks(gap: &Gap) -> (String, Cause) {
+    let namespace = match gap {
+        Gap::Object { kind, name } if kind == "Namespace" => Some(name.clone()),
+        _ => None,
+    };
+    (gap.advice(), Cause { kind: CauseKind::Lacks, namespace, ..Cause::default() })
+}
+
+/// `{ key: team, operator: Equal, value: blue, effect: NoSchedule }`
 fn toleration(taint: &str) -> String {
     let (label, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
     match label.split_once('=') {
-        Some((key, value)) => {
-            // `"true"` is not a string without its quotes.
-            let value = yaml_serde::to_string(value).unwrap_or_default();
-            format!("{{ key: {key}, operator: Equal, value: {}, effect: {effect} }}", value.trim_end())
-        }
+        Some((key, value)) => format!("{{ key: {key}, operator: Equal, value: \"{value}\", effect: {effect} }}"),
         None => format!("{{ key: {label}, operator: Exists, effect: {effect} }}"),
     }
 }
 
-/// A line for each reason, those with the most objects first.
-fn rejections(tally: &Tally) -> Vec<String> {
-    let mut by_reason: BTreeMap<(&Cause, Option<&str>), Affected<'_>> = BTreeMap::new();
-    for (namespace, findings) in &tally.findings {
-        for (finding, group) in findings {
-            if let Finding::Rejected { reason, cause, .. } = finding {
-                by_reason.entry((cause, field(reason))).or_default().0.push((namespace, group));
-            }
-        }
-    }
-    let mut reasons: Vec<_> = by_reason.into_iter().collect();
-    reasons.sort_by_key(|(_, who)| usize::MAX - who.size());
-    let rest = reasons.split_off(reasons.len().min(REASONS));
-    let mut lines: Vec<String> = reasons
-        .into_iter()
-        .map(|((cause, field), who)| format!("{} would be rejected: {}", who.in_words(), remedy(cause, field)))
-        .collect();
-    if !rest.is_empty() {
-        let who = Affected(rest.into_iter().flat_map(|(_, who)| who.0).collect());
-        lines.push(format!("More would be rejected, {}: see below.", who.counted()));
-    }
-    lines
-}
-
-/// What is wrong with objects that are rejected, and what helps.
-fn remedy(cause: &Cause, field: Option<&str>) -> String {
-    let by = field.unwrap_or("the reason below");
-    match cause {
-        Cause::RuntimeClass { name, adds, resolves } => {
-            let accepted = match resolves {
-                true => "",
-                false => " Their workload itself is accepted, and only its Pods are rejected.",
-            };
-            format!(
-                "RuntimeClass {name} adds {adds} to the Pods, which {by} does not permit. Use another RuntimeClass, or \
-                 change the scheduling of this one for all its Pods.{accepted}"
-            )
-        }
-        Cause::Default { still: None } => format!(
-            "they contradict a default, {by}. Correct their node selectors. Or let the Pods of all namespaces choose \
-             otherwise than defaults, with placement.onDefaultConflict: Yield."
-        ),
-        Cause::Default { still: Some(other) } => format!(
-            "they contradict a default, {by}. Correct their node selectors. Or let the Pods of all namespaces choose \
-             otherwise than defaults, with placement.onDefaultConflict: Yield, and allow what these ask for in {other}."
-        ),
-        Cause::Object if by.ends_with(".requiredNodeSelector") => {
-            format!("they contradict {by}. Correct their node selectors.")
-        }
-        Cause::Object => match field {
-            Some(field) if field.starts_with("annotation ") => {
-                format!("the reason is {field} of the namespace. Correct the objects, or the annotation.")
-            }
-            Some(field) => format!("the reason is {field}. Correct the objects, or this field."),
-            None => "see the reason below. Correct the objects, or what rejects them.".to_owned(),
-        },
-    }
-}
-
-/// Other namespaces have an entry, and these have been left out, or lack a label.
-fn namespaces_without_entry(tally: &Tally) -> Option<String> {
-    let without: Vec<_> =
-        tally.without_entry.iter().filter(|(name, _)| !tally.unlabelled.contains_key(*name)).collect();
-    if without.is_empty() || tally.entries.is_empty() {
-        return None;
-    }
-    let mut lacking = without.iter().map(|(_, keys)| *keys);
-    let first = lacking.next().filter(|keys| !keys.is_empty());
-    let labels = first.filter(|first| lacking.all(|keys| keys == *first)).map(|keys| names(keys, NAMED));
-    let why = labels.map_or_else(String::new, |labels| format!(" (no label {labels})"));
-    Some(format!(
-        "No entry matches {}{why}. Pods there may run on all nodes: label the namespaces, or add an entry, unless this \
-         is intended.",
-        names(without.iter().map(|(name, _)| *name), NAMED)
-    ))
-}
-
-/// Objects that the same is said of, with their namespaces.
-#[derive(Default)]
-struct Affected<'t>(Vec<(&'t String, &'t Group)>);
-
-impl<'t> Affected<'t> {
-    /// Those that there are findings of a kind about, in the wanted namespaces.
-    fn of(tally: &'t Tally, kind: usize, is_wanted: impl Fn(&String) -> bool) -> Option<Self> {
-        let mut affected = vec![];
-        for (name, findings) in tally.findings.iter().filter(|(name, _)| is_wanted(name)) {
-            let groups = findings.iter().filter(|(finding, _)| rank(finding) == kind);
-            affected.extend(groups.map(|(_, group)| (name, group)));
-        }
-        (!affected.is_empty()).then_some(Self(affected))
-    }
-
-    /// Those of which no other object of the same owner is rejected: its new Pods would be, too.
-    fn without_rejected(self, tally: &Tally) -> Option<Self> {
-        let is_rejected = |namespace: &String, kind: &Kind, members: &Members| {
-            let rejected = tally.findings[namespace].iter().filter(|(finding, _)| rank(finding) == REJECTED);
-            let mut rejected = rejected.flat_map(|(_, group)| &group.members);
-            rejected.any(|(other, others)| {
-                (other.owner == kind.owner || Some(&other.kind) == kind.owner.as_ref())
-                    && !others.names.first.is_disjoint(&members.names.first)
-            })
-        };
-        let mut left = self.0;
-        left.retain(|(namespace, group)| {
-            !group.members.iter().any(|(kind, members)| is_rejected(namespace, kind, members))
-        });
-        (!left.is_empty()).then_some(Self(left))
-    }
-
-    fn size(&self) -> usize {
-        self.0.iter().map(|(_, group)| group.size()).sum()
-    }
-
-    /// `2 Pods of Deployment web in team-blue`
-    fn in_words(&self) -> String {
-        let [(namespace, group)] = self.0.as_slice() else { return self.counted() };
-        let who = group.members.iter().map(|(kind, members)| members.describe(kind, OWNERS));
-        format!("{} in {namespace}", who.collect::<Vec<_>>().join(" and "))
-    }
-
-    /// `12 Pods in team-blue, team-red`
-    fn counted(&self) -> String {
-        let mut kinds = self.0.iter().flat_map(|(_, group)| group.members.keys()).map(|kind| kind.kind.as_str());
-        let first = kinds.next().unwrap_or_default();
-        let what = if kinds.all(|kind| kind == first) { first } else { "object" };
-        let namespaces: BTreeSet<&String> = self.0.iter().map(|(namespace, _)| *namespace).collect();
-        format!("{} in {}", counted(self.size(), what), names(namespaces, NAMED))
+fn kind(kind: PolicyCauseKind) -> CauseKind {
+    match kind {
+        PolicyCauseKind::Asks => CauseKind::Asks,
+        PolicyCauseKind::MissingLabel => CauseKind::MissingLabel,
+        PolicyCauseKind::Annotation => CauseKind::Annotation,
+        PolicyCauseKind::RuntimeClass => CauseKind::RuntimeClass,
+        PolicyCauseKind::NodeName => CauseKind::NodeName,
+        PolicyCauseKind::Limit => CauseKind::Limit,
+        PolicyCauseKind::Metadata => CauseKind::Metadata,
+        PolicyCauseKind::Taint => CauseKind::Taint,
+        PolicyCauseKind::Unreadable => CauseKind::Lacks,
     }
 }

@@ -1,186 +1,177 @@
-//! Who is asked what, and what comes of it.
+//! What the policy makes of a workload and of its Pods, before anybody looks at nodes.
 
-use anyhow::Result;
-use serde_json::Value;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
 
-use super::{
-    Preview,
-    creation::{self},
-    delivery,
-    finding::{Cause, Finding, Verdict, field, findings, would_be},
-    fit,
-    owner::Owner,
-    pod, runtime_class,
-    tally::{Subject, Tally},
-};
-use crate::input::json::text;
+use super::placing::{PodId, Pods};
 use crate::{
-    Evaluation, Manifest,
-    requests::resource::{BINDING, NAMESPACE, POD, Resource},
+    engine::{
+        deployed::{Deployed, Enforcement, Refusal, Reply},
+        gap::Gap,
+    },
+    input::{json::text, manifests::Manifests, settings::ManagedKeys},
+    requests::{
+        admission, plain_pod, pod,
+        resource::{POD, Resource},
+        runtime_class, template,
+    },
 };
 
-impl Preview<'_> {
-    pub(super) fn ask_about(&self, manifest: &Manifest, tally: &mut Tally) -> Result<()> {
-        let identity = &manifest.identity;
-        let Some(resource) = Resource::of(&identity.api_version, &identity.kind) else {
-            // These are there to be looked up.
-            if !["Node", "RuntimeClass"].contains(&identity.kind.as_str()) {
-                *tally.unasked.entry(identity.kind.clone()).or_default() += 1;
-            }
-            return Ok(());
-        };
-        let object = manifest.parse();
+/// What the policy says to a workload and its Pods.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// Neither is sent, and why.
+    NotAsked(String),
+    /// That depends on what nobody knows here.
+    Unknown(Gap),
+    /// One of them is rejected.
+    Refused(Refusal),
+    /// Both are let in.
+    LetIn(LetIn),
+}
+
+/// A Pod without the policy, and with it. Several stand for one where two controllers look at it: that of DaemonSets
+/// compares nodes with the template, the scheduler with the Pod.
+#[derive(Clone, Debug)]
+pub struct LetIn {
+    /// What it asks of nodes without the policy.
+    pub before: Vec<PodId>,
+    /// What it asks of nodes with the policy.
+    pub after: Vec<PodId>,
+    /// Whether it, or its workload, gets anything.
+    pub is_changed: bool,
+    /// Whether it asks for other nodes than before.
+    pub is_moved: bool,
+}
+
+/// Asks about one workload after the other, and notes what their Pods ask for.
+pub struct Asking<'p> {
+    deployed: &'p Deployed<'p>,
+    cluster: &'p Manifests,
+    managed: &'p ManagedKeys,
+    /// What the Pods ask for.
+    pub pods: Pods,
+}
+
+impl<'p> Asking<'p> {
+    /// Of a policy in front of a cluster, that manages these keys of Pods.
+    pub fn new(deployed: &'p Deployed<'p>, cluster: &'p Manifests, managed: &'p ManagedKeys) -> Self {
+        Self { deployed, cluster, managed, pods: Pods::default() }
+    }
+
+    /// About a workload, or a Pod without one.
+    ///
+    /// # Errors
+    /// It is no such object, or the policy failed to answer.
+    pub fn about(&mut self, object: &Value, enforcement: Enforcement) -> Result<Said> {
+        let resource =
+            Resource::of(text(&object["apiVersion"]), text(&object["kind"])).context("an object that makes Pods")?;
         if resource == POD {
-            return self.ask_about_pod(&object, tally);
+            let mut request = pod::creation(object, None, self.managed, self.cluster);
+            runtime_class::merge(&mut request["object"]["spec"], self.cluster);
+            return self.about_pod(request, enforcement);
         }
-        let name = identity.name.clone();
-        let namespace = if resource == NAMESPACE { Some(name.clone()) } else { identity.namespace.clone() };
-        let subject = Subject { resource, namespace: namespace.unwrap_or_default(), name, owner: None };
-        self.ask(&creation::of(resource, &object), &subject, tally)?;
-        if resource == NAMESPACE { self.try_namespace(&subject.name, tally) } else { Ok(()) }
-    }
-
-    fn ask_about_pod(&self, pod: &Value, tally: &mut Tally) -> Result<()> {
-        // A Node owns its mirror Pods, but nobody would call it their owner.
-        let owner = Owner::of(pod, &self.cluster).filter(|owner| owner.kind != "Node");
-        let subject = Subject {
-            resource: POD,
-            namespace: text(&pod["metadata"]["namespace"]).to_owned(),
-            name: text(&pod["metadata"]["name"]).to_owned(),
-            owner: owner.as_ref().map(|owner| (owner.kind.clone(), owner.name.clone())),
+        let created = self.deployed.ask(admission::of(resource, object), enforcement)?;
+        let after = match &created {
+            Reply::LetIn(Some(after)) => after,
+            _ => object,
         };
-        let request = pod::creation(pod, owner.as_ref(), &self.managed, &self.cluster);
-        let created = &request["object"];
-        // The API server merges the class before the policy is asked.
-        if let Some(missing) = runtime_class::missing(&created["spec"], &self.cluster) {
-            tally.count_unknown(POD.kind, &missing);
-            return Ok(());
-        }
-        let evaluation = self.ask(&request, &subject, tally)?;
-        let waits = evaluation
-            .as_ref()
-            .and_then(|evaluation| self.would_wait(created, evaluation, &mut tally.known_to_wait))
-            .map(|reason| Finding::Waits { reason: reason.to_owned() });
-        let Some(binding) = pod::binding(pod, created, |name| self.node(name)) else {
-            waits.into_iter().for_each(|waits| tally.report(&subject, waits, None, self.keep_names));
-            return Ok(());
+        let is_daemon_set = resource.kind == "DaemonSet";
+        let before = template::creation_from(object, self.cluster);
+        let template = if is_daemon_set { template::creation_from(after, self.cluster) } else { None };
+        let made = match is_daemon_set {
+            // The policy does not look at which node it is.
+            true => template::creation_on(after, "any", self.cluster),
+            false => template::creation_from(after, self.cluster),
         };
-        let unbound = self.bind(&binding, &subject, tally)?;
-        let node = text(&binding["object"]["target"]["name"]);
-        if let Some(waits) = waits {
-            // That it would not come to its node again is said with that.
-            tally.report(&subject, waits, Some(node), self.keep_names);
-            return Ok(());
-        }
-        let misfit = || fit::misfit(created, evaluation.as_ref()?, self.node(node)?);
-        // What a new Pod would get says more than a refused Binding: it is what to look for on nodes.
-        let reason = misfit().or(unbound);
-        if let Some(reason) = reason {
-            tally.report(&subject, Finding::Misplaced { reason }, Some(node), self.keep_names);
-        }
-        Ok(())
-    }
-
-    /// Asks about the Binding that would bring the Pod to its node again. Returns why it could not, if so: then nothing
-    /// is rejected, for a Pod that runs is not bound again.
-    fn bind(&self, request: &Value, pod: &Subject, tally: &mut Tally) -> Result<Option<String>> {
-        let subject = Subject { resource: BINDING, owner: None, ..pod.clone() };
-        let node = text(&request["object"]["target"]["name"]);
-        let Some(evaluation) = self.evaluate(request, &subject, tally)? else { return Ok(None) };
-        if evaluation.answer.accepted {
-            tally.count(BINDING.kind, Verdict::of(&evaluation));
-        }
-        for finding in findings(&evaluation) {
-            match finding.without_name(POD.kind, &subject.name) {
-                Finding::Rejected { reason, .. } => return Ok(Some(without_node(&reason, node))),
-                finding => tally.report(&subject, finding, None, self.keep_names),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Asks, and reports what comes of it. Returns the answer, if one can be told.
-    fn ask(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
-        let evaluation = self.evaluate(request, subject, tally)?;
-        if let Some(evaluation) = &evaluation {
-            tally.count(subject.resource.kind, Verdict::of(evaluation));
-        }
-        let metadata = &request["object"]["metadata"];
-        let name = metadata.get("name").or(metadata.get("generateName")).map(text).unwrap_or_default();
-        let would_be = if evaluation.is_some() { self.would_be(request, subject)? } else { vec![] };
-        for finding in evaluation.iter().flat_map(findings).chain(would_be) {
-            let finding = match finding {
-                Finding::Rejected { code, reason, .. } => {
-                    let cause = self.cause(&reason, request, subject)?;
-                    Finding::Rejected { code, reason, cause }
-                }
-                finding => finding,
-            };
-            tally.report(subject, finding.without_name(subject.resource.kind, name), None, self.keep_names);
-        }
-        Ok(evaluation)
-    }
-
-    /// What is behind a rejection.
-    fn cause(&self, reason: &str, request: &Value, subject: &Subject) -> Result<Cause> {
-        let class = runtime_class::added(&request["object"]["spec"], &self.cluster);
-        if let Some(class) = class.filter(|class| subject.resource == POD && class.is_told_in(reason)) {
-            let resolves = self.settings["placement"]["onRuntimeClasses"] == "Resolve";
-            return Ok(Cause::RuntimeClass { name: class.name, adds: class.adds.join(", "), resolves });
-        }
-        let is_default = field(reason).is_some_and(|field| field.to_lowercase().ends_with("defaultnodeselector"));
-        let Some(yielding) = self.yielding.as_ref().filter(|_| is_default) else { return Ok(Cause::Object) };
-        let answer = self.policy.validate(request, yielding, self.cluster.clone())?.answer;
-        let still = answer.message.filter(|_| !answer.accepted);
-        let by = |message: &String| field(message).unwrap_or("the annotations of the namespace").to_owned();
-        Ok(Cause::Default { still: still.as_ref().map(by) })
-    }
-
-    /// What would become of a request to a namespace that is only warned, and what does not become of it now.
-    fn would_be(&self, request: &Value, subject: &Subject) -> Result<Vec<Finding>> {
-        if !self.only_warns(&subject.namespace) {
-            return Ok(vec![]);
-        }
-        let now = would_be(&self.policy.validate(request, self.settings, self.cluster.clone())?);
-        let enforced = self.policy.validate(request, &self.enforced, self.cluster.clone())?;
-        if enforced.lookups.iter().any(|lookup| !self.cluster.finds(lookup)) {
-            return Ok(vec![]);
-        }
-        Ok(would_be(&enforced).into_iter().filter(|finding| !now.contains(finding)).collect())
-    }
-
-    /// Asks. Nothing, if the request would not reach the policy, or CLUSTER lacks what the answer needs; that is counted.
-    fn evaluate(&self, request: &Value, subject: &Subject, tally: &mut Tally) -> Result<Option<Evaluation>> {
-        let Subject { resource, namespace, .. } = subject;
-        let Some(there) = self.namespace(namespace) else {
-            tally.count_unknown(resource.kind, &format!("Namespace {namespace}"));
-            return Ok(None);
+        let (Some(before), Some(made)) = (before, made) else {
+            return Ok(Said::Unknown(Gap::Unreadable(format!("{} has no Pod template", resource.kind))));
         };
-        if let Some(reason) = self.spared(request, there) {
-            *tally.spared.entry(reason).or_default() += 1;
-            return Ok(None);
+        let mut pod = made["object"].clone();
+        let mut made_spec = pod["spec"].clone();
+        let reply = self.deployed.ask(made, enforcement)?;
+        if let Some(said) = self.without_nodes(&created, &reply, &pod["spec"]) {
+            return Ok(said);
         }
-        if let Some(condition) =
-            self.deployment.and_then(|deployment| delivery(deployment, request, Some(there)).unknown())
-        {
-            *tally.unchecked.entry(condition).or_default() += 1;
+        let is_changed = matches!(created, Reply::LetIn(Some(_))) || matches!(reply, Reply::LetIn(Some(_)));
+        if let Reply::LetIn(Some(completed)) = reply {
+            pod = completed;
         }
-        let evaluation = self.policy.validate(request, self.settings, self.cluster.clone())?;
-        if let Some(missing) = evaluation.lookups.iter().find(|lookup| !self.cluster.finds(lookup)) {
-            tally.count_unknown(resource.kind, &missing.to_string());
-            return Ok(None);
-        }
-        Ok(Some(evaluation))
+        let before = self.pods.add(&before["object"]["spec"], self.cluster)?;
+        let Some(template) = template else {
+            let after = self.pods.add(&pod["spec"], self.cluster)?;
+            let is_moved = self.pods.ask_for_other_nodes(before, after);
+            return Ok(Said::LetIn(LetIn { before: vec![before], after: vec![after], is_changed, is_moved }));
+        };
+        unpin(&mut made_spec);
+        unpin(&mut pod["spec"]);
+        let template = self.pods.add(&template["object"]["spec"], self.cluster)?;
+        let made = self.pods.add(&made_spec, self.cluster)?;
+        let after = self.pods.add(&pod["spec"], self.cluster)?;
+        let is_moved = self.pods.ask_for_other_nodes(before, template) || self.pods.ask_for_other_nodes(made, after);
+        Ok(Said::LetIn(LetIn { before: vec![before], after: vec![template, after], is_changed, is_moved }))
     }
 
-    /// Why the deployment keeps a request from the policy.
-    pub(super) fn spared(&self, request: &Value, namespace: &Value) -> Option<String> {
-        delivery(self.deployment?, request, Some(namespace)).kept_away()
+    /// About a Pod in `namespace` that asks for nothing.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn about_plain_pod(&mut self, namespace: &str, enforcement: Enforcement) -> Result<Said> {
+        self.about_pod(plain_pod::creation(namespace), enforcement)
+    }
+
+    fn about_pod(&mut self, request: Value, enforcement: Enforcement) -> Result<Said> {
+        let mut pod = request["object"].clone();
+        let before = self.pods.add(&pod["spec"], self.cluster)?;
+        let reply = self.deployed.ask(request, enforcement)?;
+        let not_sent = Reply::NotSent(String::new());
+        if let Some(said) = self.without_nodes(&not_sent, &reply, &pod["spec"]) {
+            return Ok(said);
+        }
+        let is_changed = matches!(reply, Reply::LetIn(Some(_)));
+        if let Reply::LetIn(Some(completed)) = reply {
+            pod = completed;
+        }
+        let after = self.pods.add(&pod["spec"], self.cluster)?;
+        let is_moved = self.pods.ask_for_other_nodes(before, after);
+        Ok(Said::LetIn(LetIn { before: vec![before], after: vec![after], is_changed, is_moved }))
+    }
+
+    /// What is said whatever nodes there are.
+    fn without_nodes(&self, object: &Reply, pod: &Reply, spec: &Value) -> Option<Said> {
+        if let (Reply::NotSent(of_object), Reply::NotSent(of_pod)) = (object, pod) {
+            let reason = if of_object.is_empty() { of_pod } else { of_object };
+            return Some(Said::NotAsked(reason.clone()));
+        }
+        if runtime_class::missing(spec, self.cluster).is_some() {
+            let name = text(&spec["runtimeClassName"]).to_owned();
+            return Some(Said::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name }));
+        }
+        let replies = [object, pod];
+        let refused = replies.iter().find_map(|reply| match reply {
+            Reply::Refused(refusal) => Some(Said::Refused(refusal.clone())),
+            _ => None,
+        });
+        let unknown = || {
+            replies.iter().find_map(|reply| match reply {
+                Reply::Unknown(gap) => Some(Said::Unknown(gap.clone())),
+                _ => None,
+            })
+        };
+        refused.or_else(unknown)
     }
 }
 
-/// In words that are the same for all nodes.
-fn without_node(reason: &str, node: &str) -> String {
-    let called = ["node", "Node"].map(|word| format!("{word} \"{node}\""));
-    called.iter().fold(reason.to_owned(), |reason, called| reason.replace(called, "its node"))
+/// Takes away the node that the DaemonSet controller names, as it does it for each node.
+fn unpin(spec: &mut Value) {
+    let affinity = &mut spec["affinity"]["nodeAffinity"];
+    let required = "requiredDuringSchedulingIgnoredDuringExecution";
+    let Some(terms) = affinity[required]["nodeSelectorTerms"].as_array_mut() else { return };
+    for term in terms.iter_mut().filter_map(Value::as_object_mut) {
+        term.remove("matchFields");
+    }
+    let is_empty = |term: &Value| term["matchExpressions"].as_array().is_none_or(Vec::is_empty);
+    if terms.iter().all(is_empty) {
+        affinity[required] = json!(null);
+    }
 }

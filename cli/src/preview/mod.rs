@@ -1,215 +1,156 @@
-//! What the policy would do to a cluster: it is asked about everything in it, as if that were created now.
-//!
-//! - [`creation`]: the requests that an API server would send; [`pod`] and [`owner`] for Pods, which must be taken back
-//!   to what their controller would make; [`made`] for Pods that are not there yet.
-//! - [`asking`]: who is asked what, and what comes of it; [`finding`]: what an answer means; [`fit`]: where a Pod would
-//!   run; [`trial`]: whether a namespace has a rule.
-//! - [`pools`]: who may run where; [`entries`]: what each entry of the settings comes to; [`unlabelled`]: namespaces that
-//!   seem to lack a label; [`waiting`]: Pods that no node takes;
-//!   [`runtime_class`]: what the API server makes of a Pod before webhooks see it.
-//! - [`tally`]: everything, grouped and counted; [`advice`]: what to do about it; [`report`] for people, with [`table`] and in [`phrases`]; [`page`] for a
-//!   browser; [`lines`] for scripts; [`changes`]: what is different with other settings.
-//!
-//! What the audit scanner of Kubewarden sends is the object as it is, of nobody. Where a controller would create
-//! something else, this does as the controller does.
+//! What the policy would do to a cluster, as data: [`Preview`] is the document that `preview -o json` prints.
 
 mod advice;
 mod asking;
-mod changes;
-mod entries;
-mod finding;
-mod fit;
-mod lines;
-mod origin;
-mod page;
-mod phrases;
-pub mod pools;
-mod report;
-pub mod scheduler;
-mod table;
-mod tally;
-pub mod trial;
-mod unlabelled;
-mod waiting;
+mod blame;
+mod cause;
+mod differences;
+mod judging;
+mod making;
+mod namespace_rules;
+mod outcome;
+mod placing;
+mod restart;
+mod restarts;
+mod row;
+#[cfg(test)]
+#[allow(clippy::indexing_slicing)]
+pub mod sample;
+mod subject;
+pub mod verdict;
+mod who_may_run_where;
 
-use std::{
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-    time::Duration,
-};
+use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, anyhow};
-use serde_json::Value;
+use serde::Serialize;
 
 pub use self::{
-    advice::advice,
-    changes::Changes,
-    entries::EntryCount,
-    finding::{Cause, Finding, Verdict, gets},
-    lines::{lines, lines_of_changes},
-    origin::Origin,
-    page::{page, page_of_changes},
-    phrases::names,
-    pools::Pools,
-    report::{WIDTH, report, report_of_changes},
-    tally::{Group, Kind, Members, Tally},
-};
-pub(crate) use crate::requests::{
-    admission as creation,
-    delivery::delivery,
-    owner::{self, Owner},
-    pod, runtime_class,
-};
-use crate::{
-    Identity, ManagedKeys, Manifests, Policy, PolicySpec, SettingsFile,
-    input::kubectl::{Listed, Unreadable},
-    input::settings::{Enforcement, Settings, entries},
-    namespace_rules::holding_entry,
-    requests::resource::{POD, Resource},
+    cause::{Advice, Cause, CauseKind},
+    making::Input,
+    outcome::{Outcome, Was},
+    restart::{Obstacle, Restart},
+    row::Row,
+    verdict::{Accepted, Verdict},
 };
 
-/// How often the progress is told.
-const TICK: Duration = Duration::from_millis(20);
-
-/// A cluster, and the policy as it would be deployed there.
-pub struct Preview<'p> {
-    policy: &'p Policy,
-    settings: &'p Value,
-    typed: &'p Settings,
-    /// The same, as if every entry were enforced.
-    enforced: Value,
-    /// Whether an entry is not.
-    has_warning_entries: bool,
-    /// The same, as if defaults gave way to what Pods ask for; none, if there are no such settings, or if they do.
-    yielding: Option<Value>,
-    deployment: Option<&'p PolicySpec>,
-    cluster: Manifests,
-    /// What could not be listed.
-    unreadable: Vec<Unreadable>,
-    managed: ManagedKeys,
-    /// All names are kept, and not only the first.
-    keep_names: bool,
+/// What the policy would do to a cluster.
+///
+/// The fields that are serialized are a contract: scripts read them. The schema is `docs/preview.schema.json`.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// Whether the policy can be enforced now.
+    pub verdict: Verdict,
+    /// What to do about it, the worst first.
+    pub advice: Vec<Advice>,
+    /// What else is worth knowing.
+    pub remarks: Vec<String>,
+    /// Every workload, and every Pod without one. With `--old`, only those that differ.
+    pub workloads: Vec<Workload>,
+    /// Every namespace, judged by a Pod that asks for nothing. With `--old`, only those that differ.
+    pub namespaces: Vec<Namespace>,
+    /// The nodes, in pools that are alike in what the settings name.
+    pub pools: Vec<Pool>,
+    /// Who may run where: namespaces that are alike are one row.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+    /// How to move what the policy does not move by itself.
+    #[serde(skip)]
+    pub restarts: Vec<Restart>,
+    /// Whether it is compared with other settings: then only differences are listed.
+    #[serde(skip)]
+    pub compared: bool,
 }
 
-impl<'p> Preview<'p> {
-    pub fn new(policy: &'p Policy, file: &'p SettingsFile, cluster: impl Into<Listed>, keep_names: bool) -> Self {
-        let SettingsFile { settings, typed, policy: deployment, .. } = file;
-        let Listed { manifests: cluster, unreadable } = cluster.into();
-        let managed = ManagedKeys::of(typed);
-        let enforced = enforced(settings);
-        let has_warning_entries = enforced != *settings;
-        let yielding = yielding(settings);
-        Self {
-            policy,
-            settings,
-            typed,
-            enforced,
-            has_warning_entries,
-            yielding,
-            deployment: deployment.as_ref(),
-            cluster,
-            unreadable,
-            managed,
-            keep_names,
-        }
-    }
-
-    /// Asks about everything, with a thread on every core. `progress` is told now and then how many objects of how many
-    /// are done.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn run(&self, progress: impl Fn(usize, usize)) -> Result<Tally> {
-        // There are no threads in WASI.
-        if cfg!(target_family = "wasm") {
-            let mut tally = Tally { unreadable: self.unreadable.clone(), ..Tally::default() };
-            for (done, object) in self.cluster.objects().iter().enumerate() {
-                progress(done, self.cluster.objects().len());
-                self.ask_about(object, &mut tally).with_context(|| object.identity.to_string())?;
-            }
-            return self.complete(tally);
-        }
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let next = AtomicUsize::new(0);
-        let total = self.cluster.objects().len();
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(|| self.work(&next))).collect();
-            while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-                progress(next.load(Ordering::Relaxed).min(total), total);
-                thread::sleep(TICK);
-            }
-            let mut tally = Tally { unreadable: self.unreadable.clone(), ..Tally::default() };
-            for worker in workers {
-                let part = worker.join().map_err(|_| anyhow!("a thread of the preview failed"))?;
-                tally.merge(part?, self.keep_names);
-            }
-            self.complete(tally)
-        })
-    }
-
-    fn complete(&self, mut tally: Tally) -> Result<Tally> {
-        tally.entries = self.entries();
-        tally.unlabelled = self.unlabelled(&tally);
-        tally.pools = self.pools(&tally)?;
-        Ok(tally)
-    }
-
-    /// Whether the entry that holds for a namespace says `enforcement: Warn`.
-    fn only_warns(&self, namespace: &str) -> bool {
-        if !self.has_warning_entries {
-            return false;
-        }
-        let there = self.namespace(namespace).unwrap_or(&Value::Null);
-        let holding = holding_entry(self.typed, namespace, there);
-        holding.is_some_and(|position| entries(self.typed)[position].enforcement == Enforcement::Warn)
-    }
-
-    /// The requests that stand for an object: its creation, and of a Pod that runs on a node the Binding to that. None,
-    /// if the policy has no business with it.
-    pub fn requests(&self, identity: &Identity) -> Vec<Value> {
-        let resource = Resource::of(&identity.api_version, &identity.kind);
-        let (Some(resource), Some(object)) = (resource, self.cluster.find(identity)) else { return vec![] };
-        if resource != POD {
-            return vec![creation::of(resource, object)];
-        }
-        let owner = Owner::of(object, &self.cluster);
-        let creation = pod::creation(object, owner.as_ref(), &self.managed, &self.cluster);
-        let binding = pod::binding(object, &creation["object"], |name| self.node(name));
-        [creation].into_iter().chain(binding).collect()
-    }
-
-    /// Takes one object after the other, until all are taken.
-    fn work(&self, next: &AtomicUsize) -> Result<Tally> {
-        let mut tally = Tally::default();
-        while let Some(object) = self.cluster.objects().get(next.fetch_add(1, Ordering::Relaxed)) {
-            self.ask_about(object, &mut tally).with_context(|| object.identity.to_string())?;
-        }
-        Ok(tally)
-    }
-
-    fn namespace(&self, name: &str) -> Option<&Value> {
-        self.cluster.namespace(name)
-    }
-
-    fn node(&self, name: &str) -> Option<&Value> {
-        self.cluster.node(name)
-    }
+/// A workload that makes Pods, or a Pod that no workload of the cluster makes.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Workload {
+    /// Its kind, such as `Deployment`; `Pod` for a Pod without a workload.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// What would become of it.
+    pub outcome: Outcome,
+    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
+    pub would_be: bool,
+    /// Why; null for Changed and Unchanged.
+    pub reason: Option<String>,
+    /// The names of the nodes that the outcome is about.
+    pub nodes: Vec<String>,
+    /// How many of its Pods run on `nodes`; where the outcome is about none, how many run at all.
+    pub pods: usize,
+    /// What it would be with the old settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
+    /// The kind and name of the owner that the cluster lacks, or whose kind is not one of Kubernetes' own.
+    #[serde(skip)]
+    pub owner: Option<String>,
 }
 
-/// Settings as if they said `onDefaultConflict: Yield`.
-fn yielding(settings: &Value) -> Option<Value> {
-    let mut yielding = settings.clone();
-    yielding.get_mut("placement")?.as_object_mut()?.insert("onDefaultConflict".to_owned(), "Yield".into());
-    (yielding != *settings).then_some(yielding)
+/// A namespace, judged by a Pod in it that asks for nothing.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    /// What would become of a Pod that asks for nothing.
+    pub outcome: Outcome,
+    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
+    pub would_be: bool,
+    /// Why; null for Changed and Unchanged.
+    pub reason: Option<String>,
+    /// What it would be with the old settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
 }
 
-/// Settings as if every entry said `enforcement: Enforce`.
-fn enforced(settings: &Value) -> Value {
-    let mut enforced = settings.clone();
-    for entry in enforced["placement"].get_mut("namespaces").and_then(Value::as_array_mut).into_iter().flatten() {
-        if entry["enforcement"] == "Warn" {
-            crate::input::json::remove(entry, &["enforcement"]);
+/// Nodes that are alike in the labels that the settings name and in their lasting taints; or a Karpenter NodePool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Pool {
+    /// What people call it. No two pools have the same name.
+    pub name: String,
+    /// The labels that the settings name; of a NodePool, those that have one value.
+    pub labels: BTreeMap<String, String>,
+    /// Its `NoSchedule` and `NoExecute` taints, as `key[=value]:Effect`.
+    pub taints: Vec<String>,
+    /// The names of its nodes.
+    pub nodes: Vec<String>,
+    /// The NodePool that it is, or that its nodes belong to.
+    pub node_pool: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, path::Path};
+
+    use anyhow::{Context, Result, ensure};
+    use serde_json::Value;
+
+    use super::Preview;
+
+    const FILE: &str = "docs/preview.schema.json";
+    /// The file is written anew if this environment variable is set.
+    const WRITE: &str = "WRITE_SCHEMA";
+
+    #[test]
+    fn the_schema_is_that_of_the_types() -> Result<()> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
+        let generator = schemars::generate::SchemaSettings::draft07().into_generator();
+        let made = format!("{:#}\n", Value::from(generator.into_root_schema_for::<Preview>()));
+        if env::var_os(WRITE).is_some() {
+            fs::write(&path, &made)?;
         }
+        let shipped = fs::read_to_string(&path).context(FILE)?;
+        let again = format!("{WRITE}=1 cargo test -p kubectl-node-placement --lib schema");
+        ensure!(shipped == made, "{FILE} is out of date; write it anew: {again}");
+        Ok(())
     }
-    enforced
 }

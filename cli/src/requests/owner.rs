@@ -18,12 +18,12 @@ pub struct Owner<'c> {
     pub template: Option<&'c Value>,
 }
 
-/// The controlling owner of an object, followed to its own, as far as the cluster has them.
+/// The controlling owner of an object; that of a ReplicaSet or a Job in its place, as far as the cluster has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Belongs {
     /// To nobody.
     ToNobody,
-    /// To an object of the cluster: the topmost.
+    /// To an object of the cluster: the first on the way up that stands for itself.
     To(Identity),
     /// To something that the cluster lacks.
     ToAbsent {
@@ -55,7 +55,11 @@ impl Belongs {
                 let Identity { kind, name, .. } = identity;
                 return if found == Self::ToNobody { Self::ToAbsent { kind, name } } else { found };
             };
+            let is_part = is_part_of_its_owner(&identity);
             found = Self::To(identity);
+            if !is_part {
+                return found;
+            }
             current = owner;
         }
         found
@@ -96,6 +100,12 @@ fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     }
     let name = replica_set.name.strip_suffix(hash)?.strip_suffix('-')?;
     Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
+}
+
+/// What people think of as a part of whatever owns it. All other workloads stand for themselves, whoever made them.
+pub fn is_part_of_its_owner(identity: &Identity) -> bool {
+    let kind = (identity.api_version.as_str(), identity.kind.as_str());
+    [("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")].contains(&kind)
 }
 
 /// The reference to the owner that controls the object.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::case::Answered;
-use crate::{Lookup, preview::gets, stored};
+use crate::{Lookup, output::gets::gets, stored};
 
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     input::json::{members, text},
-    preview::gets,
+    output::gets::gets,
     requests::{
         admission::of_manifest,
         owner::controller,

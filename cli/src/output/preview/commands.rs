@@ -1,0 +1,106 @@
+//! What moves, as a script to read before it is run.
+
+use std::collections::BTreeMap;
+
+use crate::preview::{Preview, Restart, verdict::counted};
+
+const HEAD: &str = "#!/bin/sh
+# Read this before you run it. It restarts workloads whose Pods run on nodes that their replacements may not use.
+# Run it after the policy is enforced: before that, new Pods come back to the same nodes, and nothing moves.
+# kubectl rollout restart keeps as many Pods running as the workload's own strategy says.
+set -e
+";
+
+/// A shell script that moves what Moves, and nothing else.
+pub fn commands(preview: &Preview) -> String {
+    let mut script = HEAD.to_owned();
+    if preview.restarts.is_empty() {
+        script += "\n# Nothing moves.\n";
+    }
+    let mut by_namespace: BTreeMap<&str, Vec<&Restart>> = BTreeMap::new();
+    for restart in &preview.restarts {
+        by_namespace.entry(&restart.namespace).or_default().push(restart);
+    }
+    for (namespace, restarts) in by_namespace {
+        script += &format!("\n# Namespace {}\n", on_one_line(namespace));
+        restarts.iter().for_each(|restart| script += &lines(restart));
+    }
+    script
+}
+
+fn lines(restart: &Restart) -> String {
+    let Restart { namespace, kind, name, pods, obstacle, budgets } = restart;
+    let who = format!("{kind} {}: {}", on_one_line(name), counted(*pods, "Pod"));
+    let budgets = match budgets.as_slice() {
+        [] => String::new(),
+        [budget] => format!(", covered by PodDisruptionBudget {}", on_one_line(budget)),
+        budgets => format!(", covered by PodDisruptionBudgets {}", on_one_line(&budgets.join(", "))),
+    };
+    if let Some(obstacle) = obstacle {
+        return format!("# Not restarted: {who}{budgets}: {}.\n", on_one_line(&obstacle.to_string()));
+    }
+    if !is_a_name(namespace) || !is_a_name(name) {
+        return format!("# Not restarted: {who}{budgets}: no object can have this name.\n");
+    }
+    let kind = kind.to_lowercase();
+    format!("# {who}{budgets}\nkubectl rollout restart {kind}/{name} --namespace {namespace}\n")
+}
+
+/// Whether an object can be called so; a shell reads such a name as it is.
+fn is_a_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '-';
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
+}
+
+/// So that it does not leave its comment.
+fn on_one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preview::Obstacle;
+
+    fn restart(name: &str, obstacle: Option<Obstacle>) -> Restart {
+        Restart {
+            namespace: "blue".to_owned(),
+            kind: "Deployment".to_owned(),
+            name: name.to_owned(),
+            pods: 2,
+            obstacle,
+            budgets: vec!["web".to_owned()],
+        }
+    }
+
+    fn run_lines(restarts: Vec<Restart>) -> Vec<String> {
+        let script = commands(&Preview { restarts, ..Preview::default() });
+        let is_run = |line: &&str| !line.starts_with('#') && !line.is_empty() && *line != "set -e";
+        script.lines().filter(is_run).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_can_be_restarted_is() {
+        assert_eq!(run_lines(vec![restart("web", None)]), ["kubectl rollout restart deployment/web --namespace blue"]);
+    }
+
+    #[test]
+    fn what_can_not_be_restarted_is_a_comment() {
+        let volume = Obstacle::Volume("claim data".to_owned());
+        assert!(run_lines(vec![restart("web", Some(Obstacle::Paused)), restart("db", Some(volume))]).is_empty());
+    }
+
+    #[test]
+    fn no_name_leaves_its_line() {
+        for name in ["web\nrm -rf /", "$(reboot)", "a;b", "-f", ""] {
+            assert!(run_lines(vec![restart(name, None)]).is_empty(), "{name}");
+        }
+        let volume = Obstacle::Volume("claim a\nreboot".to_owned());
+        assert!(run_lines(vec![restart("web", Some(volume))]).is_empty());
+    }
+
+    #[test]
+    fn nothing_that_moves_is_said() {
+        assert!(commands(&Preview::default()).contains("# Nothing moves."));
+    }
+}

@@ -1,0 +1,137 @@
+//! A preview for a browser: one file, that needs no other.
+
+use anyhow::Result;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    text::{heading, nodes, note, outcome, shown},
+    workloads::{Finding, sections, untold},
+};
+use crate::{
+    output::template::render,
+    preview::{Outcome, Pool, Preview, Row, verdict::counted},
+};
+
+const TEMPLATE: &str = include_str!("page.html.j2");
+/// A table with more pools is a list.
+const POOLS: usize = 8;
+/// So many namespaces are open from the start, if there is trouble in them.
+const OPEN: usize = 5;
+
+/// Where a preview comes from: a page may be read long after, by somebody else.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Origin {
+    /// The file, or the context of the kubeconfig.
+    pub cluster: String,
+    /// The file with the settings.
+    pub settings: String,
+    /// The file with the settings that it is compared with.
+    pub old: Option<String>,
+    /// `2026-03-01 14:05 UTC`
+    pub date: String,
+}
+
+impl Origin {
+    /// Of a preview that is made now.
+    pub fn now(cluster: String, settings: String, old: Option<String>) -> Self {
+        Self { cluster, settings, old, date: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string() }
+    }
+}
+
+/// The page.
+///
+/// # Errors
+/// The template has a mistake, and no test has found that.
+pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
+    let (rows, _) = shown(&preview.rows, false);
+    let (mut sorted, _) = shown(&preview.rows, true);
+    sorted.retain(|row| !rows.iter().any(|shown| std::ptr::eq(*shown, *row)));
+    let is_matrix = !preview.pools.is_empty() && preview.pools.len() <= POOLS;
+    let data = json!({
+        "origin": origin,
+        "ready": preview.verdict.ready,
+        "verdict": preview.verdict.text,
+        "advice": preview.advice.iter().map(|advice| &advice.text).collect::<Vec<_>>(),
+        "remarks": preview.remarks,
+        "compared": preview.compared,
+        "is_matrix": is_matrix,
+        "pools": preview.pools.iter().map(pool).collect::<Vec<_>>(),
+        "groups": [
+            { "rows": rows.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>() },
+            { "rows": sorted.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>(), "more": sorted.len() },
+        ],
+        "sections": sections(preview).iter().enumerate().map(|(place, section)| json!({
+            "name": section.name,
+            "summary": summary(&section.findings),
+            "open": place < OPEN && section.findings.first().is_some_and(|finding| finding.outcome.is_trouble()),
+            "findings": section.findings.iter().map(finding).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "unchanged": untold(preview, Outcome::Unchanged),
+        "not_asked": untold(preview, Outcome::NotAsked),
+    });
+    render("page.html", TEMPLATE, data)
+}
+
+fn pool(pool: &Pool) -> Value {
+    json!({
+        "name": pieces(&pool.name),
+        "taints": pool.taints.iter().map(|taint| pieces(taint)).collect::<Vec<_>>(),
+        "nodes": nodes(pool),
+    })
+}
+
+fn row(row: &Row, pools: &[Pool]) -> Value {
+    let cells = row.takes.iter().zip(&row.pods).zip(pools).map(|((takes, pods), pool)| {
+        json!({
+            "pool": pool.name,
+            "takes": takes,
+            "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
+            "elsewhere": !takes && *pods > 0,
+        })
+    });
+    let taking = row
+        .takes
+        .iter()
+        .zip(pools)
+        .filter(|(takes, _)| **takes)
+        .map(|(_, pool)| format!("{} ({})", pool.name, nodes(pool)));
+    json!({
+        "name": row.name,
+        "namespaces": heading(row, row.namespaces.join(", ")),
+        "count": counted(row.namespaces.len(), "namespace"),
+        "folds": row.namespaces.len() > 3,
+        "selector": row.selector,
+        "note": note(row),
+        "trouble": row.outcome.is_trouble() && !row.would_be,
+        "cells": cells.collect::<Vec<_>>(),
+        "taking": taking.collect::<Vec<_>>(),
+        "there": row.pods_there(),
+        "elsewhere": row.pods_elsewhere(),
+    })
+}
+
+fn finding(finding: &Finding<'_>) -> Value {
+    json!({
+        "outcome": outcome(finding.outcome, finding.would_be),
+        "was": finding.was.map(|was| outcome(was.outcome, was.would_be)),
+        "trouble": finding.outcome.is_trouble() && !finding.would_be,
+        "who": finding.who,
+        "reason": finding.reason,
+        "nodes": finding.nodes.join(", "),
+        "pods": counted(finding.pods, "Pod"),
+    })
+}
+
+/// `refused, changed`
+fn summary(findings: &[Finding<'_>]) -> String {
+    let mut titles: Vec<String> = findings.iter().map(|finding| outcome(finding.outcome, finding.would_be)).collect();
+    titles.dedup();
+    titles.join(", ")
+}
+
+/// Breaks only where people would break a label or a taint.
+fn pieces(text: &str) -> Vec<&str> {
+    text.split_inclusive(['=', ':', '/', '-', ' ']).collect()
+}

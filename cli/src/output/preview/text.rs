@@ -1,0 +1,242 @@
+//! A preview as text.
+
+use super::{
+    matrix::matrix,
+    workloads::{Finding, NamespaceSection, sections, untold},
+};
+use crate::{
+    output::wrap::wrap,
+    preview::{
+        Outcome, Pool, Preview, Row,
+        verdict::{counted, listed},
+    },
+};
+
+/// Where the text beside an outcome begins.
+const INDENT: usize = 16;
+/// So many rows of one entry that are in order are shown; the others are counted.
+const ROWS: usize = 6;
+/// So many namespaces are told; the others are counted.
+const NAMESPACES: usize = 20;
+/// So many nodes, pools or namespaces are named.
+const NAMED: usize = 6;
+
+/// A preview for a terminal of `width` columns. `verbose` shows everything, however long.
+pub fn text(preview: &Preview, width: usize, verbose: bool) -> String {
+    let mut page = Page { width, verbose, lines: vec![] };
+    page.wrapped(&preview.verdict.text, 0, 0);
+    page.list("What to do", preview.advice.iter().map(|advice| &advice.text));
+    page.rows(preview);
+    page.workloads(preview);
+    page.list("Also", &preview.remarks);
+    page.lines.join("\n") + "\n"
+}
+
+struct Page {
+    width: usize,
+    verbose: bool,
+    lines: Vec<String>,
+}
+
+impl Page {
+    /// Breaks a text between words: the first line at `first`, the others at `indent`.
+    fn wrapped(&mut self, text: &str, first: usize, indent: usize) {
+        let room = self.width.saturating_sub(indent).max(1);
+        for (place, line) in wrap(text, room).into_iter().enumerate() {
+            let indent = if place == 0 { first } else { indent };
+            self.lines.push(format!("{:indent$}{line}", ""));
+        }
+    }
+
+    /// A line that begins with a word of its own column.
+    fn beside(&mut self, word: &str, text: &str) {
+        self.wrapped(text, 0, INDENT);
+        let before = self.lines.len() - wrap(text, self.width.saturating_sub(INDENT).max(1)).len();
+        if let Some(line) = self.lines.get_mut(before) {
+            *line = format!("  {word:<pad$}{line}", pad = INDENT - 2);
+        }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.lines.push(String::new());
+        self.wrapped(text, 0, 2);
+    }
+
+    fn list<'t>(&mut self, title: &str, items: impl IntoIterator<Item = &'t String>) {
+        let mut items = items.into_iter().peekable();
+        if items.peek().is_none() {
+            return;
+        }
+        self.heading(&format!("{title}:"));
+        for item in items {
+            self.wrapped(&format!("- {item}"), 2, 4);
+        }
+    }
+
+    fn rows(&mut self, preview: &Preview) {
+        if preview.rows.is_empty() || preview.compared {
+            return;
+        }
+        self.heading("Who may run where (a new Pod that asks for nothing):");
+        let (rows, cut) = shown(&preview.rows, self.verbose);
+        match matrix(&preview.pools, &rows, self.width) {
+            Some(lines) => self.lines.extend(lines),
+            None => rows.iter().for_each(|row| self.row(row, &preview.pools)),
+        }
+        for (entry, count) in cut {
+            let more = format!("… and {count} more rows of {entry}, all in order; --verbose shows them");
+            self.wrapped(&more, 2, 4);
+        }
+    }
+
+    fn row(&mut self, row: &Row, pools: &[Pool]) {
+        self.wrapped(&heading(row, self.names(&row.namespaces)), 2, 4);
+        if !row.selector.is_empty() {
+            self.beside("  selector", &row.selector);
+        }
+        let takes: Vec<String> =
+            row.takes.iter().zip(pools).filter(|(takes, _)| **takes).map(|(_, pool)| place(pool)).collect();
+        let places = if takes.is_empty() { "nowhere".to_owned() } else { self.names(&takes) };
+        self.beside("  new Pods", &note(row).map_or(places, str::to_owned));
+        if row.pods_there() + row.pods_elsewhere() > 0 {
+            let elsewhere = row.pods_elsewhere();
+            let elsewhere = if elsewhere > 0 { format!(", {elsewhere} elsewhere") } else { String::new() };
+            self.beside("  Pods now", &format!("{} there{elsewhere}", row.pods_there()));
+        }
+    }
+
+    fn workloads(&mut self, preview: &Preview) {
+        let (told, quiet): (Vec<_>, Vec<_>) =
+            sections(preview).into_iter().partition(|section| preview.compared || section.is_in_trouble());
+        let limit = if self.verbose || preview.compared { usize::MAX } else { NAMESPACES };
+        for NamespaceSection { name, findings } in told.iter().take(limit) {
+            self.heading(&format!("Namespace {name}"));
+            findings.iter().for_each(|finding| self.finding(finding));
+        }
+        self.cut(told.len().saturating_sub(limit));
+        if preview.compared {
+            if told.is_empty() {
+                self.heading("The new settings change nothing.");
+            }
+            return;
+        }
+        if !quiet.is_empty() {
+            self.heading("Changed, and stays where it is:");
+        }
+        for NamespaceSection { name, findings } in quiet.iter().take(limit) {
+            let who: Vec<String> = findings.iter().map(|finding| said_shortly(finding)).collect();
+            self.wrapped(&format!("- {name}: {}", who.join("; ")), 2, 4);
+        }
+        self.cut(quiet.len().saturating_sub(limit));
+        let of = |outcome, what| Some((untold(preview, outcome), what)).filter(|(count, _)| *count > 0);
+        let counts = [of(Outcome::Unchanged, "unchanged"), of(Outcome::NotAsked, "not sent to the policy")];
+        let counts: Vec<String> =
+            counts.iter().flatten().map(|(count, what)| format!("{} {what}", counted(*count, "workload"))).collect();
+        if !counts.is_empty() {
+            self.heading(&format!("{}.", listed(&counts)));
+        }
+    }
+
+    fn cut(&mut self, more: usize) {
+        if more > 0 {
+            let s = if more == 1 { "" } else { "s" };
+            self.heading(&format!("… and {more} more namespace{s}; --verbose shows all"));
+        }
+    }
+
+    fn finding(&mut self, finding: &Finding<'_>) {
+        let was = finding.was.map(|was| format!(" (was {})", outcome(was.outcome, was.would_be))).unwrap_or_default();
+        self.beside(finding.outcome.title(), &format!("{}{was}", finding.who));
+        let would_be = if finding.would_be { "would be: " } else { "" };
+        let reason = finding.reason.unwrap_or_default();
+        if !reason.is_empty() || finding.would_be {
+            let text = if reason.is_empty() { "would be, with enforcement: Enforce" } else { reason };
+            let would_be = if reason.is_empty() { "" } else { would_be };
+            self.wrapped(&format!("{would_be}{text}"), INDENT, INDENT);
+        }
+        if !finding.nodes.is_empty() {
+            let nodes = self.names(finding.nodes);
+            let pods = counted(finding.pods, "Pod");
+            self.wrapped(&format!("nodes: {nodes}; {pods} there now"), INDENT, INDENT);
+        }
+    }
+
+    fn names(&self, names: &[String]) -> String {
+        let limit = if self.verbose { usize::MAX } else { NAMED };
+        let shown = names.iter().take(limit).cloned().collect::<Vec<_>>().join(", ");
+        match names.len().saturating_sub(limit) {
+            0 => shown,
+            more => format!("{shown} and {more} more"),
+        }
+    }
+}
+
+fn said_shortly(finding: &Finding<'_>) -> String {
+    let would_be = if finding.would_be { " (would be)" } else { "" };
+    format!("{}{would_be}", finding.who)
+}
+
+/// `refused`, `would be: refused`
+pub(super) fn outcome(outcome: Outcome, would_be: bool) -> String {
+    let would_be = if would_be { "would be: " } else { "" };
+    format!("{would_be}{}", outcome.title())
+}
+
+/// What speaks against new Pods of a row, if something does.
+pub(super) fn note(row: &Row) -> Option<&'static str> {
+    Some(match (row.outcome, row.would_be) {
+        (Outcome::Refused, false) => "are refused",
+        (Outcome::Refused, true) => "would be refused",
+        (Outcome::Waits, false) => "wait: no node takes them",
+        (Outcome::Waits, true) => "would wait: no node takes them",
+        (Outcome::CannotTell, _) => "can't be told",
+        (Outcome::NotAsked, _) => "are not sent to the policy",
+        _ => return None,
+    })
+}
+
+/// `tenant=blue: a, b and c`
+pub(super) fn heading(row: &Row, namespaces: String) -> String {
+    match row.namespaces.as_slice() {
+        [only] if *only == row.name => row.name.clone(),
+        _ => format!("{}: {namespaces}", row.name),
+    }
+}
+
+/// `pool=blue (3 nodes)`
+fn place(pool: &Pool) -> String {
+    format!("{} ({})", pool.name, nodes(pool))
+}
+
+/// `3 nodes`; of a NodePool without any, what Karpenter would do.
+pub(super) fn nodes(pool: &Pool) -> String {
+    match (&pool.node_pool, pool.nodes.len()) {
+        (Some(_), 0) => "Karpenter would create a node".to_owned(),
+        (_, count) => counted(count, "node"),
+    }
+}
+
+/// The rows that are told one by one, and how many more of which entry there are. What is not in order is never cut.
+pub(super) fn shown(rows: &[Row], verbose: bool) -> (Vec<&Row>, Vec<(String, usize)>) {
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by_key(|row| row.is_sound());
+    if verbose {
+        return (sorted, vec![]);
+    }
+    let mut counts: Vec<(String, usize)> = vec![];
+    sorted.retain(|row| {
+        if !row.is_sound() {
+            return true;
+        }
+        let entry = row.entry.as_deref().unwrap_or("no entry");
+        let place = counts.iter().position(|(name, _)| name == entry).unwrap_or_else(|| {
+            counts.push((entry.to_owned(), 0));
+            counts.len() - 1
+        });
+        let Some((_, count)) = counts.get_mut(place) else { return true };
+        *count += 1;
+        *count <= ROWS
+    });
+    let cut = counts.into_iter().filter(|(_, count)| *count > ROWS).map(|(entry, count)| (entry, count - ROWS));
+    (sorted, cut.collect())
+}

@@ -1,0 +1,145 @@
+//! What holds in a namespace, from the policy's own code.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use node_placement_policy::{
+    placement::explanation::{DemandKind, DemandValue, Explanation, Mismatch},
+    selector::Selector,
+    settings::{Enforcement, NamespaceEntry, Settings, reference},
+};
+use serde_json::Value;
+
+use crate::input::{
+    json::{members, text},
+    settings::entries,
+};
+
+/// What holds in a namespace.
+#[derive(Clone, Debug, Default)]
+pub struct NamespaceRules {
+    /// The position of the entry that holds.
+    pub entry: Option<usize>,
+    /// Whether that only warns.
+    pub warns: bool,
+    /// The node selectors that hold, in the order in which they are decided.
+    pub demands: Vec<Demand>,
+    /// Entries before the one that holds, for which the Namespace lacks a label: their positions, and the label.
+    pub lacking: Vec<(usize, String)>,
+    /// Entries that match, whether they hold or not.
+    pub matching: Vec<usize>,
+    /// What tells the namespace from others of its entry: `tenant=blue`.
+    pub called: Option<String>,
+}
+
+/// A node selector that is demanded.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// As text, with references filled in.
+    pub text: String,
+    /// As messages name where it is demanded.
+    pub source: String,
+    /// The path of the setting; nothing for an annotation.
+    pub path: Option<String>,
+    /// The selector, if it can be read.
+    pub selector: Option<Selector>,
+}
+
+impl NamespaceRules {
+    /// What holds in the namespace of this name.
+    ///
+    /// # Errors
+    /// The settings have a mistake: they were not validated.
+    pub fn of(settings: &Settings, name: &str, namespace: Option<&Value>) -> Result<Self> {
+        let strings = |field: &str| -> BTreeMap<String, String> {
+            let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
+            metadata.into_iter().flat_map(members).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
+        };
+        let (labels, annotations) = (strings("labels"), strings("annotations"));
+        let explain = |settings: &Settings| -> Result<Self> {
+            let found = Explanation::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))?;
+            Ok(Self::read(&found, &labels))
+        };
+        let mut rules = explain(settings)?;
+        rules.matching = entries_that_match(settings, name, &labels);
+        Ok(rules)
+    }
+
+    fn read(found: &Explanation<'_>, labels: &BTreeMap<String, String>) -> Self {
+        let entry = found.entry();
+        let lacking = found.entries.iter().filter_map(|outcome| match &outcome.mismatch {
+            Some(Mismatch::Label { asked, found: None }) if !asked.accepts(None) => {
+                Some((outcome.at.position, asked.key().to_owned()))
+            }
+            _ => None,
+        });
+        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::NodeSelector);
+        Self {
+            entry: entry.map(|at| at.position),
+            warns: entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn),
+            demands: selectors.map(Demand::read).collect(),
+            lacking: lacking.collect(),
+            matching: vec![],
+            called: entry.and_then(|at| called(at.entry, labels)),
+        }
+    }
+
+    /// All node selectors that hold, as one text.
+    pub fn selector(&self) -> String {
+        let texts = self.demands.iter().map(|demand| demand.text.as_str()).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Demand {
+    fn read(demand: &node_placement_policy::placement::explanation::Demand<'_>) -> Self {
+        let selector = match &demand.value {
+            Ok(DemandValue::Selector(selector)) => Some(selector.clone()),
+            _ => None,
+        };
+        let path = demand.source.path();
+        let source = demand.source.to_string();
+        let is_setting = path.starts_with("placement") || path.starts_with("podNodeSelectorPluginConfig");
+        Self { text: demand.text.clone(), path: is_setting.then_some(path), source, selector }
+    }
+}
+
+/// What an entry is for: `the entry for team-*`, `the entry for tenant=blue`.
+pub fn entry_name(entry: &NamespaceEntry) -> String {
+    match (&entry.name, &entry.namespace_selector) {
+        (Some(name), None) if name == "*" => "the entry for the rest".to_owned(),
+        (Some(name), None) => format!("the entry for {name}"),
+        (None, Some(selector)) => format!("the entry for {selector}"),
+        (Some(name), Some(selector)) => format!("the entry for {name} with {selector}"),
+        (None, None) => "an entry".to_owned(),
+    }
+}
+
+/// Whether an entry is for what the others leave: `*`, or what lacks a label.
+pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
+    match &entry.namespace_selector {
+        None => entry.name.as_deref() == Some("*"),
+        Some(selector) => selector.trim_start().starts_with('!'),
+    }
+}
+
+/// `tenant=blue`: by the first label that the entry refers to, or selects by.
+fn called(entry: &NamespaceEntry, labels: &BTreeMap<String, String>) -> Option<String> {
+    let referred = entry.node_selectors().flat_map(|(_, text)| reference::keys(text));
+    let selector =
+        entry.namespace_selector.as_deref().and_then(|text| node_placement_policy::selector::parse(text).ok());
+    let selected: Vec<String> =
+        selector.iter().flat_map(Selector::requirements).map(|one| one.key().to_owned()).collect();
+    let keys = referred.map(str::to_owned).chain(selected);
+    keys.filter(|key| key != reference::NAME).find_map(|key| Some(format!("{key}={}", labels.get(&key)?)))
+}
+
+fn entries_that_match(settings: &Settings, name: &str, labels: &BTreeMap<String, String>) -> Vec<usize> {
+    let selects = |entry: &NamespaceEntry| {
+        let Some(text) = &entry.namespace_selector else { return true };
+        let label = |key: &str| if key == reference::NAME { Some(name) } else { labels.get(key).map(String::as_str) };
+        node_placement_policy::selector::parse(text).is_ok_and(|selector| selector.matches(label))
+    };
+    let matches = |entry: &NamespaceEntry| entry.name_fits(name) && selects(entry);
+    entries(settings).iter().enumerate().filter(|(_, entry)| matches(entry)).map(|(position, _)| position).collect()
+}

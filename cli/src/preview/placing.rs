@@ -1,0 +1,154 @@
+//! Where Pods would run: every Pod that is judged, against nodes that are alike in all that any of them names.
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap},
+};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::{
+    input::manifests::Manifests,
+    requests::runtime_class,
+    scheduling::{
+        constraints::Constraints,
+        exclusion::Exclusion,
+        keys::Keys,
+        pool::{Pool, Pools},
+    },
+};
+
+/// What one of the Pods that are judged asks of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PodId(usize);
+
+/// What all Pods that are judged ask of nodes, each once.
+#[derive(Default)]
+pub struct Pods {
+    ids: HashMap<String, PodId>,
+    constraints: Vec<Constraints>,
+}
+
+impl Pods {
+    /// Notes what a PodSpec asks for.
+    ///
+    /// # Errors
+    /// A field has a type that no PodSpec has.
+    pub fn add(&mut self, spec: &Value, cluster: &Manifests) -> Result<PodId> {
+        let identity = Constraints::identity(spec);
+        if let Some(id) = self.ids.get(&identity) {
+            return Ok(*id);
+        }
+        let class = runtime_class::class_of(spec, cluster)?;
+        self.constraints.push(Constraints::read(spec, class.as_ref())?);
+        let id = PodId(self.constraints.len() - 1);
+        self.ids.insert(identity, id);
+        Ok(id)
+    }
+
+    /// Whether two of them ask for other nodes, whatever they tolerate.
+    pub fn ask_for_other_nodes(&self, one: PodId, other: PodId) -> bool {
+        let asked = |id: PodId| self.constraints.get(id.0).map(|pod| (&pod.node_selector, &pod.terms, &pod.node_name));
+        asked(one) != asked(other)
+    }
+}
+
+/// The nodes and NodePools of a cluster, and which of them take which Pod.
+pub struct Nodes {
+    classes: Pools,
+    pods: Vec<(Constraints, OnceCell<Takers>)>,
+}
+
+/// Which classes of nodes take a Pod.
+#[derive(Clone, Debug)]
+pub struct Takers {
+    /// For each class, whether its nodes do.
+    nodes: Vec<bool>,
+    /// For each class, whether Karpenter would create a node of it for the Pod.
+    created: Vec<bool>,
+}
+
+impl Nodes {
+    /// Sorts the nodes of a cluster by what `pods` ask for.
+    ///
+    /// # Errors
+    /// A Node or a NodePool can't be read.
+    pub fn of(cluster: &Manifests, pods: Pods) -> Result<Self> {
+        let mut keys = Keys::default();
+        pods.constraints.iter().for_each(|pod| keys.add(pod));
+        let classes = Pools::of(cluster, &keys)?;
+        Ok(Self { classes, pods: pods.constraints.into_iter().map(|pod| (pod, OnceCell::new())).collect() })
+    }
+
+    /// Whether there are neither Nodes nor NodePools.
+    pub fn is_empty(&self) -> bool {
+        self.classes.pools.is_empty()
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &[Pool] {
+        &self.classes.pools
+    }
+
+    /// The class of a node, if the cluster has that.
+    pub fn class_of(&self, node: &str) -> Option<usize> {
+        self.classes.position_of(node)
+    }
+
+    /// What a Pod asks for.
+    pub fn constraints(&self, id: PodId) -> Option<&Constraints> {
+        self.pods.get(id.0).map(|(pod, _)| pod)
+    }
+
+    /// Which classes take all of these, which stand for one Pod.
+    pub fn takers(&self, ids: &[PodId]) -> Takers {
+        let mut all =
+            Takers { nodes: vec![true; self.classes.pools.len()], created: vec![true; self.classes.pools.len()] };
+        for (pod, takers) in ids.iter().filter_map(|id| self.pods.get(id.0)) {
+            let takers = takers.get_or_init(|| self.found(pod));
+            all.nodes.iter_mut().zip(&takers.nodes).for_each(|(all, one)| *all &= one);
+            all.created.iter_mut().zip(&takers.created).for_each(|(all, one)| *all &= one);
+        }
+        all
+    }
+
+    /// For each class, the first thing that excludes the Pod that these stand for.
+    pub fn exclusions(&self, ids: &[PodId]) -> Vec<(&Pool, Exclusion)> {
+        let pods: Vec<&Constraints> = ids.iter().filter_map(|id| self.constraints(*id)).collect();
+        let excluded = |pool| pods.iter().find_map(|pod| Pool::excludes(pool, pod));
+        self.classes.pools.iter().filter_map(|pool| Some((pool, excluded(pool)?))).collect()
+    }
+
+    /// The values that nodes have of a label.
+    pub fn values_of(&self, key: &str) -> BTreeSet<&str> {
+        let nodes = self.classes.pools.iter().flat_map(|pool| &pool.nodes);
+        nodes.filter_map(|node| node.labels.get(key).map(String::as_str)).collect()
+    }
+
+    fn found(&self, pod: &Constraints) -> Takers {
+        let pools = &self.classes.pools;
+        let created = |pool: &Pool| pool.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none());
+        Takers {
+            nodes: pools.iter().map(|pool| !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none()).collect(),
+            created: pools.iter().map(created).collect(),
+        }
+    }
+}
+
+impl Takers {
+    /// Whether the nodes of a class take it.
+    pub fn nodes_of(&self, class: usize) -> bool {
+        self.nodes.get(class).copied().unwrap_or_default()
+    }
+
+    /// Whether Karpenter would create a node of a class.
+    pub fn creates(&self, class: usize) -> bool {
+        self.created.get(class).copied().unwrap_or_default()
+    }
+
+    /// Whether anything takes it.
+    pub fn are_any(&self) -> bool {
+        self.nodes.contains(&true) || self.created.contains(&true)
+    }
+}

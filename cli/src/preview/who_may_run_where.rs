@@ -1,0 +1,197 @@
+//! Who may run where: namespaces, and pools that people recognize by their labels and taints.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use node_placement_policy::settings::Settings;
+
+use super::{
+    Namespace, Outcome, Pool, Row,
+    advice::Advisor,
+    namespace_rules::{NamespaceRules, entry_name},
+};
+use crate::{
+    engine::native::parse_selector,
+    input::{
+        manifests::Manifests,
+        settings::{entries, node_selectors},
+    },
+    scheduling::{constraints::Constraints, keys::Keys, pool},
+};
+
+/// Namespaces and pools.
+pub struct Table {
+    pools: pool::Pools,
+    namespaces: Vec<Line>,
+}
+
+/// A namespace in it.
+struct Line {
+    name: String,
+    outcome: Outcome,
+    would_be: bool,
+    entry: Option<usize>,
+    called: Option<String>,
+    selector: String,
+    takes: Vec<bool>,
+    pods: Vec<usize>,
+    lost: usize,
+}
+
+impl Table {
+    /// Sorts nodes by the labels that selectors of the settings, or of namespaces, name, and finds out which pools take
+    /// the Pod of each namespace that asks for nothing: `plain`, where it is let in.
+    ///
+    /// # Errors
+    /// A Node or a NodePool can't be read.
+    pub fn new(
+        cluster: &Manifests,
+        settings: &Settings,
+        rules: &BTreeMap<String, NamespaceRules>,
+        namespaces: &[Namespace],
+        plain: &BTreeMap<String, Constraints>,
+        running: &BTreeMap<(String, String), usize>,
+    ) -> Result<Self> {
+        let of_settings = node_selectors(settings).into_iter().filter_map(|text| parse_selector(&text).ok());
+        let of_namespaces =
+            rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
+        let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
+        let keys = selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned());
+        let pools = pool::Pools::of(cluster, &Keys::of_labels(keys.collect::<BTreeSet<_>>()))?;
+        let no_rules = NamespaceRules::default();
+        let line = |namespace: &Namespace| {
+            let rules = rules.get(&namespace.name).unwrap_or(&no_rules);
+            let pod = plain.get(&namespace.name);
+            let takes = |pool: &pool::Pool| pod.is_some_and(|pod| pool.excludes(pod).is_none());
+            let mut line = Line {
+                name: namespace.name.clone(),
+                outcome: namespace.outcome,
+                would_be: namespace.would_be,
+                entry: rules.entry,
+                called: rules.called.clone(),
+                selector: rules.selector(),
+                takes: pools.pools.iter().map(takes).collect(),
+                pods: vec![0; pools.pools.len()],
+                lost: 0,
+            };
+            let from = (namespace.name.clone(), String::new());
+            for ((_, node), count) in running.range(from..).take_while(|((name, _), _)| *name == namespace.name) {
+                match pools.position_of(node).and_then(|place| line.pods.get_mut(place)) {
+                    Some(pods) => *pods += count,
+                    None => line.lost += count,
+                }
+            }
+            line
+        };
+        let namespaces = namespaces.iter().map(line).collect();
+        Ok(Self { pools, namespaces })
+    }
+
+    /// The pools.
+    pub fn pools(&self) -> Vec<Pool> {
+        let pool = |pool: &pool::Pool| Pool {
+            name: pool.name.clone(),
+            labels: pool.labels.clone(),
+            taints: pool.taints.iter().map(ToString::to_string).collect(),
+            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
+            node_pool: pool.node_pool.clone(),
+        };
+        self.pools.pools.iter().map(pool).collect()
+    }
+
+    /// Namespaces that are alike are one row.
+    pub fn rows(&self, settings: &Settings) -> Vec<Row> {
+        let mut alike: BTreeMap<_, Vec<&Line>> = BTreeMap::new();
+        for line in &self.namespaces {
+            let called = line.called.as_ref().filter(|_| !line.selector.is_empty());
+            let place = (line.entry.unwrap_or(usize::MAX), called, &line.selector);
+            alike.entry((place, &line.takes, line.outcome, line.would_be)).or_default().push(line);
+        }
+        alike.into_values().filter_map(|lines| row(&lines, settings)).collect()
+    }
+
+    /// Notes pools without a taint that are meant for one tenant, and that Pods of others may use too.
+    pub fn note_untainted(&self, rules: &BTreeMap<String, NamespaceRules>, advisor: &mut Advisor<'_>) {
+        let mut found: BTreeMap<String, Untainted<'_>> = BTreeMap::new();
+        for (place, pool) in self.pools.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
+            let users: Vec<&Line> = self.namespaces.iter().filter(|line| line.may_use(place)).collect();
+            let tenants: BTreeMap<(&str, &str), ()> = users
+                .iter()
+                .filter_map(|line| Some(((line.selector.as_str(), setting_naming(pool, rules.get(&line.name)?)?), ())))
+                .collect();
+            let mut tenants = tenants.into_keys();
+            let (Some((selector, setting)), None) = (tenants.next(), tenants.next()) else { continue };
+            let others = users.iter().filter(|line| line.selector != selector).map(|line| line.name.clone());
+            let others: Vec<String> = others.collect();
+            if others.is_empty() {
+                continue;
+            }
+            let untainted = found.entry(setting.to_owned()).or_default();
+            untainted.selectors.insert(selector);
+            untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
+            untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
+            untainted.others.extend(others);
+        }
+        for (setting, Untainted { selectors, nodes, others }) in found {
+            let others: Vec<String> = others.into_iter().collect();
+            advisor.note_untainted(Some(setting), selectors.len(), nodes, &others);
+        }
+    }
+}
+
+/// Nodes without a taint that one setting means for tenants of its own.
+#[derive(Default)]
+struct Untainted<'s> {
+    /// What it demands for them.
+    selectors: BTreeSet<&'s str>,
+    nodes: Vec<String>,
+    /// Namespaces whose Pods may run there too.
+    others: BTreeSet<String>,
+}
+
+/// The row of namespaces that are alike.
+fn row(lines: &[&Line], settings: &Settings) -> Option<Row> {
+    let first = lines.first()?;
+    let entry = first.entry.and_then(|position| entries(settings).get(position)).map(entry_name);
+    let name = match lines {
+        [only] => only.name.clone(),
+        _ if first.outcome == Outcome::NotAsked => "not sent to the policy".to_owned(),
+        _ => {
+            let called = first.called.clone().filter(|_| !first.selector.is_empty());
+            called.or_else(|| entry.clone()).unwrap_or_else(|| "no entry".to_owned())
+        }
+    };
+    let mut pods = vec![0; first.takes.len()];
+    for line in lines {
+        pods.iter_mut().zip(&line.pods).for_each(|(all, one)| *all += one);
+    }
+    Some(Row {
+        name,
+        entry,
+        namespaces: lines.iter().map(|line| line.name.clone()).collect(),
+        selector: first.selector.clone(),
+        outcome: first.outcome,
+        would_be: first.would_be,
+        takes: first.takes.clone(),
+        pods,
+        lost: lines.iter().map(|line| line.lost).sum(),
+    })
+}
+
+impl Line {
+    fn may_use(&self, pool: usize) -> bool {
+        let is_asked = !self.outcome.is_trouble() && self.outcome != Outcome::NotAsked;
+        is_asked && self.takes.get(pool).copied().unwrap_or_default()
+    }
+}
+
+/// The setting of an entry that demands a label of this pool by name.
+fn setting_naming<'r>(pool: &pool::Pool, rules: &'r NamespaceRules) -> Option<&'r str> {
+    let of_entry = rules.demands.iter().filter_map(|demand| Some((demand, demand.path.as_deref()?)));
+    let names = |demand: &super::namespace_rules::Demand| {
+        let requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
+        requirements.into_iter().any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
+    };
+    let mut naming = of_entry.filter(|(demand, path)| path.starts_with("placement.namespaces[") && names(demand));
+    naming.next().map(|(_, path)| path)
+}

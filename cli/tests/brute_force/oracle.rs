@@ -1,0 +1,397 @@
+//! What becomes of each workload, found by brute force: the policy is asked for each Pod, and each Node and NodePool is
+//! tried, one by one. Nothing here is shared with the preview.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use cli::Policy;
+use serde_json::{Value, json};
+
+use crate::matching::{node_pool_takes, node_takes};
+
+const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+
+/// The name of an outcome, and whether it only would be.
+pub type Outcome = (String, bool);
+
+pub struct Oracle<'o> {
+    pub policy: &'o Policy,
+    pub objects: &'o [Value],
+    settings: Value,
+    enforced: Value,
+}
+
+/// What the policy says.
+enum Said {
+    Lacking,
+    Refused,
+    LetIn(Value),
+}
+
+impl<'o> Oracle<'o> {
+    pub fn new(policy: &'o Policy, objects: &'o [Value], settings: &Value) -> Self {
+        let mut enforced = settings.clone();
+        for entry in enforced["placement"]["namespaces"].as_array_mut().into_iter().flatten() {
+            entry["enforcement"] = "Enforce".into();
+        }
+        Self { policy, objects, settings: settings.clone(), enforced }
+    }
+
+    /// Every workload's outcome, by `Kind namespace/name`.
+    pub fn workloads(&self) -> Result<BTreeMap<String, Outcome>> {
+        let mut outcomes = BTreeMap::new();
+        for object in self.objects.iter().filter(|object| is_judged(object)) {
+            let metadata = &object["metadata"];
+            let (kind, namespace, name) =
+                (text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]));
+            outcomes.insert(format!("{kind} {namespace}/{name}"), self.outcome(object)?);
+        }
+        Ok(outcomes)
+    }
+
+    /// Every namespace's outcome: that of a Pod that asks for nothing.
+    pub fn namespaces(&self) -> Result<BTreeMap<String, Outcome>> {
+        let named = self.objects.iter().filter_map(|object| match text(&object["kind"]) {
+            "Namespace" => object["metadata"]["name"].as_str(),
+            _ => object["metadata"]["namespace"].as_str(),
+        });
+        let mut outcomes = BTreeMap::new();
+        for name in named {
+            let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+            let metadata = json!({ "generateName": "new-", "namespace": name });
+            let plain = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec });
+            outcomes.insert(name.to_owned(), self.outcome(&plain)?);
+        }
+        Ok(outcomes)
+    }
+
+    fn outcome(&self, object: &Value) -> Result<Outcome> {
+        let real = self.judge(object, &self.settings)?;
+        let enforced = self.judge(object, &self.enforced)?;
+        let warns = self.only_warns(text(&object["metadata"]["namespace"]));
+        let knows_namespace = self.find("Namespace", text(&object["metadata"]["namespace"])).is_some();
+        if warns && (real == "Refused" || enforced == "CannotTell" && !knows_namespace) {
+            return Ok((enforced.to_owned(), false));
+        }
+        Ok((enforced.to_owned(), warns))
+    }
+
+    fn judge(&self, object: &Value, settings: &Value) -> Result<&'static str> {
+        let kind = text(&object["kind"]);
+        let class = |spec: &Value| match text(&spec["runtimeClassName"]) {
+            "" => Some(Value::Null),
+            name => self.find("RuntimeClass", name).cloned(),
+        };
+        let template = template(object).context("a template")?;
+        let Some(class) = class(&template["spec"]) else { return Ok("CannotTell") };
+        let mut changed = false;
+        let mut completed = template.clone();
+        if kind != "Pod" {
+            match self.ask(&creation(object), settings)? {
+                Said::Lacking => return Ok("CannotTell"),
+                Said::Refused => return Ok("Refused"),
+                Said::LetIn(object_after) => {
+                    let after = crate::oracle::template(&object_after).context("a template")?;
+                    changed |= after != template;
+                    completed = after;
+                }
+            }
+        }
+        if kind == "DaemonSet" {
+            return self.judge_daemon_set(object, &template["spec"], &completed["spec"], &class, changed, settings);
+        }
+        let before = merged(&template["spec"], &class);
+        let pod = self.pod(object, before.clone());
+        let after = match self.ask(&creation(&pod), settings)? {
+            Said::Lacking => return Ok("CannotTell"),
+            Said::Refused => return Ok("Refused"),
+            Said::LetIn(after) => after,
+        };
+        changed |= after != pod;
+        let after = &after["spec"];
+        if self.depends_on_nodes(&before, after, object) {
+            return Ok("CannotTell");
+        }
+        let takes_before = self.takers(&before);
+        let mut takes_after = vec![];
+        for taker in self.takers(after) {
+            if taker.starts_with('/') || self.may_be_bound(object, &taker, settings)? {
+                takes_after.push(taker);
+            }
+        }
+        if takes_after.is_empty() && !takes_before.is_empty() {
+            return Ok("Waits");
+        }
+        let moves = self.nodes_of(object).iter().any(|node| takes_before.contains(node) && !takes_after.contains(node));
+        Ok(if moves {
+            "Moves"
+        } else if changed {
+            "Changed"
+        } else {
+            "Unchanged"
+        })
+    }
+
+    /// Every node is tried with a Pod of its own, as the DaemonSet controller makes it.
+    fn judge_daemon_set(
+        &self,
+        object: &Value,
+        before: &Value,
+        after: &Value,
+        class: &Value,
+        mut changed: bool,
+        settings: &Value,
+    ) -> Result<&'static str> {
+        let pinned = |spec: &Value, node: &str| {
+            let mut spec = spec.clone();
+            let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
+            let term = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
+            spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = term;
+            merged(&spec, class)
+        };
+        let names: Vec<&str> = self.of_kind("Node").map(|node| text(&node["metadata"]["name"])).collect();
+        let (mut lost, mut kept, mut had, mut narrowed) = (false, false, false, false);
+        for name in names.iter().copied().chain(["any-node"]) {
+            let (pod_before, pod_after) = (pinned(before, name), self.pod(object, pinned(after, name)));
+            let completed = match self.ask(&creation(&pod_after), settings)? {
+                Said::Lacking => return Ok("CannotTell"),
+                Said::Refused => return Ok("Refused"),
+                Said::LetIn(completed) => completed,
+            };
+            changed |= completed != pod_after;
+            let completed = &completed["spec"];
+            narrowed |= differs(before, after) || differs(&pod_before, completed);
+            if let Some(node) = self.find("Node", name) {
+                let did = node_takes(before, node) && node_takes(&pod_before, node);
+                let does = node_takes(after, node) && node_takes(completed, node);
+                let does = does && self.may_be_bound(object, name, settings)?;
+                (had, kept, lost) = (had || did, kept || does, lost || did && !does);
+                continue;
+            }
+            for pool in self.of_kind("NodePool") {
+                let takes = |spec: &Value| node_pool_takes(&unpinned(spec), pool);
+                let did = takes(before) && takes(&pod_before);
+                let does = takes(after) && takes(completed);
+                (had, kept, lost) = (had || did, kept || does, lost || did && !does);
+            }
+        }
+        let knows_nodes = self.knows_nodes() && self.nodes_of(object).iter().all(|node| names.contains(&node.as_str()));
+        Ok(if narrowed && !knows_nodes {
+            "CannotTell"
+        } else if had && !kept {
+            "Waits"
+        } else if lost {
+            "LeavesNodes"
+        } else if changed {
+            "Changed"
+        } else {
+            "Unchanged"
+        })
+    }
+
+    /// Whether the policy lets the scheduler bind a Pod of this workload to a node.
+    fn may_be_bound(&self, object: &Value, node: &str, settings: &Value) -> Result<bool> {
+        let binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": { "name": "pod", "namespace": object["metadata"]["namespace"] },
+            "target": { "kind": "Node", "name": node },
+        });
+        let mut request = creation(&binding);
+        request["resource"]["resource"] = "pods".into();
+        request["subResource"] = "binding".into();
+        request["userInfo"] = json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] });
+        Ok(matches!(self.ask(&request, settings)?, Said::LetIn(_)))
+    }
+
+    fn knows_nodes(&self) -> bool {
+        self.of_kind("Node").next().is_some() || self.of_kind("NodePool").next().is_some()
+    }
+
+    fn depends_on_nodes(&self, before: &Value, after: &Value, object: &Value) -> bool {
+        let unknown = self.nodes_of(object).iter().any(|node| self.find("Node", node).is_none());
+        differs(before, after) && (!self.knows_nodes() || unknown)
+    }
+
+    /// The names of all Nodes that take a Pod, and of all NodePools, with a slash before.
+    fn takers(&self, spec: &Value) -> Vec<String> {
+        let name = |object: &Value| text(&object["metadata"]["name"]).to_owned();
+        let nodes = self.of_kind("Node").filter(|node| node_takes(spec, node)).map(name);
+        let pools = self.of_kind("NodePool").filter(|pool| node_pool_takes(spec, pool));
+        nodes.chain(pools.map(|pool| format!("/{}", name(pool)))).collect()
+    }
+
+    /// Where Pods of a workload run.
+    fn nodes_of(&self, workload: &Value) -> Vec<String> {
+        let (kind, namespace) = (text(&workload["kind"]), text(&workload["metadata"]["namespace"]));
+        let name = text(&workload["metadata"]["name"]);
+        let mut makers = vec![(kind.to_owned(), name.to_owned())];
+        for object in self.objects.iter().filter(|object| text(&object["kind"]) != "Pod") {
+            let owner = &object["metadata"]["ownerReferences"][0];
+            if in_namespace(object, namespace) && text(&owner["kind"]) == kind && text(&owner["name"]) == name {
+                makers.push((text(&object["kind"]).to_owned(), text(&object["metadata"]["name"]).to_owned()));
+            }
+        }
+        let is_of = |pod: &Value| {
+            let owner = &pod["metadata"]["ownerReferences"][0];
+            let by_owner = makers.contains(&(text(&owner["kind"]).to_owned(), text(&owner["name"]).to_owned()));
+            by_owner || kind == "Pod" && text(&pod["metadata"]["name"]) == name
+        };
+        let pods = self.of_kind("Pod").filter(|pod| in_namespace(pod, namespace) && is_of(pod));
+        pods.filter_map(|pod| pod["spec"]["nodeName"].as_str()).map(str::to_owned).collect()
+    }
+
+    fn of_kind(&self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+        self.objects.iter().filter(move |object| object["kind"] == kind)
+    }
+
+    fn find(&self, kind: &str, name: &str) -> Option<&'o Value> {
+        self.objects.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name)
+    }
+
+    fn ask(&self, request: &Value, settings: &Value) -> Result<Said> {
+        let objects = self.objects.to_vec();
+        let lacks = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let noted = lacks.clone();
+        let answer = self.policy.validate(request, settings, move |lookup: &cli::Lookup| {
+            let is_it = |object: &&Value| {
+                object["kind"] == lookup.kind.as_str() && object["metadata"]["name"] == lookup.name.as_str()
+            };
+            objects.iter().find(is_it).map(ToString::to_string).ok_or_else(|| {
+                noted.store(true, std::sync::atomic::Ordering::Relaxed);
+                format!("Cannot find v1/{} named '{}' inside of namespace 'None'", lookup.kind, lookup.name)
+            })
+        })?;
+        let answer = answer.answer;
+        Ok(match (lacks.load(std::sync::atomic::Ordering::Relaxed), answer.accepted) {
+            (true, _) => Said::Lacking,
+            (false, false) => Said::Refused,
+            (false, true) => Said::LetIn(answer.mutated_object.unwrap_or_else(|| request["object"].clone())),
+        })
+    }
+
+    /// A Pod as its controller makes it.
+    fn pod(&self, workload: &Value, spec: Value) -> Value {
+        let (kind, name) = (text(&workload["kind"]), text(&workload["metadata"]["name"]));
+        let mut metadata =
+            json!({ "namespace": workload["metadata"]["namespace"], "generateName": format!("{name}-") });
+        let (version, maker) = match kind {
+            "Deployment" => ("apps/v1", "ReplicaSet"),
+            "CronJob" => ("batch/v1", "Job"),
+            "Job" => ("batch/v1", "Job"),
+            "Pod" => ("", ""),
+            _ => ("apps/v1", kind),
+        };
+        if !maker.is_empty() {
+            metadata["ownerReferences"] =
+                json!([{ "apiVersion": version, "kind": maker, "name": name, "uid": "u", "controller": true }]);
+        }
+        json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
+    }
+
+    /// Whether the first entry that matches says `enforcement: Warn`.
+    fn only_warns(&self, namespace: &str) -> bool {
+        let team = self.find("Namespace", namespace).and_then(|found| found["metadata"]["labels"]["team"].as_str());
+        let known = self.find("Namespace", namespace).is_some();
+        let entries = self.settings["placement"]["namespaces"].as_array();
+        let first = entries.into_iter().flatten().find(|entry| match entry["namespaceSelector"].as_str() {
+            Some("team=a") => team == Some("a"),
+            Some("team") => team.is_some(),
+            Some(_) => known && team.is_none(),
+            None => entry["name"] == namespace || entry["name"] == "*",
+        });
+        first.is_some_and(|entry| entry["enforcement"] == "Warn")
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+fn in_namespace(object: &Value, namespace: &str) -> bool {
+    object["metadata"]["namespace"] == namespace
+}
+
+/// Workloads and Pods that nothing in the cluster owns.
+fn is_judged(object: &Value) -> bool {
+    let kinds = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"];
+    kinds.contains(&text(&object["kind"])) && object["metadata"].get("ownerReferences").is_none()
+}
+
+fn template(object: &Value) -> Option<Value> {
+    match text(&object["kind"]) {
+        "Pod" => {
+            let mut pod = json!({ "spec": object["spec"] });
+            pod["spec"].as_object_mut()?.remove("nodeName");
+            Some(pod)
+        }
+        "CronJob" => object.pointer("/spec/jobTemplate/spec/template").cloned(),
+        _ => object.pointer("/spec/template").cloned(),
+    }
+}
+
+/// What the API server's admission plugin for RuntimeClasses makes of a Pod.
+fn merged(spec: &Value, class: &Value) -> Value {
+    let mut spec = spec.clone();
+    for (key, value) in class["scheduling"]["nodeSelector"].as_object().into_iter().flatten() {
+        spec["nodeSelector"][key] = value.clone();
+    }
+    if let Some(tolerations) = class["scheduling"]["tolerations"].as_array() {
+        let mut own = spec["tolerations"].as_array().cloned().unwrap_or_default();
+        own.extend(tolerations.iter().filter(|toleration| !own.contains(toleration)).cloned().collect::<Vec<_>>());
+        spec["tolerations"] = own.into();
+    }
+    spec
+}
+
+/// Whether Pods of these specs may go to other nodes, for what they demand of them.
+fn differs(before: &Value, after: &Value) -> bool {
+    before["nodeSelector"] != after["nodeSelector"] || before.pointer(REQUIRED) != after.pointer(REQUIRED)
+}
+
+/// Without the node that the DaemonSet controller names.
+fn unpinned(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    let Some(terms) = spec.pointer_mut(&format!("{REQUIRED}/nodeSelectorTerms")).and_then(Value::as_array_mut) else {
+        return spec;
+    };
+    let mut was_pinned = false;
+    for term in terms.iter_mut() {
+        was_pinned |= term.as_object_mut().is_some_and(|term| term.remove("matchFields").is_some());
+    }
+    let is_empty = terms.iter().all(|term| term["matchExpressions"].as_array().is_none_or(Vec::is_empty));
+    if was_pinned && is_empty {
+        let affinity = spec["affinity"]["nodeAffinity"].as_object_mut();
+        affinity.map(|affinity| affinity.remove("requiredDuringSchedulingIgnoredDuringExecution"));
+    }
+    spec
+}
+
+/// The request that creates an object: a workload by an administrator, a Pod by its controller.
+fn creation(object: &Value) -> Value {
+    let kind = text(&object["kind"]);
+    let (group, version) = text(&object["apiVersion"]).split_once('/').unwrap_or(("", "v1"));
+    let controller = match text(&object["metadata"]["ownerReferences"][0]["kind"]) {
+        "ReplicaSet" => "replicaset-controller",
+        "StatefulSet" => "statefulset-controller",
+        "DaemonSet" => "daemon-set-controller",
+        "Job" => "job-controller",
+        _ => "",
+    };
+    let user = match controller {
+        "" => json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] }),
+        name => {
+            json!({ "username": format!("system:serviceaccount:kube-system:{name}"), "groups": ["system:authenticated"] })
+        }
+    };
+    json!({
+        "uid": "u",
+        "kind": { "group": group, "version": version, "kind": kind },
+        "resource": { "group": group, "version": version, "resource": format!("{}s", kind.to_lowercase()) },
+        "namespace": object["metadata"]["namespace"],
+        "name": object["metadata"]["name"],
+        "operation": "CREATE",
+        "userInfo": user,
+        "object": object,
+    })
+}

@@ -1,0 +1,207 @@
+//! Clusters in which one thing is true, and what a preview has to say of them: `previews/*.yml`.
+//!
+//! Each file has `settings` (or `old` and new ones), perhaps the `policy` around them, a `cluster`, and what to `expect`:
+//! every workload and every namespace with its outcome, the kinds of advice in their order, whether it is `ready`.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use cli::{
+    Manifests, Policy, SettingsFile,
+    input::documents::json_objects,
+    output::preview::{Origin, commands, page, text},
+    preview::{Accepted, Input, Outcome, Preview},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Planted {
+    settings: Value,
+    #[serde(default)]
+    old: Value,
+    #[serde(default)]
+    policy: Value,
+    #[serde(default)]
+    accept: Vec<String>,
+    cluster: Vec<Value>,
+    expect: Expected,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    ready: bool,
+    /// What the command would end with; 0 if it is ready, else 1.
+    exit: Option<u8>,
+    workloads: BTreeMap<String, String>,
+    namespaces: BTreeMap<String, String>,
+    was: Option<BTreeMap<String, String>>,
+    advice: Option<Vec<String>>,
+    remarks: Option<usize>,
+    nodes: Option<BTreeMap<String, Vec<String>>>,
+    pods: Option<BTreeMap<String, usize>>,
+    /// The lines of the script that do something.
+    commands: Option<Vec<String>>,
+    /// Parts of the script.
+    #[serde(default)]
+    script: Vec<String>,
+    /// Parts of the text.
+    #[serde(default)]
+    text: Vec<String>,
+    #[serde(default)]
+    no_text: Vec<String>,
+}
+
+/// All planted clusters, with their names.
+fn planted() -> Result<Vec<(String, Planted)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/previews");
+    let mut found = vec![];
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_stem().context("a name")?.to_string_lossy().into_owned();
+        let file = yaml_serde::from_str(&fs::read_to_string(&path)?).with_context(|| name.clone())?;
+        found.push((name, file));
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
+impl Planted {
+    fn files(&self, settings: &Value) -> Result<Vec<SettingsFile>> {
+        if self.policy.is_null() {
+            return SettingsFile::read_all(vec![settings.clone()]);
+        }
+        let mut spec = self.policy.clone();
+        spec["settings"] = settings.clone();
+        let metadata = json!({ "name": "placement" });
+        let kind = "ClusterAdmissionPolicy";
+        SettingsFile::read_all(vec![
+            json!({ "apiVersion": "policies.kubewarden.io/v1", "kind": kind, "metadata": metadata, "spec": spec }),
+        ])
+    }
+
+    fn preview(&self) -> Result<Preview> {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
+        let cluster = Manifests::read(json_objects(&list.to_string())?)?.into();
+        let accepted =
+            self.accept.iter().map(|wanted| Outcome::ALL.into_iter().find(|known| format!("{known:?}") == *wanted));
+        let accepted = Accepted::new(accepted.collect::<Option<Vec<_>>>().context("outcomes")?);
+        let preview = |settings: &Value| {
+            let policy = Policy::native();
+            let answer = policy.validate_settings(settings)?;
+            ensure!(answer.valid, "{:?}", answer.message);
+            let files = self.files(settings)?;
+            Input { policy: &policy, files: &files, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+        };
+        let now = preview(&self.settings)?;
+        Ok(if self.old.is_null() { now } else { now.compared_with(&preview(&self.old)?) })
+    }
+}
+
+fn outcome(outcome: Outcome, would_be: bool) -> String {
+    let would_be = if would_be { "would be " } else { "" };
+    format!("{would_be}{outcome:?}")
+}
+
+/// What is found, in the form of what is expected.
+fn found(preview: &Preview, expected: &Expected) -> Expected {
+    let name = |kind: &str, namespace: &str, name: &str| format!("{kind} {namespace}/{name}");
+    let workloads = || preview.workloads.iter().map(|it| (name(&it.kind, &it.namespace, &it.name), it));
+    let script = commands(preview);
+    let runs = script.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "set -e");
+    let of_workloads = workloads().filter_map(|(name, it)| Some((name, it.was?)));
+    let of_namespaces = preview.namespaces.iter().filter_map(|it| Some((it.name.clone(), it.was?)));
+    let was = of_workloads.chain(of_namespaces).map(|(name, was)| (name, outcome(was.outcome, was.would_be)));
+    Expected {
+        ready: preview.verdict.ready,
+        exit: expected.exit.map(|_| u8::from(preview.is_bad())),
+        workloads: workloads().map(|(name, it)| (name, outcome(it.outcome, it.would_be))).collect(),
+        namespaces: preview.namespaces.iter().map(|it| (it.name.clone(), outcome(it.outcome, it.would_be))).collect(),
+        was: expected.was.as_ref().map(|_| was.collect()),
+        advice: expected
+            .advice
+            .as_ref()
+            .map(|_| preview.advice.iter().map(|it| format!("{:?}", it.cause.kind)).collect()),
+        remarks: expected.remarks.map(|_| preview.remarks.len()),
+        nodes: expected.nodes.as_ref().map(|some| {
+            workloads().filter(|(name, _)| some.contains_key(name)).map(|(name, it)| (name, it.nodes.clone())).collect()
+        }),
+        pods: expected.pods.as_ref().map(|some| {
+            workloads().filter(|(name, _)| some.contains_key(name)).map(|(name, it)| (name, it.pods)).collect()
+        }),
+        commands: expected.commands.as_ref().map(|_| runs.map(str::to_owned).collect()),
+        script: expected.script.iter().filter(|part| script.contains(*part)).cloned().collect(),
+        text: vec![],
+        no_text: vec![],
+    }
+}
+
+impl Expected {
+    fn fields(&self) -> [(&'static str, String); 11] {
+        [
+            ("ready", self.ready.to_string()),
+            ("exit", format!("{:?}", self.exit)),
+            ("workloads", format!("{:?}", self.workloads)),
+            ("namespaces", format!("{:?}", self.namespaces)),
+            ("was", format!("{:?}", self.was)),
+            ("advice", format!("{:?}", self.advice)),
+            ("remarks", format!("{:?}", self.remarks)),
+            ("nodes", format!("{:?}", self.nodes)),
+            ("pods", format!("{:?}", self.pods)),
+            ("commands", format!("{:?}", self.commands)),
+            ("script", format!("{:?}", self.script)),
+        ]
+    }
+}
+
+/// What differs from what is expected, in lines.
+fn differences(name: &str, planted: &Planted) -> Result<Vec<String>> {
+    let preview = planted.preview().with_context(|| name.to_owned())?;
+    let expected = &planted.expect;
+    let found = found(&preview, expected);
+    let mut lines = vec![];
+    for ((field, expected), (_, found)) in expected.fields().into_iter().zip(found.fields()) {
+        if expected != found {
+            lines.push(format!("{name}: {field}: expected {expected}, found {found}"));
+        }
+    }
+    let text = text(&preview, 10_000, true);
+    let page = page(&preview, &Origin::default())?;
+    let is_known = |kind: &str| page.contains(kind);
+    ensure!(is_known("<h1"), "{name}: a page without a verdict");
+    lines.extend(
+        expected.text.iter().filter(|part| !text.contains(*part)).map(|part| format!("{name}: no {part:?} in {text}")),
+    );
+    lines.extend(
+        expected.no_text.iter().filter(|part| text.contains(*part)).map(|part| format!("{name}: {part:?} in {text}")),
+    );
+    if !lines.is_empty() {
+        lines.push(text);
+    }
+    Ok(lines)
+}
+
+#[test]
+fn a_preview_of_a_planted_cluster_tells_what_was_planted() -> Result<()> {
+    let planted = planted()?;
+    ensure!(planted.len() >= 40, "only {} planted clusters", planted.len());
+    let mut wrong = vec![];
+    for (name, planted) in &planted {
+        wrong.extend(differences(name, planted)?);
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// A false *ready* is the worst fault.
+#[test]
+fn what_lacks_something_is_never_ready() -> Result<()> {
+    let lacking: Vec<_> = planted()?.into_iter().filter(|(name, _)| name.starts_with("missing-")).collect();
+    ensure!(lacking.len() >= 8, "only {} clusters lack something", lacking.len());
+    for (name, planted) in lacking {
+        ensure!(!planted.expect.ready && !planted.preview()?.verdict.ready, "{name}");
+    }
+    Ok(())
+}
