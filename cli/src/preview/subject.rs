@@ -111,7 +111,13 @@ impl<'c> Subjects<'c> {
         }
         for subject in &mut subjects.all {
             subject.nodes.extend(nodes.remove(&subject.manifest.identity).unwrap_or_default());
+            subject.nodes.sort();
         }
+        // In whatever order a cluster is listed, the preview is the same.
+        subjects.all.sort_by_cached_key(|subject| {
+            let Identity { namespace, kind, name, .. } = &subject.manifest.identity;
+            (namespace.clone(), kind.clone(), name.clone())
+        });
         // Dumps seldom have ReplicaSets; of a Deployment nobody misses them.
         let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
         for (kind, kinds) in MAKERS.iter().filter(|(kind, _)| absent.contains(*kind) && !is_known(kind)) {
