@@ -37,6 +37,10 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
         Err(rejection.about_label(key).asking_for(&asked))
     };
     for (key, value) in selection.node_selector.iter() {
+        // Of a repeated key the last counts.
+        if selection.node_selector.get(key) != Some(value) {
+            continue;
+        }
         if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
             continue;
         }

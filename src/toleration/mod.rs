@@ -13,9 +13,10 @@ mod taint;
 
 use std::fmt;
 
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use crate::json::null_is_default;
+use crate::json::Text;
 
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
 pub use strict::{from_annotation, from_settings};
@@ -31,23 +32,23 @@ pub use taint::{Taint, untolerated};
 /// assert!(every_value.covers(&one_value) && !one_value.covers(&every_value));
 /// assert!(one_value.overlaps(&every_value));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 // The schema is that of Kubernetes, with its description.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "k8s_openapi::api::core::v1::Toleration", description = ""))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// How the values of the taints are compared.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Operator::is_omitted")]
+    #[serde(skip_serializing_if = "Operator::is_omitted")]
     pub operator: Operator,
     /// The value of the taints; of no account with [`Operator::Exists`].
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub value: String,
     /// The effect of the taints.
-    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Effect::is_omitted")]
+    #[serde(skip_serializing_if = "Effect::is_omitted")]
     pub effect: Effect,
     /// For how long a taint of effect `NoExecute` is tolerated; none is for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +86,39 @@ pub enum Effect {
     NoExecute,
     /// Another word, which Kubernetes does not know.
     Other(String),
+}
+
+/// Reads one as the API server does: a field that no toleration has is passed over, `null` is an empty text, and of a
+/// field that is repeated the last counts. (What serde derives refuses repeated fields, and takes lists.)
+impl<'de> Deserialize<'de> for Toleration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadToleration)
+    }
+}
+
+struct ReadToleration;
+
+impl<'de> Visitor<'de> for ReadToleration {
+    type Value = Toleration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Toleration, A::Error> {
+        let mut toleration = Toleration::default();
+        while let Some(field) = fields.next_key::<Text<'_>>()? {
+            match &*field {
+                "key" => toleration.key = fields.next_value::<Option<_>>()?.unwrap_or_default(),
+                "operator" => toleration.operator = fields.next_value::<Option<_>>()?.unwrap_or_default(),
+                "value" => toleration.value = fields.next_value::<Option<_>>()?.unwrap_or_default(),
+                "effect" => toleration.effect = fields.next_value::<Option<_>>()?.unwrap_or_default(),
+                "tolerationSeconds" => toleration.toleration_seconds = fields.next_value()?,
+                _ => drop(fields.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(toleration)
+    }
 }
 
 impl Toleration {
