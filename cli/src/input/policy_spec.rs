@@ -141,9 +141,26 @@ impl Rule {
                 (left == "*" || left == plural) && (right == "*" || right == sub_resource && !sub_resource.is_empty())
             }
         };
-        has(&self.api_groups, group)
+        self.scope_matches(plural)
+            // The policy knows no other version.
+            && has(&self.api_versions, "v1")
+            && has(&self.api_groups, group)
             && has(&self.operations, operation)
             && self.resources.iter().any(|pattern| resource_matches(pattern))
+    }
+}
+
+/// Resources that are in no namespace. A Namespace is not, either.
+const CLUSTER_SCOPED: [&str; 2] = ["namespaces", "nodes"];
+
+impl Rule {
+    /// Upstream: `Matcher.scope` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
+    fn scope_matches(&self, plural: &str) -> bool {
+        match self.scope.as_deref() {
+            Some("Cluster") => CLUSTER_SCOPED.contains(&plural),
+            Some("Namespaced") => !CLUSTER_SCOPED.contains(&plural),
+            _ => true,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::resource::{NAMESPACE, requested};
 use crate::input::{match_conditions::Passage, policy_spec::PolicySpec};
 
 /// The API server gives every Namespace its name as a label.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
         None if about_known(selector, &labels) == *selector => Some(true),
         None => None,
     }
+}
+
+/// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
+pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
+    let labels = json!({ NAMESPACE_NAME: namespace });
+    !selects(&about_known(&policy.namespace_selector, &labels), &labels)
 }
 
 /// Whether labels are selected; an empty selector selects all.

@@ -4,6 +4,7 @@ mod around;
 mod conditions;
 mod fields;
 mod look_ups;
+pub mod object;
 mod rules;
 mod samples;
 
@@ -16,6 +17,11 @@ pub fn broken(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     findings.mistakes.extend(look_ups::find(file, policy));
     findings.extend(around::find(file, policy));
     findings
+}
+
+/// What the policy is asked about, though no setting is. The settings are valid.
+pub fn superfluous(file: &SettingsFile, policy: &PolicySpec) -> Findings {
+    rules::superfluous(file, policy)
 }
 
 /// What the policy is not asked about, though its settings are; `policies` are all of its deployment, itself among them.
