@@ -191,8 +191,8 @@ fn with_positions(path: &str) -> String {
 }
 
 /// What `serde` says, in the words of the other mistakes.
-fn expectation(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+pub fn expectation(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace("unknown variant", "unknown word");
     let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
     else {
         return text;
@@ -200,11 +200,17 @@ fn expectation(error: &serde_json::Error) -> String {
     let expected = match expected {
         "a boolean" => "true or false",
         "i64" => "a number",
+        "u16" => "a whole number",
         "a string" => "a text",
         "a sequence" => "a list",
         "a map" => "an object",
         other => other.strip_prefix("struct ").map_or(other, |_| "an object"),
     };
-    let found = found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text);
+    let found = match found {
+        "map" => "an object",
+        "sequence" => "a list",
+        "null" => "nothing",
+        found => found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text),
+    };
     format!("expected {expected}; found {found}")
 }
