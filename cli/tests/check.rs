@@ -551,6 +551,20 @@ fn a_condition_that_leaves_an_entry_s_namespace_out_is_a_remark() -> Result<()> 
     Ok(())
 }
 
+#[rstest]
+#[case::audit("audit", &["spec.mutating: false is not kept", "spec.backgroundAudit: true is not kept"])]
+#[case::verify("verify", &["spec.mutating: false is not kept"])]
+#[case::one_that_enforces("tenants", &[])]
+#[case::one_that_guards_nodes("nodes", &[])]
+fn what_policy_does_not_keep_is_told(#[case] example: &str, #[case] told: &[&str]) -> Result<()> {
+    let output = run(&["policy", &format!("examples/{example}.yml")])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().count(), told.len(), "{stderr}");
+    assert!(told.iter().all(|told| stderr.contains(told)), "{stderr}");
+    Ok(())
+}
+
 /// What a misspelt setting needs must not be removed.
 #[test]
 fn while_settings_can_t_be_read_no_rule_is_superfluous() -> Result<()> {

@@ -331,3 +331,15 @@ fn a_first_file_says_what_is() -> Result<()> {
     assert_eq!(stdout(&output), "3 cases passed\n");
     Ok(())
 }
+
+#[test]
+fn the_documented_example_of_environment_passes() -> Result<()> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing.md"))?;
+    let (_, example) = page.split_once("`environment` needs `pod`").context("the example")?;
+    let example = example.split("```").nth(1).and_then(|block| block.strip_prefix("yaml\n")).context("YAML")?;
+    let output = test("environment", &[("tests.yml", example)], &[])?;
+    assert_eq!(stdout(&output), "1 case passed\n", "{output:?}");
+    let wrong = example.replace("ZONE: zone-a", "ZONE: zone-b");
+    assert_eq!(test("environment-wrong", &[("tests.yml", &wrong)], &[])?.status.code(), Some(1));
+    Ok(())
+}
