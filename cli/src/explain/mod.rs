@@ -206,9 +206,9 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
 
 /// Why a Pod that names a node does not run there.
 fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<String> {
-    match text(&pod["status"]["phase"]) {
-        phase @ ("Succeeded" | "Failed") => return Some(format!("has ended ({phase}); it was on {node}")),
-        _ => {}
+    let phase = text(&pod["status"]["phase"]);
+    if ["Succeeded", "Failed"].contains(&phase) {
+        return Some(format!("has ended ({phase}); it was on {node}"));
     }
     // Where no Nodes are known, nobody can tell.
     let is_missing = cluster.nodes().next().is_some() && cluster.node(node).is_none();

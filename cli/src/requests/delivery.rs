@@ -178,6 +178,27 @@ mod tests {
     }
 
     #[rstest]
+    #[case::of_the_cluster("Cluster", "v1", "pods", false)]
+    #[case::in_namespaces("Namespaced", "v1", "pods", true)]
+    #[case::in_both("*", "*", "pods", true)]
+    #[case::a_namespace_of_the_cluster("Cluster", "v1", "namespaces", true)]
+    #[case::a_namespace_is_in_none("Namespaced", "v1", "namespaces", false)]
+    #[case::another_version("*", "v1beta1", "pods", false)]
+    fn a_rule_is_about_a_scope_and_versions(
+        #[case] scope: &str,
+        #[case] version: &str,
+        #[case] resource: &str,
+        #[case] is_sent: bool,
+    ) {
+        let rule = json!({
+            "apiGroups": [""], "apiVersions": [version], "resources": [resource], "operations": ["CREATE"],
+            "scope": scope,
+        });
+        let policy = PolicySpec::read(&json!({ "rules": [rule] })).unwrap();
+        assert_eq!(delivery(&policy, &request(resource), Some(&json!({}))) == Delivery::Sent, is_sent);
+    }
+
+    #[rstest]
     #[case::a_label(selecting("tenant", "Exists", &[]), true)]
     #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]), false)]
     #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "authorizer.x()" }] }), true)]

@@ -108,7 +108,7 @@ fn object_selector(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> 
 }
 
 /// Entries for one namespace that the policy does not cover.
-fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
+pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
     let find = |(position, entry): (usize, &NamespaceEntry)| {
         let name = entry.name.as_deref().filter(|name| !name.contains('*'))?;

@@ -8,6 +8,8 @@ pub mod object;
 mod rules;
 mod samples;
 
+pub use around::exempt_entries;
+
 use super::finding::Findings;
 use crate::{SettingsFile, input::policy_spec::PolicySpec};
 
