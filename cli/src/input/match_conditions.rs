@@ -100,6 +100,8 @@ impl Condition {
         let program = match &self.program {
             _ if expression.trim().is_empty() => return Some(format!("expected an expression; found {expression:?}")),
             Ok(program) => program,
+            // Names between backquotes are newer than the crate.
+            Err(problem) if problem.contains("unsupported syntax") => return None,
             Err(problem) => return Some(format!("expected an expression in CEL: {problem}")),
         };
         let request = json!({ "operation": "CREATE", "name": "a", "namespace": "a", "object": {}, "oldObject": null });
@@ -148,6 +150,16 @@ mod tests {
         let conditions = conditions(expression);
         let request = json!({ "operation": "CREATE", "object": { "metadata": { "name": "web" } }, "oldObject": null });
         assert_eq!(conditions.evaluate(&request), expected);
+    }
+
+    #[rstest]
+    #[case::a_function_of_kubernetes_alone("quantity('1Gi').isGreaterThan(quantity('1'))", false)]
+    #[case::newer_syntax("object.metadata.`a-b` == 'x'", false)]
+    #[case::a_field_that_may_be_missing("object.spec.nodeName == ''", false)]
+    #[case::no_expression("object.", true)]
+    #[case::no_truth("1", true)]
+    fn what_no_api_server_takes_is_a_mistake(#[case] expression: &str, #[case] is_mistake: bool) {
+        assert_eq!(conditions(expression).mistakes().count() == 1, is_mistake);
     }
 
     #[rstest]
