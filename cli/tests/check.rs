@@ -477,3 +477,101 @@ fn nothing_is_to_be_said_of_any_example() -> Result<()> {
     assert!(count > 10, "only {count} examples");
     Ok(())
 }
+
+/// A policy that nothing is wrong with, with one thing exchanged.
+fn changed(from: &str, to: &str) -> Result<Value> {
+    assert!(AROUND.contains(from), "{from}");
+    let path = file("policy.yml", &AROUND.replacen(from, to, 1))?;
+    let output = run(&["check", &path.to_string_lossy(), "-o", "json"])?;
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{output:?}"))
+}
+
+fn says(lines: &Value, told: &str) -> bool {
+    lines.as_array().into_iter().flatten().any(|line| line.as_str().is_some_and(|line| line.contains(told)))
+}
+
+#[rstest]
+#[case::a_name("name: p", "name: No_Name", ": metadata.name: expected lowercase letters")]
+#[case::a_name_that_is_no_text("name: p", "name: 1.0", ": metadata.name: expected lowercase letters")]
+#[case::a_version(
+    "policies.kubewarden.io/v1",
+    "policies.kubewarden.io/v1alpha2",
+    "2:1: apiVersion: expected policies."
+)]
+#[case::a_scope("resources: [pods, pods/binding]", "scope: Cluster, resources: [pods]", "no CREATE of pods")]
+#[case::api_versions("apiVersions: [v1]", "apiVersions: [v1beta1]", "no CREATE of pods")]
+#[case::no_expression("expression: \"true\"", "expression: \"object.\"", "spec.matchConditions[0].expression: ")]
+#[case::no_truth("expression: \"true\"", "expression: \"1\"", "spec.matchConditions[0].expression: ")]
+fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let found = changed(from, to)?;
+    assert!(says(&found["mistakes"], told), "{found}");
+    Ok(())
+}
+
+#[rstest]
+#[case::an_object_selector(
+    "matchPolicy: Equivalent",
+    "objectSelector: {matchLabels: {a: b}}",
+    "spec.objectSelector: users choose the labels"
+)]
+#[case::an_exempt_namespace(
+    "{placement: {}}",
+    "{placement: {namespaces: [{name: kube-system, requiredNodeSelector: a=b}]}}",
+    "placement.namespaces[0]: the policy's namespaceSelector leaves kube-system out"
+)]
+#[case::the_scheduler(
+    "{placement: {}}",
+    "{placement: {exemptUsernames: ['system:kube-scheduler']}}",
+    "placement.exemptUsernames[0]: \"system:kube-scheduler\" creates no Pods"
+)]
+#[case::a_space(
+    "{placement: {}}",
+    "{placement: {exemptUsernames: ['ada lovelace']}}",
+    "placement.exemptUsernames[0]: \"ada lovelace\" has a space"
+)]
+fn what_does_nothing_or_can_be_bypassed_is_a_remark(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] told: &str,
+) -> Result<()> {
+    let found = changed(from, to)?;
+    assert!(says(&found["remarks"], told), "{found}");
+    Ok(())
+}
+
+#[test]
+fn a_condition_that_leaves_an_entry_s_namespace_out_is_a_remark() -> Result<()> {
+    let text = AROUND
+        .replace("\"true\"", "\"request.namespace != 'team-a'\"")
+        .replace("{placement: {}}", "{placement: {namespaces: [{name: team-a, requiredNodeSelector: a=b}]}}");
+    let output = run(&["check", &file("policy.yml", &text)?.to_string_lossy(), "-o", "json"])?;
+    let found: Value = serde_json::from_slice(&output.stdout)?;
+    let told = "placement.namespaces[0]: the matchCondition \"some\" leaves team-a out";
+    assert!(says(&found["remarks"], told), "{found}");
+    Ok(())
+}
+
+#[rstest]
+#[case::audit("audit", &["spec.mutating: false is not kept", "spec.backgroundAudit: true is not kept"])]
+#[case::verify("verify", &["spec.mutating: false is not kept"])]
+#[case::one_that_enforces("tenants", &[])]
+#[case::one_that_guards_nodes("nodes", &[])]
+fn what_policy_does_not_keep_is_told(#[case] example: &str, #[case] told: &[&str]) -> Result<()> {
+    let output = run(&["policy", &format!("examples/{example}.yml")])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().count(), told.len(), "{stderr}");
+    assert!(told.iter().all(|told| stderr.contains(told)), "{stderr}");
+    Ok(())
+}
+
+/// What a misspelt setting needs must not be removed.
+#[test]
+fn while_settings_can_t_be_read_no_rule_is_superfluous() -> Result<()> {
+    let found = changed("{placement: {}}", "{placement: {}, nodeMetdata: {propagate: [{nodeLabel: a}]}}")?;
+    assert!(says(&found["mistakes"], "nodeMetdata"), "{found}");
+    for lines in [&found["mistakes"], &found["remarks"]] {
+        assert!(!says(lines, "remove the rule") && !says(lines, "does nothing"), "{found}");
+    }
+    Ok(())
+}

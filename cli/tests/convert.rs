@@ -279,3 +279,16 @@ fn tells_the_namespaces_whose_annotations_are_read_differently() -> Result<()> {
     assert_eq!(settings(&text)?, settings(&printed(&convert("cluster", &files, &[])?)?)?);
     Ok(())
 }
+
+/// Upstream's plugin knows no exempt namespaces; the policy that is written does.
+#[test]
+fn an_entry_that_the_policy_exempts_is_told() -> Result<()> {
+    let plugin = "podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: a=b, kube-system: a=c, team-a: a=d }";
+    let output = convert("exempt", &[("plugin.yml", plugin)], &["-o", "policy"])?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("the policy's namespaceSelector leaves kube-system out"), "{output:?}");
+    assert!(!told.contains("team-a"), "{output:?}");
+    let settings = convert("exempt", &[("plugin.yml", plugin)], &[])?;
+    assert!(settings.stderr.is_empty(), "{settings:?}");
+    Ok(())
+}

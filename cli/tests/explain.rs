@@ -77,6 +77,15 @@ items:
   kind: Pod
   metadata: { name: astray, namespace: team-blue }
   spec: { nodeName: shared-1, containers: [{ name: c, image: i }] }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: ended, namespace: team-blue }
+  spec: { nodeName: blue-1, containers: [{ name: c, image: i }] }
+  status: { phase: Succeeded }
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: nowhere, namespace: team-blue }
+  spec: { nodeName: gone-1, containers: [{ name: c, image: i }] }
 - apiVersion: apps/v1
   kind: Deployment
   metadata: { name: large, namespace: team-blue }
@@ -222,8 +231,19 @@ fn text(output: &Output) -> String {
 #[case::when_will_it_run("acme", &[], 0, &["it waits: every node that fits is cordoned, not ready, or about to go"])]
 #[case::what_would_happen_if_this_was_enforced(
     "trial", &["deployment/wrong"], 0,
-    &["would be rejected: pod node label selector conflicts"]
+    &[
+        "its enforcement is Warn: requests pass unchanged, with a warning",
+        "Deployment wrong, created now placement changes nothing: enforcement is Warn would be rejected: pod node label selector conflicts",
+    ]
 )]
+#[case::why_does_my_pod_not_run_that_has_ended(
+    "team-blue", &["pod/ended"], 0, &["Pod ended, as it is has ended (Succeeded); it was on blue-1"]
+)]
+#[case::why_does_my_pod_not_run_whose_node_is_gone(
+    "team-blue", &["pod/nowhere"], 0, &["names the node gone-1, which does not exist, and does not run"]
+)]
+#[case::a_kind_as_kubectl_takes_it("team-blue", &["deployment.apps/large"], 0, &["Deployment large"])]
+#[case::a_version_as_kubectl_takes_it("team-blue", &["deployments.v1.apps/large"], 0, &["Deployment large"])]
 #[case::where_would_a_pod_template_run("other", &["podtemplate/sample"], 0, &["can run on 1 of 4 nodes"])]
 fn a_question_is_answered_by_one_command(
     #[case] namespace: &str,
@@ -245,7 +265,7 @@ fn a_question_is_answered_by_one_command(
 #[case::a_pod("acme", &["pod/gone"], "there is no Pod acme/gone; kubectl get pods -n acme lists those that are there")]
 #[case::an_object_of_another_namespace("acme", &["pod/plain"], "there is no Pod acme/plain")]
 #[case::another_kind("acme", &["service/web"], "no Pods come from a service; expected one of pod, deployment")]
-#[case::a_runtime_class("other", &["sts/unknown-class"], "the cluster as given has no RuntimeClass gone")]
+#[case::a_runtime_class("other", &["sts/unknown-class"], "created now it can't be told where it can run: the cluster as given has no RuntimeClass gone")]
 fn what_is_not_there_is_a_mistake(#[case] namespace: &str, #[case] subject: &[&str], #[case] told: &str) -> Result<()> {
     let output = explain(namespace, subject, SETTINGS, "text")?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -263,8 +283,8 @@ fn an_explanation_is_data() -> Result<()> {
     assert_eq!(
         told["demands"],
         json!([
-            { "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
-            { "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
+            { "sort": "required", "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
+            { "sort": "added", "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
         ])
     );
     assert_eq!(told["notAsked"], Value::Null);
@@ -304,6 +324,24 @@ fn a_deployment_of_several_policies_is_explained() -> Result<()> {
     Ok(())
 }
 
+/// What is allowed and forbidden is no demand; that the policy is not asked comes first.
+#[test]
+fn what_pods_may_ask_for_is_told_apart() -> Result<()> {
+    let entry = "{ name: '*', allowedNodeSelector: 'disk', allowedTolerations: [], requiredNodeSelector: 'os=linux', \
+                 forbiddenTolerations: [{ key: gpu, operator: Exists }] }";
+    let settings = format!("placement: {{ namespaces: [{entry}] }}");
+    let told = text(&explain("other", &[], &settings, "text")?);
+    let expected = "What is demanded os=linux, by placement.namespaces[0].requiredNodeSelector What Pods may ask for only \
+                    disk, by placement.namespaces[0].allowedNodeSelector nothing, by \
+                    placement.namespaces[0].allowedTolerations not gpu";
+    assert!(told.contains(expected), "{told}");
+    let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
+    let written = String::from_utf8(run(&["policy", &settings])?.stdout)?;
+    let told = text(&explain("kube-system", &[], &written, "text")?);
+    assert!(told.starts_with("Namespace kube-system the policy is not asked: "), "{told}");
+    Ok(())
+}
+
 /// Nobody knows where Pods run of whose nodes nothing is known.
 #[test]
 fn a_cluster_without_nodes_is_told() -> Result<()> {
@@ -312,7 +350,8 @@ fn a_cluster_without_nodes_is_told() -> Result<()> {
     let cluster = file("cluster.yml", namespace)?.to_string_lossy().into_owned();
     let output = run(&["explain", "-n", "team-blue", "-s", &settings, "-c", &cluster])?;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(text(&output).contains("the cluster as given has no Nodes and no NodePools"), "{output:?}");
+    let told = "it can't be told where it can run: the cluster as given has no Nodes and no NodePools";
+    assert!(text(&output).contains(told), "{output:?}");
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use cli::{
         findings,
     },
     input::documents::yaml_documents,
-    policies::policy_file::{Around, policy_file},
+    policies::policy_file::{Around, backstop_file, policy_file},
     policies::required_rules::{FEATURES, Feature, Setting, Update, table},
 };
 use rstest::rstest;
@@ -228,6 +228,48 @@ fn namespaces_are_selected_as_kubernetes_can(#[case] namespaces: &str, #[case] t
     let around = Around { namespaces: Some(namespaces.to_owned()), ..Around::default() };
     let error = policy_file("{placement: {}}", &around).expect_err("a mistake");
     assert!(format!("{error:#}").contains(told), "{error:#}");
+}
+
+#[rstest]
+#[case::a_word("flag=true,n=1.0", json!([["flag", ["true"]], ["n", ["1.0"]]]))]
+#[case::the_empty_value("x=", json!([["x", [""]]]))]
+#[case::an_empty_list("x in ()", json!([["x", [""]]]))]
+#[case::null("null=null", json!([["null", ["null"]]]))]
+fn namespaces_are_written_as_texts(#[case] namespaces: &str, #[case] expected: Value) -> Result<()> {
+    let around = Around { namespaces: Some(namespaces.to_owned()), ..Around::default() };
+    let policy = yaml_documents(&policy_file("{placement: {}}", &around)?)?.remove(0);
+    let expressions = policy["spec"]["namespaceSelector"]["matchExpressions"].as_array().context("a list")?.iter();
+    let found: Vec<Value> = expressions.map(|it| json!([it["key"], it["values"]])).collect();
+    assert_eq!(Value::from(found), expected);
+    Ok(())
+}
+
+#[rstest]
+#[case::a_number("1.0")]
+#[case::true_or_false("true")]
+fn names_are_written_as_texts(#[case] name: &str) -> Result<()> {
+    let name = Some(name.to_owned());
+    let around = Around { name: name.clone(), module: name.clone(), policy_server: name.clone(), ..Around::default() };
+    let policy = yaml_documents(&policy_file("{placement: {}}", &around)?)?.remove(0);
+    let found = [&policy["metadata"]["name"], &policy["spec"]["module"], &policy["spec"]["policyServer"]];
+    assert!(found.iter().all(|found| found.as_str() == name.as_deref()), "{policy}");
+    Ok(())
+}
+
+#[rstest]
+#[case::a_name(Around { name: Some("No Name".to_owned()), ..Around::default() }, "--name: expected lowercase")]
+#[case::no_name(Around { name: Some(String::new()), ..Around::default() }, "--name: expected lowercase")]
+#[case::no_module(Around { module: Some(String::new()), ..Around::default() }, "--module: expected a text of one line")]
+#[case::two_lines(
+    Around { policy_server: Some("a\nmutating: false".to_owned()), ..Around::default() },
+    "--policy-server: expected a text of one line"
+)]
+fn options_that_nobody_could_deploy_are_refused(#[case] around: Around, #[case] told: &str) {
+    for write in [policy_file, backstop_file] {
+        let error = write("{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}", &around);
+        let error = format!("{:#}", error.expect_err("a mistake"));
+        assert!(error.contains(told), "{error}");
+    }
 }
 
 /// What users read is the table.

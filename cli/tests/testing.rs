@@ -270,13 +270,37 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
     "T: a: expect.nodes: a Namespace makes no Pods"
 )]
 #[case::an_update_of_nothing(&tests("[{ name: a, operation: UPDATE, expect: { code: 1 } }]"), "old: an UPDATE needs the object")]
+#[case::an_unknown_field_of_with(
+    &tests("[{ name: a, with: { objct: {} }, expect: { code: 1 } }]"),
+    "cases[0].with: unknown field \"objct\"; expected one of uid, "
+)]
+#[case::an_unknown_field_of_a_request(
+    &tests("[{ name: a, manifest: { operation: CREATE, objct: {} }, expect: { code: 1 } }]"),
+    "cases[0].manifest: unknown field \"objct\"; expected one of uid, "
+)]
+#[case::an_empty_message(
+    &tests("[{ name: a, expect: { message: '' } }]"),
+    "cases[0].expect.message: expected a text; found none"
+)]
+#[case::a_user_that_is_a_text(
+    "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    user: ada\n    expect: { code: 1 }\n",
+    "tests.yml:6:5: tests[0].cases[0].user: expected an object; found \"ada\""
+)]
+#[case::a_code_that_is_a_text(
+    "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    expect: { code: x }\n",
+    "tests.yml:6:15: tests[0].cases[0].expect.code: expected a whole number; found \"x\""
+)]
+#[case::an_operation(
+    "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    operation: BIND\n    expect: { code: 1 }\n",
+    "tests.yml:6:5: tests[0].cases[0].operation: unknown word `BIND`, expected one of `CREATE`, `UPDATE`"
+)]
 #[case::a_key_twice("tests: [{ name: a, name: b }]", "name")]
 fn a_mistake_is_no_failure(#[case] file: &str, #[case] told: &str) -> Result<()> {
     let folder = format!("mistake-{}-{}", file.len(), told.len());
     let output = test(&folder, &[("tests.yml", file)], &[])?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
-    assert!(stderr.starts_with("error: tests.yml: ") && stderr.contains(told), "{stderr}");
+    assert!(stderr.starts_with("error: tests.yml:") && stderr.contains(told), "{stderr}");
     Ok(())
 }
 
@@ -305,5 +329,17 @@ fn a_first_file_says_what_is() -> Result<()> {
     fs::write(folder.join("tests.yml"), &written.stdout)?;
     let output = command(&folder).arg("tests.yml").output()?;
     assert_eq!(stdout(&output), "3 cases passed\n");
+    Ok(())
+}
+
+#[test]
+fn the_documented_example_of_environment_passes() -> Result<()> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing.md"))?;
+    let (_, example) = page.split_once("`environment` needs `pod`").context("the example")?;
+    let example = example.split("```").nth(1).and_then(|block| block.strip_prefix("yaml\n")).context("YAML")?;
+    let output = test("environment", &[("tests.yml", example)], &[])?;
+    assert_eq!(stdout(&output), "1 case passed\n", "{output:?}");
+    let wrong = example.replace("ZONE: zone-a", "ZONE: zone-b");
+    assert_eq!(test("environment-wrong", &[("tests.yml", &wrong)], &[])?.status.code(), Some(1));
     Ok(())
 }

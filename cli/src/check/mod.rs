@@ -92,7 +92,10 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     }
     report.has_policy = files.iter().any(|file| file.policy.is_some());
     for Checked { document, file } in &checked {
-        let Findings { mistakes, remarks } = findings(file, &files, engine)?;
+        let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
+        if file.policy.is_some() {
+            mistakes.extend(policy::object::find(&document.value));
+        }
         let name = file.name.as_deref().filter(|_| files.len() > 1);
         report.mistakes.extend(mistakes.into_iter().map(|finding| Line::new(document, name, finding)));
         report.remarks.extend(remarks.into_iter().map(|finding| Line::new(document, name, finding)));
@@ -114,6 +117,10 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
     if let Some(policy) = &file.policy {
         findings.extend(policy::broken(file, policy));
         findings.extend(policy::not_asked(file, policy, files));
+        // A rule that nothing needs may be what a misspelt setting needs.
+        if is_valid {
+            findings.extend(policy::superfluous(file, policy));
+        }
     }
     // Of settings in another policy of the same deployment all is said there.
     let is_for_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
@@ -167,7 +174,8 @@ impl Line {
         let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
         let path = path.trim_start_matches('.');
         // The policy tells of its settings, and knows nothing around them.
-        let position = if is_policy && path != "spec" && !path.starts_with("spec.") {
+        let is_around = ["spec", "apiVersion", policy::object::NAME].contains(&path) || path.starts_with("spec.");
+        let position = if is_policy && !is_around {
             document.position(&format!("spec.settings.{path}"))
         } else {
             document.position(path)

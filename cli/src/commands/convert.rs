@@ -8,9 +8,10 @@ use super::{
     input::{Cluster, Engine, there},
 };
 use crate::{
+    check::policy::exempt_entries,
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
-    input::documents::yaml_documents,
-    output::paper::Paper,
+    input::{documents::yaml_documents, settings_file::SettingsFile},
+    output::{paper::Paper, terminal::complain},
     policies::policy_file::{Around, policy_file},
 };
 
@@ -60,6 +61,10 @@ impl Convert {
         }
         if self.output == Output::Policy {
             text = policy_file(&text, &Around::default())?;
+            for file in SettingsFile::read_all(yaml_documents(&text)?)? {
+                let exempt = file.policy.iter().flat_map(|policy| exempt_entries(&file, policy));
+                exempt.for_each(|finding| complain(&format!("warning: {finding}")));
+            }
         }
         paper.write(text.trim_end());
         Ok(Outcome::Accepted)

@@ -8,7 +8,7 @@ use crate::{
     engine::native,
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
-    output::paper::Paper,
+    output::{paper::Paper, terminal::complain},
     policies::policy_file::{Around, backstop_file, policy_file},
 };
 
@@ -45,6 +45,19 @@ pub struct Policy {
     backstop: bool,
 }
 
+/// What a policy that reports or proves has, and one that enforces has not.
+fn lost(file: &SettingsFile) -> Vec<&'static str> {
+    let Some(policy) = &file.policy else { return vec![] };
+    let mut lost = vec![];
+    if policy.mutating == Some(false) && !policy.is_about_nodes() {
+        lost.push("spec.mutating: false is not kept: this command writes a policy that enforces, with mutating: true");
+    }
+    if policy.background_audit == Some(true) {
+        lost.push("spec.backgroundAudit: true is not kept: the audit scanner can't run the rules that are written");
+    }
+    lost
+}
+
 impl Policy {
     pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
         let path = self.settings.display();
@@ -53,6 +66,11 @@ impl Policy {
             let mistakes = native::mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
+            if !self.backstop {
+                for line in lost(&file) {
+                    complain(&format!("warning: {path}: {line}"));
+                }
+            }
         }
         let around = Around {
             name: self.name.clone(),

@@ -16,7 +16,7 @@ use node_placement_policy::{
     placement::explanation::{
         Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch,
     },
-    settings::{EntryAt, NamespaceEntry, Settings},
+    settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -52,6 +52,8 @@ pub struct Explanation {
     pub entry: Option<String>,
     /// What that entry is for: `namespaceSelector "tenant=blue"`.
     pub entry_for: Option<String>,
+    /// The `enforcement` of that entry. With `Warn`, what is demanded is neither added nor enforced.
+    pub enforcement: Option<EntryEnforcement>,
     /// The other entries that say something about the namespace: those before it, and why they do not hold; and those
     /// after it that would.
     pub passed_over: Vec<PassedOver>,
@@ -70,6 +72,16 @@ pub struct Explanation {
     pub is_unknown: bool,
 }
 
+/// Whether an entry is enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum EntryEnforcement {
+    /// It is.
+    Enforce,
+    /// Requests pass unchanged, with a warning.
+    Warn,
+}
+
 /// An entry that does not hold.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -81,11 +93,28 @@ pub struct PassedOver {
     pub because: String,
 }
 
+/// What a demand is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum DemandSort {
+    /// What nodes must have.
+    Required,
+    /// What is added to Pods: preferences, default tolerations.
+    Added,
+    /// All that Pods may ask for.
+    Allowed,
+    /// What Pods must not ask for.
+    Forbidden,
+}
+
 /// Something that is demanded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Demand {
+    /// What it is about.
+    pub sort: DemandSort,
     /// What, with references filled in.
     pub requirement: String,
     /// Where: the path of a setting, or an annotation.
@@ -106,6 +135,8 @@ pub struct Subject {
     pub name: Option<String>,
     /// The node that it runs on.
     pub node: Option<String>,
+    /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
+    pub not_running: Option<String>,
     /// As it is: of a workload, its Pods without the policy.
     pub as_is: Fit,
     /// As it would be created now.
@@ -141,9 +172,12 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         Some(object) => created::again(object, &managed_keys(files), &deployed, cluster)?,
         None => created::plain_pod(namespace, &deployed)?,
     };
+    let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
+    let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         entry: rules.entry().map(|at| at.to_string()),
+        enforcement: rules.entry().map(|at| EntryEnforcement::of(at.entry)),
         entry_for: rules.entry().map(|at| about(at.entry)),
         passed_over: rules
             .entries
@@ -155,7 +189,8 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         subject: Subject {
             kind: subject.map(|subject| subject.kind.to_owned()),
             name: subject.map(|subject| subject.name.clone()),
-            node: object.and_then(|object| object["spec"]["nodeName"].as_str()).map(str::to_owned),
+            node: node.filter(|_| not_running.is_none()).map(str::to_owned),
+            not_running,
             as_is: Fit::default(),
             as_new: Fit::default(),
         },
@@ -167,6 +202,17 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     explanation.place(&created, settings, &rules.demands, cluster)?;
     explanation.add_commands();
     Ok(explanation)
+}
+
+/// Why a Pod that names a node does not run there.
+fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<String> {
+    let phase = text(&pod["status"]["phase"]);
+    if ["Succeeded", "Failed"].contains(&phase) {
+        return Some(format!("has ended ({phase}); it was on {node}"));
+    }
+    // Where no Nodes are known, nobody can tell.
+    let is_missing = cluster.nodes().next().is_some() && cluster.node(node).is_none();
+    is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
 /// The settings that place: those of the document that is not about Nodes alone.
@@ -278,10 +324,11 @@ impl Explanation {
 
     /// The cluster's own events tell what nobody can compute: how full nodes are, what a volume needs.
     fn add_commands(&mut self) {
-        let Subject { kind, name, node, as_is, .. } = &self.subject;
+        let Subject { kind, name, node, not_running, as_is, .. } = &self.subject;
         let (Some(kind), Some(name)) = (kind, name) else { return };
         let namespace = &self.namespace;
-        let waits_for_something_else = kind == "Pod" && node.is_none() && as_is.pools.iter().any(|pool| pool.fits);
+        let waits_for_something_else =
+            kind == "Pod" && node.is_none() && not_running.is_none() && as_is.pools.iter().any(|pool| pool.fits);
         if waits_for_something_else || kind != "Pod" {
             self.commands.push(format!("kubectl describe {} {name} -n {namespace}", kind.to_lowercase()));
         }
@@ -340,6 +387,26 @@ fn about(entry: &NamespaceEntry) -> String {
     name.into_iter().chain(selector).collect::<Vec<_>>().join(", ")
 }
 
+impl EntryEnforcement {
+    fn of(entry: &NamespaceEntry) -> Self {
+        match entry.enforcement {
+            Enforcement::Enforce => Self::Enforce,
+            Enforcement::Warn => Self::Warn,
+        }
+    }
+}
+
+impl DemandSort {
+    const fn of(kind: DemandKind) -> Self {
+        match kind {
+            DemandKind::NodeSelector => Self::Required,
+            DemandKind::PreferredNodeSelector(_) | DemandKind::DefaultTolerations => Self::Added,
+            DemandKind::AllowedNodeSelector | DemandKind::AllowedTolerations => Self::Allowed,
+            DemandKind::ForbiddenTolerations => Self::Forbidden,
+        }
+    }
+}
+
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
     fn read(demanded: &Demanded<'_>) -> Vec<Self> {
@@ -352,7 +419,8 @@ impl Demand {
             (_, DemandKind::PreferredNodeSelector(weight)) => vec![format!("{} (weight {weight})", demanded.text)],
             _ => vec![demanded.text.clone()],
         };
-        let demand = |requirement| Self { requirement, source: source.clone(), problem: problem.clone() };
+        let sort = DemandSort::of(demanded.kind);
+        let demand = |requirement| Self { sort, requirement, source: source.clone(), problem: problem.clone() };
         requirements.into_iter().map(demand).collect()
     }
 }

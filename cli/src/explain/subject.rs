@@ -1,6 +1,6 @@
 //! Whom somebody asks about: a Pod, or a workload that makes Pods.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::input::manifests::{Identity, Manifests};
@@ -31,18 +31,21 @@ pub struct SubjectName {
 }
 
 impl SubjectName {
-    /// Reads what kubectl takes: `pod/web`, `deployments/web`, `sts/web`, `cronjobs.batch/web`.
+    /// Reads what kubectl takes: `pod/web`, `deployments/web`, `sts/web`, `cronjob.batch/web`, `deployments.v1.apps/web`.
     ///
     /// # Errors
     /// It is something else.
     pub fn read(written: &str) -> Result<Self> {
-        let Some((written_kind, name)) = written.split_once('/').filter(|(_, name)| !name.is_empty()) else {
+        let Some((written_kind, name)) = written.split_once('/') else {
             bail!("expected KIND/NAME, such as pod/{written} or deployment/{written}; found {written:?}");
         };
+        ensure!(!name.is_empty() && !name.contains('/'), "expected KIND/NAME, with one name; found {written:?}");
         let lower = written_kind.to_lowercase();
         let is_meant = |(_, kind, resource, short): &(&str, &str, &str, &str)| {
-            let plural = resource.split_once('.').map_or(*resource, |(plural, _)| plural);
-            [kind.to_lowercase().as_str(), resource, plural, short].contains(&lower.as_str())
+            let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+            let (name, of_group) = lower.split_once('.').unwrap_or((&lower, group));
+            let of_group = of_group.strip_prefix("v1").map_or(of_group, |group| group.trim_start_matches('.'));
+            [kind.to_lowercase().as_str(), plural, short].contains(&name) && of_group == group
         };
         let (api_version, kind, resource, _) = KINDS.into_iter().find(is_meant).with_context(|| {
             let kinds: Vec<String> = KINDS.iter().map(|(_, kind, ..)| kind.to_lowercase()).collect();
@@ -79,7 +82,9 @@ mod tests {
 
     #[rstest::rstest]
     #[case::no_kind("web", "expected KIND/NAME, such as pod/web or deployment/web; found \"web\"")]
-    #[case::no_name("pod/", "expected KIND/NAME")]
+    #[case::no_name("pod/", "expected KIND/NAME, with one name; found \"pod/\"")]
+    #[case::two_names("pod/a/b", "expected KIND/NAME, with one name; found \"pod/a/b\"")]
+    #[case::another_group("deployment.batch/web", "deployment.batch/web: no Pods come from a deployment.batch")]
     #[case::another_kind("service/web", "service/web: no Pods come from a service; expected one of pod, deployment, ")]
     fn what_has_no_pods_is_told(#[case] written: &str, #[case] told: &str) {
         assert!(SubjectName::read(written).unwrap_err().to_string().starts_with(told));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use cel::{Context as Variables, Env, Program, extensions};
 use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
 /// others (`url`, `quantity`, `authorizer`, …) are not there, and what uses them can't be evaluated here.
@@ -57,6 +57,12 @@ impl MatchConditions {
         self.0.iter().map(|condition| &condition.written)
     }
 
+    /// Those that no API server takes, or that keep every request away: the position of each, and why.
+    pub fn mistakes(&self) -> impl Iterator<Item = (usize, String)> {
+        let conditions = self.0.iter().enumerate();
+        conditions.filter_map(|(position, condition)| Some((position, condition.mistake()?)))
+    }
+
     /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -84,6 +90,25 @@ impl MatchConditions {
             }
         }
         passage
+    }
+}
+
+impl Condition {
+    /// A syntax error, or a value that is neither true nor false. What needs a library that is not here may be right.
+    fn mistake(&self) -> Option<String> {
+        let MatchCondition { expression, .. } = &self.written;
+        let program = match &self.program {
+            _ if expression.trim().is_empty() => return Some(format!("expected an expression; found {expression:?}")),
+            Ok(program) => program,
+            // Names between backquotes are newer than the crate.
+            Err(problem) if problem.contains("unsupported syntax") => return None,
+            Err(problem) => return Some(format!("expected an expression in CEL: {problem}")),
+        };
+        let request = json!({ "operation": "CREATE", "name": "a", "namespace": "a", "object": {}, "oldObject": null });
+        match program.execute(&variables(&request).ok()?) {
+            Ok(cel::Value::Bool(_)) | Err(_) => None,
+            Ok(value) => Some(format!("expected an expression that is true or false; found a {}", value.type_of())),
+        }
     }
 }
 
@@ -125,6 +150,16 @@ mod tests {
         let conditions = conditions(expression);
         let request = json!({ "operation": "CREATE", "object": { "metadata": { "name": "web" } }, "oldObject": null });
         assert_eq!(conditions.evaluate(&request), expected);
+    }
+
+    #[rstest]
+    #[case::a_function_of_kubernetes_alone("quantity('1Gi').isGreaterThan(quantity('1'))", false)]
+    #[case::newer_syntax("object.metadata.`a-b` == 'x'", false)]
+    #[case::a_field_that_may_be_missing("object.spec.nodeName == ''", false)]
+    #[case::no_expression("object.", true)]
+    #[case::no_truth("1", true)]
+    fn what_no_api_server_takes_is_a_mistake(#[case] expression: &str, #[case] is_mistake: bool) {
+        assert_eq!(conditions(expression).mistakes().count() == 1, is_mistake);
     }
 
     #[rstest]

@@ -141,9 +141,26 @@ impl Rule {
                 (left == "*" || left == plural) && (right == "*" || right == sub_resource && !sub_resource.is_empty())
             }
         };
-        has(&self.api_groups, group)
+        self.scope_matches(plural)
+            // The policy knows no other version.
+            && has(&self.api_versions, "v1")
+            && has(&self.api_groups, group)
             && has(&self.operations, operation)
             && self.resources.iter().any(|pattern| resource_matches(pattern))
+    }
+}
+
+/// Resources that are in no namespace. A Namespace is not, either.
+const CLUSTER_SCOPED: [&str; 2] = ["namespaces", "nodes"];
+
+impl Rule {
+    /// Upstream: `Matcher.scope` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
+    fn scope_matches(&self, plural: &str) -> bool {
+        match self.scope.as_deref() {
+            Some("Cluster") => CLUSTER_SCOPED.contains(&plural),
+            Some("Namespaced") => !CLUSTER_SCOPED.contains(&plural),
+            _ => true,
+        }
     }
 }
 
@@ -174,8 +191,8 @@ fn with_positions(path: &str) -> String {
 }
 
 /// What `serde` says, in the words of the other mistakes.
-fn expectation(error: &serde_json::Error) -> String {
-    let text = error.to_string();
+pub fn expectation(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace("unknown variant", "unknown word");
     let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
     else {
         return text;
@@ -183,11 +200,17 @@ fn expectation(error: &serde_json::Error) -> String {
     let expected = match expected {
         "a boolean" => "true or false",
         "i64" => "a number",
+        "u16" => "a whole number",
         "a string" => "a text",
         "a sequence" => "a list",
         "a map" => "an object",
         other => other.strip_prefix("struct ").map_or(other, |_| "an object"),
     };
-    let found = found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text);
+    let found = match found {
+        "map" => "an object",
+        "sequence" => "a list",
+        "null" => "nothing",
+        found => found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text),
+    };
     format!("expected {expected}; found {found}")
 }

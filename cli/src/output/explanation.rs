@@ -2,7 +2,7 @@
 
 use super::paper::Paper;
 use crate::explain::{
-    Explanation, Subject,
+    Demand, DemandSort, EntryEnforcement, Explanation, Subject,
     fit::{Fit, PoolFit},
 };
 
@@ -12,25 +12,20 @@ const SHOWN: usize = 10;
 /// Writes all of it.
 pub fn write(explanation: &Explanation, paper: &mut Paper) {
     paper.heading(&format!("Namespace {}", explanation.namespace));
+    if let Some(reason) = &explanation.not_asked {
+        paper.item(&format!("the policy is not asked: {reason}"));
+    }
     match (&explanation.entry, &explanation.entry_for) {
         (Some(entry), Some(about)) => paper.item(&format!("{entry} ({about}) holds")),
         _ => paper.item("no entry of placement.namespaces holds"),
     }
+    if explanation.enforcement == Some(EntryEnforcement::Warn) {
+        paper.item("its enforcement is Warn: requests pass unchanged, with a warning");
+    }
     for passed_over in &explanation.passed_over {
         paper.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
     }
-    paper.gap();
-    paper.heading("What is demanded");
-    for demand in &explanation.demands {
-        let what = if demand.requirement.is_empty() { "nothing" } else { &demand.requirement };
-        paper.item(&format!("{what}, by {}", demand.source));
-        if let Some(problem) = &demand.problem {
-            paper.item(&format!("    {problem}: requests that need it are refused"));
-        }
-    }
-    if explanation.demands.is_empty() {
-        paper.item("nothing");
-    }
+    write_demands(explanation, paper);
     write_subject(explanation, paper);
     if !explanation.unknown.is_empty() {
         paper.gap();
@@ -44,8 +39,38 @@ pub fn write(explanation: &Explanation, paper: &mut Paper) {
     }
 }
 
+fn write_demands(explanation: &Explanation, paper: &mut Paper) {
+    let limits = |demand: &&Demand| matches!(demand.sort, DemandSort::Allowed | DemandSort::Forbidden);
+    let (limits, demands): (Vec<&Demand>, Vec<&Demand>) = explanation.demands.iter().partition(limits);
+    paper.gap();
+    paper.heading("What is demanded");
+    if demands.is_empty() {
+        paper.item("nothing");
+    }
+    demands.iter().for_each(|demand| write_demand(demand, paper));
+    if !limits.is_empty() {
+        paper.gap();
+        paper.heading("What Pods may ask for");
+        limits.iter().for_each(|demand| write_demand(demand, paper));
+    }
+}
+
+fn write_demand(demand: &Demand, paper: &mut Paper) {
+    let Demand { sort, requirement, source, problem } = demand;
+    let what = if requirement.is_empty() { "nothing" } else { requirement };
+    paper.item(&match sort {
+        DemandSort::Required | DemandSort::Added => format!("{what}, by {source}"),
+        DemandSort::Allowed if requirement.is_empty() => format!("nothing, by {source}"),
+        DemandSort::Allowed => format!("only {what}, by {source}"),
+        DemandSort::Forbidden => format!("not {what}, by {source}"),
+    });
+    if let Some(problem) = problem {
+        paper.item(&format!("    {problem}: requests that need it are refused"));
+    }
+}
+
 fn write_subject(explanation: &Explanation, paper: &mut Paper) {
-    let Explanation { subject, not_asked, .. } = explanation;
+    let Explanation { subject, .. } = explanation;
     let called = match (&subject.kind, &subject.name) {
         (Some(kind), Some(name)) => format!("{kind} {name}"),
         _ => "A Pod that asks for nothing".to_owned(),
@@ -69,13 +94,20 @@ fn write_subject(explanation: &Explanation, paper: &mut Paper) {
     if is_same {
         write_node(subject, paper);
     }
-    if let Some(reason) = not_asked {
-        paper.item(&format!("the policy is not asked: {reason}"));
+    if explanation.enforcement == Some(EntryEnforcement::Warn) && explanation.not_asked.is_none() {
+        paper.item("placement changes nothing: enforcement is Warn");
     }
     write_fit(&subject.as_new, paper);
+    if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
+        let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
+        paper.item(&format!("it can't be told where it can run: {why}"));
+    }
 }
 
 fn write_node(subject: &Subject, paper: &mut Paper) {
+    if let Some(why) = &subject.not_running {
+        paper.item(why);
+    }
     if let Some(node) = &subject.node {
         paper.item(&runs_on(node, subject));
     }

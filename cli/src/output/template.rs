@@ -16,5 +16,48 @@ pub fn render(name: &str, template: &str, data: Value) -> Result<String> {
         true => minijinja::AutoEscape::Html,
         false => minijinja::AutoEscape::None,
     });
+    environment.add_filter("yaml", yaml_scalar);
     environment.render_named_str(name, template, Serde(data)).map_err(|error| anyhow!("{name}: {error:#}"))
+}
+
+/// What kubectl, which reads YAML 1.1, takes for true or false, beside `true` and `false`.
+const BOOLEANS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
+
+/// A text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as something
+/// else stands without quotes.
+fn yaml_scalar(text: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:@".contains(character);
+    let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.chars().all(is_plain);
+    let is_boolean = BOOLEANS.iter().any(|boolean| text.eq_ignore_ascii_case(boolean));
+    match yaml_serde::to_string(text) {
+        Ok(written) if written.trim_end() == text && is_word && !is_boolean => text.to_owned(),
+        // JSON's texts are YAML's, too.
+        _ => Value::from(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::a_name("blue", "blue")]
+    #[case::a_key("kubernetes.io/metadata.name", "kubernetes.io/metadata.name")]
+    #[case::a_module("registry://example.com/m:v1@sha256:a", "registry://example.com/m:v1@sha256:a")]
+    #[case::true_or_false("true", "\"true\"")]
+    #[case::yes_of_yaml_1_1("on", "\"on\"")]
+    #[case::a_number("1.0", "\"1.0\"")]
+    #[case::an_exponent("1e3", "\"1e3\"")]
+    #[case::null("null", "\"null\"")]
+    #[case::nothing("", "\"\"")]
+    #[case::a_line_break("a\nb: c", "\"a\\nb: c\"")]
+    #[case::an_end_of_a_list("a, b]", "\"a, b]\"")]
+    #[case::a_colon_at_the_end("a:", "\"a:\"")]
+    fn texts_are_quoted_where_yaml_reads_something_else(#[case] text: &str, #[case] written: &str) -> Result<()> {
+        assert_eq!(yaml_scalar(text), written);
+        assert_eq!(yaml_serde::from_str::<Value>(&format!("[{written}]"))?, serde_json::json!([text]));
+        Ok(())
+    }
 }

@@ -147,11 +147,11 @@ impl Mistakes {
             let found = conditions.len();
             self.add(format!("spec.matchConditions: expected at most {MOST_CONDITIONS}; found {found}"));
         }
-        for (place, MatchCondition { name, expression }) in conditions.iter().enumerate() {
+        for (place, mistake) in policy.match_conditions.mistakes() {
+            self.add(format!("spec.matchConditions[{place}].expression: {mistake}"));
+        }
+        for (place, MatchCondition { name, .. }) in conditions.iter().enumerate() {
             let path = format!("spec.matchConditions[{place}]");
-            if expression.trim().is_empty() {
-                self.add(format!("{path}.expression: expected an expression; found {expression:?}"));
-            }
             if let Err(expected) = label_key(name) {
                 self.add(format!("{path}.name: expected {expected}; found {name:?}"));
             } else if conditions.iter().take(place).any(|earlier| earlier.name == *name) {

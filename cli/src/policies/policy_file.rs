@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
-use node_placement_policy::{resource::Resource, settings::key::TargetKind};
+use node_placement_policy::{resource::Resource, selector::syntax::is_subdomain, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -54,6 +54,10 @@ const RESOURCES: [&str; 15] = [
     "pods/status",
 ];
 
+/// What the API server takes as the name of a policy.
+pub const NAME_OF_AN_OBJECT: &str =
+    "lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit, at most 253 of them";
+
 /// What the settings do not say.
 #[derive(Debug, Default)]
 pub struct Around {
@@ -64,12 +68,29 @@ pub struct Around {
     pub namespaces: Option<String>,
 }
 
+impl Around {
+    /// What Kubernetes would refuse, or no policy-server could find.
+    fn validate(&self) -> Result<()> {
+        if let Some(name) = &self.name {
+            ensure!(is_subdomain(name), "--name: expected {NAME_OF_AN_OBJECT}; found {name:?}");
+        }
+        for (option, text) in [("--module", &self.module), ("--policy-server", &self.policy_server)] {
+            if let Some(text) = text {
+                let is_one_line = !text.trim().is_empty() && !text.contains(char::is_control);
+                ensure!(is_one_line, "{option}: expected a text of one line; found {text:?}");
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Writes the policy, or the policies, for a file with settings. Of whole policies, which are one deployment, the names,
 /// modules, policy-servers, namespaces and modes are kept, unless `around` says something else.
 ///
 /// # Errors
 /// The file has something else, or `around` a mistake.
 pub fn policy_file(text: &str, around: &Around) -> Result<String> {
+    around.validate()?;
     let files = SettingsFile::read_all(yaml_documents(text)?)?;
     let texts = texts(text, files.len());
     ensure!(
@@ -122,6 +143,7 @@ fn texts(text: &str, documents: usize) -> Vec<String> {
 /// # Errors
 /// The file has something else, or `around` a mistake; or there is no backstop for these settings.
 pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
+    around.validate()?;
     let is_about_nodes = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
     let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
     files.retain(|file| file.typed.placement.is_some() && !is_about_nodes(file));
@@ -414,7 +436,11 @@ fn expressions(selector: &str) -> Result<Vec<Expression>> {
             Operator::DoesNotExist => "DoesNotExist",
             _ => return Err(anyhow!("{requirement}: a namespaceSelector can't compare numbers")),
         };
-        let (key, values) = (requirement.key().to_owned(), requirement.values().to_vec());
+        let (key, mut values) = (requirement.key().to_owned(), requirement.values().to_vec());
+        // `x in ()` asks for the empty value, and so does `x=`.
+        if values.is_empty() && ["In", "NotIn"].contains(&operator) {
+            values.push(String::new());
+        }
         Ok(Expression { key, operator: operator.to_owned(), values })
     });
     let expressions: Vec<_> = expressions.collect::<Result<_>>()?;

@@ -7,7 +7,7 @@ use super::resource::{NAMESPACE, requested};
 use crate::input::{match_conditions::Passage, policy_spec::PolicySpec};
 
 /// The API server gives every Namespace its name as a label.
-const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
         None if about_known(selector, &labels) == *selector => Some(true),
         None => None,
     }
+}
+
+/// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
+pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
+    let labels = json!({ NAMESPACE_NAME: namespace });
+    !selects(&about_known(&policy.namespace_selector, &labels), &labels)
 }
 
 /// Whether labels are selected; an empty selector selects all.
@@ -169,6 +175,27 @@ mod tests {
     fn what_no_rule_has_is_kept_away() {
         let reason = delivery(&policy(json!({})), &request("nodes"), None).kept_away();
         assert_eq!(reason.as_deref(), Some("no rule of the policy has nodes CREATE"));
+    }
+
+    #[rstest]
+    #[case::of_the_cluster("Cluster", "v1", "pods", false)]
+    #[case::in_namespaces("Namespaced", "v1", "pods", true)]
+    #[case::in_both("*", "*", "pods", true)]
+    #[case::a_namespace_of_the_cluster("Cluster", "v1", "namespaces", true)]
+    #[case::a_namespace_is_in_none("Namespaced", "v1", "namespaces", false)]
+    #[case::another_version("*", "v1beta1", "pods", false)]
+    fn a_rule_is_about_a_scope_and_versions(
+        #[case] scope: &str,
+        #[case] version: &str,
+        #[case] resource: &str,
+        #[case] is_sent: bool,
+    ) {
+        let rule = json!({
+            "apiGroups": [""], "apiVersions": [version], "resources": [resource], "operations": ["CREATE"],
+            "scope": scope,
+        });
+        let policy = PolicySpec::read(&json!({ "rules": [rule] })).unwrap();
+        assert_eq!(delivery(&policy, &request(resource), Some(&json!({}))) == Delivery::Sent, is_sent);
     }
 
     #[rstest]

@@ -97,6 +97,13 @@ impl Expect {
         or(&mut self.invalid, &others.invalid);
     }
 
+    /// Whether a part of the message is empty, which every message has.
+    pub(super) fn has_empty_text(&self) -> bool {
+        self.message
+            .as_ref()
+            .is_some_and(|parts| parts.texts().is_empty() || parts.texts().iter().any(String::is_empty))
+    }
+
     /// Whether nothing is expected.
     pub(super) fn is_empty(&self) -> bool {
         let Self { accepted, code, message, begins, conceals, warnings, warned, adds, patch, .. } = self;

@@ -1,8 +1,8 @@
 //! The format of a file with tests.
 
-use std::{borrow::Cow, collections::BTreeSet, path::Path, sync::OnceLock};
+use std::{borrow::Cow, collections::BTreeSet, fmt, path::Path, sync::OnceLock};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -12,8 +12,12 @@ use super::{
     source::{Files, Source},
 };
 use crate::{
-    Manifests, PolicySpec, SettingsFile,
-    input::documents::{read_text, yaml_documents},
+    Manifests, PolicySpec, SettingsFile, admission_request,
+    input::{
+        documents::{read_text, yaml_documents},
+        policy_spec::expectation,
+        yaml,
+    },
 };
 
 /// Tests of settings.
@@ -116,6 +120,55 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
+/// A field that is none, or has a wrong type: where it stands, and what was expected.
+#[derive(Debug)]
+struct Misread(String);
+
+impl fmt::Display for Misread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misread {}
+
+/// The fields of an admission request.
+const REQUEST_FIELDS: [&str; 15] = [
+    "uid",
+    "kind",
+    "resource",
+    "subResource",
+    "requestKind",
+    "requestResource",
+    "requestSubResource",
+    "name",
+    "namespace",
+    "operation",
+    "userInfo",
+    "object",
+    "oldObject",
+    "dryRun",
+    "options",
+];
+
+/// Whether all fields are an admission request's.
+fn ensure_request_fields(request: &Value) -> Result<()> {
+    let Value::Object(fields) = request else { bail!("expected fields of an admission request, such as object") };
+    for field in fields.keys() {
+        let known = REQUEST_FIELDS.join(", ");
+        ensure!(REQUEST_FIELDS.contains(&field.as_str()), "unknown field {field:?}; expected one of {known}");
+    }
+    Ok(())
+}
+
+/// What has an operation is a recorded request.
+fn ensure_recorded_request(manifest: &Source) -> Result<()> {
+    match manifest.inline().map(admission_request) {
+        Some(request) if request.get("operation").is_some() => ensure_request_fields(request),
+        _ => Ok(()),
+    }
+}
+
 impl<'t> Deployed<'t> {
     /// What a file has.
     pub fn new(file: &'t SettingsFile) -> Self {
@@ -131,7 +184,10 @@ impl Suite {
     pub fn load(path: &Path) -> Result<Self> {
         let text = read_text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, &Files::in_folder(folder)).with_context(|| path.display().to_string())
+        Self::parse(&text, &Files::in_folder(folder)).map_err(|error| match error.downcast::<Misread>() {
+            Ok(misread) => anyhow!("{}:{misread}", path.display()),
+            Err(error) => error.context(path.display().to_string()),
+        })
     }
 
     /// Reads the text of a file of tests, which names files of `files`.
@@ -141,7 +197,13 @@ impl Suite {
     pub fn parse(text: &str, files: &Files) -> Result<Self> {
         let documents = yaml_documents(text)?;
         ensure!(documents.len() == 1, "expected one document with tests; found {}", documents.len());
-        let mut suite: Self = yaml_serde::from_str(text).context("expected tests, each with settings and cases")?;
+        let [document] = documents.as_slice() else { bail!("expected one document with tests") };
+        let mut suite: Self = serde_path_to_error::deserialize(document).map_err(|error| {
+            let path = error.path().to_string();
+            let position = yaml::read(text).documents.first().and_then(|document| document.position(&path));
+            let position = position.map(|position| format!("{position}: ")).unwrap_or_default();
+            Misread(format!("{position}{path}: {}", expectation(error.inner())))
+        })?;
         ensure!(!suite.tests.is_empty(), "tests: expected at least one test");
         // Other than JSON's, its mappings keep their order.
         let written: yaml_serde::Value = yaml_serde::from_str(text)?;
@@ -161,6 +223,10 @@ impl Test {
         self.read.cluster = self.cluster.as_ref().map(|source| files.cluster(source)).transpose()?.unwrap_or_default();
         if let Some(manifest) = &mut self.manifest {
             files.document(manifest).context("manifest")?;
+            ensure_recorded_request(manifest).context("manifest")?;
+        }
+        if let Some(difference) = &self.with {
+            ensure_request_fields(difference).context("with")?;
         }
         ensure!(!self.cases.is_empty(), "cases: expected at least one case");
         let mut names = BTreeSet::new();
@@ -169,10 +235,17 @@ impl Test {
             case.expect.complete(&self.expect);
             let place = |field| format!("cases[{position}].{field}");
             ensure!(!case.expect.is_empty(), "{}: names nothing that is expected", place("expect"));
+            ensure!(!case.expect.has_empty_text(), "{}: expected a text; found none", place("expect.message"));
+            if let Some(difference) = &case.with {
+                ensure_request_fields(difference).with_context(|| place("with"))?;
+            }
             for (field, source) in [("manifest", &mut case.manifest), ("old", &mut case.old)] {
                 if let Some(source) = source {
                     files.document(source).with_context(|| place(field))?;
                 }
+            }
+            if let Some(manifest) = &case.manifest {
+                ensure_recorded_request(manifest).with_context(|| place("manifest"))?;
             }
             let has_manifest = case.manifest.is_some() || self.manifest.is_some();
             ensure!(has_manifest, "{}: expected an object; it is missing", place("manifest"));

@@ -1,6 +1,7 @@
 //! Fields of a policy that let it be bypassed, or that hold by default where nothing is said.
 
-use node_placement_policy::settings::OnDaemonSets;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use node_placement_policy::settings::{NamespaceEntry, OnDaemonSets};
 use serde_json::Value;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
         settings::{PLACEMENT, has, read},
     },
     policies::required_rules::Feature,
-    requests::resource::group_of,
+    requests::{delivery::exempts, resource::group_of},
 };
 
 /// Looks at all of them.
@@ -22,9 +23,11 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         missing_mode(file, policy),
         rejecting_what_it_would_write(file, policy),
         audit_of_subresources(policy),
+        object_selector(file, policy),
     ];
     let mut findings = Findings { mistakes: vec![], remarks: remarks.into_iter().flatten().collect() };
     findings.mistakes.extend(dropped_labels(policy));
+    findings.remarks.extend(exempt_entries(file, policy));
     let bypassed = bypassed(file, policy);
     if policy.only_monitors() { &mut findings.remarks } else { &mut findings.mistakes }.extend(bypassed);
     findings
@@ -94,6 +97,25 @@ fn audit_of_subresources(policy: &PolicySpec) -> Option<Finding> {
     let is_audited = policy.background_audit != Some(false) && resources.any(|resource| resource.contains('/'));
     let text = "true, but the audit scanner counts a policy whose rules have subresources as errored; set false";
     is_audited.then(|| Finding::new("spec.backgroundAudit", text))
+}
+
+/// Whoever creates a Pod chooses its labels.
+fn object_selector(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
+    let places = has(&file.settings, PLACEMENT) && !policy.is_about_nodes() && !policy.only_reports();
+    let text =
+        "users choose the labels of their objects, and can bypass placement with others; select namespaces instead";
+    (places && policy.object_selector != LabelSelector::default()).then(|| Finding::new("spec.objectSelector", text))
+}
+
+/// Entries for one namespace that the policy does not cover.
+pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
+    let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
+    let find = |(position, entry): (usize, &NamespaceEntry)| {
+        let name = entry.name.as_deref().filter(|name| !name.contains('*'))?;
+        let text = format!("the policy's namespaceSelector leaves {name} out, so this entry does nothing there");
+        exempts(policy, name).then(|| Finding::new(format!("placement.namespaces[{position}]"), text))
+    };
+    placement.namespaces.iter().enumerate().filter_map(find).collect()
 }
 
 fn sends(policy: &PolicySpec, resource: &str, operation: &str) -> bool {

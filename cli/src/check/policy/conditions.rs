@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::samples::{namespaces, samples};
+use node_placement_policy::settings::NamespaceEntry;
+
+use super::samples::{Sample, namespaces, samples};
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
@@ -39,11 +41,39 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         let text = format!("{name:?} excludes {titles}, which {setting} needs; remove the condition");
         findings.mistakes.push(Finding::new(path(policy, &name), text));
     }
+    findings.remarks.extend(entries_left_out(file, policy));
+    // Of those, all is said elsewhere.
+    let mistaken: Vec<usize> = conditions.mistakes().map(|(position, _)| position).collect();
+    let is_mistaken =
+        |name: &str| conditions.written().enumerate().any(|(place, own)| own.name == name && mistaken.contains(&place));
+    unknown.retain(|(name, _)| !is_mistaken(name));
     for (name, reason) in unknown {
         let text = format!("{name:?} can't be evaluated here, so nobody knows what it excludes: {reason}");
         findings.remarks.push(Finding::new(path(policy, &name), text));
     }
     findings
+}
+
+/// Entries for one namespace whose Pods a condition keeps away, while it lets those of others pass.
+fn entries_left_out(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
+    let Some(sample) = pod_creation(file).filter(|sample| sample.is_sent(policy)) else { return vec![] };
+    let conditions = &policy.match_conditions;
+    if matches!(conditions.evaluate(&sample.request("default")), Passage::KeptAway(_)) {
+        return vec![];
+    }
+    let Some(placement) = &file.typed.placement else { return vec![] };
+    let find = |(position, entry): (usize, &NamespaceEntry)| {
+        let name = entry.name.as_deref().filter(|name| !name.contains('*'))?;
+        let Passage::KeptAway(condition) = conditions.evaluate(&sample.request(name)) else { return None };
+        let text = format!("the matchCondition {condition:?} leaves {name} out, so this entry does nothing there");
+        Some(Finding::new(format!("placement.namespaces[{position}]"), text))
+    };
+    placement.namespaces.iter().enumerate().filter_map(find).collect()
+}
+
+fn pod_creation(file: &SettingsFile) -> Option<Sample> {
+    let samples = Feature::of(&file.settings).flat_map(|feature| samples(feature, &file.settings));
+    samples.into_iter().find(|sample| sample.title == "CREATE of pods")
 }
 
 /// A condition may leave some namespaces out; and what can't be evaluated may let a request pass.

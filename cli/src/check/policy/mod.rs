@@ -4,8 +4,11 @@ mod around;
 mod conditions;
 mod fields;
 mod look_ups;
+pub mod object;
 mod rules;
 mod samples;
+
+pub use around::exempt_entries;
 
 use super::finding::Findings;
 use crate::{SettingsFile, input::policy_spec::PolicySpec};
@@ -16,6 +19,11 @@ pub fn broken(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     findings.mistakes.extend(look_ups::find(file, policy));
     findings.extend(around::find(file, policy));
     findings
+}
+
+/// What the policy is asked about, though no setting is. The settings are valid.
+pub fn superfluous(file: &SettingsFile, policy: &PolicySpec) -> Findings {
+    rules::superfluous(file, policy)
 }
 
 /// What the policy is not asked about, though its settings are; `policies` are all of its deployment, itself among them.

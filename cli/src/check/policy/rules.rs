@@ -30,7 +30,7 @@ const OPT_IN: [(&str, &str, &str); 1] = [("", "pods/status", "UPDATE")];
 /// Holds the rules of a policy to what its settings need. It is one of the `policies` of a deployment: what another one
 /// sends for the same setting is not missing.
 pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
-    let mut findings = useless(file, policy);
+    let mut findings = Findings::default();
     // It proves what another policy did, or reports. To guard Nodes, nothing need be changed either.
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
         return findings;
@@ -55,7 +55,7 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]
 }
 
 /// Of a rule that sends nothing useful, that is said; where there is no other, it is a mistake.
-fn useless(file: &SettingsFile, policy: &PolicySpec) -> Findings {
+pub fn superfluous(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     let needed: Vec<_> = Feature::of(&file.settings).flat_map(Feature::requests).chain(OPT_IN).collect();
     let is_useless = |rule: &crate::input::policy_spec::Rule| !needed.iter().any(|request| rule.covers(*request));
     let useless: Vec<usize> =

@@ -7,7 +7,7 @@ use crate::{
     ManagedKeys, PolicySpec,
     input::settings::{entries, read},
     policies::required_rules::{Feature, Update},
-    requests::resource::group_of,
+    requests::{delivery::NAMESPACE_NAME, resource::group_of},
 };
 
 /// A request that a setting is about.
@@ -188,16 +188,21 @@ impl Sample {
             "object": self.object,
             "oldObject": self.old_object,
         });
-        if resource == "namespaces" {
-            request["name"] = namespace.into();
-        }
         if resource == "nodes" {
             return request;
         }
         request["namespace"] = namespace.into();
+        if resource == "namespaces" {
+            request["name"] = namespace.into();
+        }
         for object in ["object", "oldObject"] {
-            if request[object].is_object() && resource != "namespaces" {
-                request[object]["metadata"]["namespace"] = namespace.into();
+            match &mut request[object] {
+                Value::Null => {}
+                object if resource == "namespaces" => {
+                    object["metadata"]["name"] = namespace.into();
+                    object["metadata"]["labels"][NAMESPACE_NAME] = namespace.into();
+                }
+                object => object["metadata"]["namespace"] = namespace.into(),
             }
         }
         request

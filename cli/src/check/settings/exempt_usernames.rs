@@ -4,6 +4,8 @@ use node_placement_policy::{selector::syntax, settings::Placement};
 
 use crate::check::finding::Finding;
 
+/// It binds Pods, which exemptions are not about.
+const SCHEDULER: &str = "system:kube-scheduler";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
 /// Upstream: `k8s.io/apiserver/pkg/authentication/user` and `…/serviceaccount`.
@@ -40,7 +42,10 @@ fn problem(username: &str) -> Option<&'static str> {
     if username.starts_with(SERVICE_ACCOUNT) && !is_service_account(username) {
         return Some("is no service account, and exempts nobody; write system:serviceaccount:NAMESPACE:NAME");
     }
-    (username.trim() != username).then_some("begins or ends with a space, and exempts nobody; remove the space")
+    if username == SCHEDULER {
+        return Some("creates no Pods, and so exempts no Pod; remove it");
+    }
+    username.contains(char::is_whitespace).then_some("has a space, and exempts nobody; remove the space")
 }
 
 /// Upstream: `SplitUsername` of `k8s.io/apiserver/pkg/authentication/serviceaccount`.
