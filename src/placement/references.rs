@@ -5,14 +5,50 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::entry::MatchedEntry;
-use super::rules::{SourcedSelector, TolerationList};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
-use crate::selector::{self, syntax};
+use crate::selector::{self, Requirement, Selector, syntax};
 use crate::settings::{NamespaceEntry, SettingsError, Source, reference};
 use crate::toleration::Toleration;
+
+/// A node selector, and where it is demanded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcedSelector<'s> {
+    /// What is demanded.
+    pub selector: Selector,
+    /// Where.
+    pub source: Source<'s>,
+}
+
+impl SourcedSelector<'_> {
+    /// Its requirements, each with where it is demanded.
+    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
+        let Self { selector, source } = self;
+        selector.requirements().iter().map(|requirement| SourcedRequirement { requirement, source: *source })
+    }
+}
+
+/// One requirement that nodes must meet, and where it is demanded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SourcedRequirement<'r> {
+    /// What is demanded.
+    pub requirement: &'r Requirement,
+    /// Where.
+    pub source: Source<'r>,
+}
+
+/// Tolerations, and where they are listed.
+#[derive(Clone, Debug)]
+pub struct TolerationList<'s> {
+    /// In order.
+    pub tolerations: Cow<'s, [Toleration]>,
+    /// Where they are listed.
+    pub source: Source<'s>,
+    /// Why nobody knows what is listed, if so: then the list allows nothing, or forbids everything.
+    pub unresolved: Option<Rejection>,
+}
 
 impl<'s> MatchedEntry<'s> {
     /// The selector `text` of the entry, which stands at `source`, if it is there; with its references filled in.

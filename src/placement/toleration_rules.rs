@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::entry::MatchedEntry;
-use super::references::read_annotation;
-use super::rules::TolerationList;
+use super::references::{TolerationList, read_annotation};
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
