@@ -46,7 +46,7 @@ pub struct TolerationList<'s> {
     pub tolerations: Cow<'s, [Toleration]>,
     /// Where they are listed.
     pub source: Source<'s>,
-    /// Why nobody knows what is listed, if so: then the list allows nothing, or forbids everything.
+    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids all that it may.
     pub unresolved: Option<Rejection>,
 }
 
@@ -144,36 +144,54 @@ impl<'s> MatchedEntry<'s> {
         Ok(unresolved)
     }
 
-    /// `list` of the settings with its references filled in. If one can't be, `instead` stands for what nobody knows.
-    pub fn tolerations(
-        &self,
-        list: &'s Option<Vec<Toleration>>,
-        source: Source<'s>,
-        instead: Vec<Toleration>,
-    ) -> Option<TolerationList<'s>> {
+    /// `list` of the settings with its references filled in; empty, if one can't be.
+    pub fn tolerations(&self, list: &'s Option<Vec<Toleration>>, source: Source<'s>) -> Option<TolerationList<'s>> {
         match self.fill_in_list(list.as_ref()?, source) {
             Ok(tolerations) => Some(TolerationList { tolerations, source, unresolved: None }),
             Err(_) if self.ignores_unresolved => None,
             Err(unresolved) => {
-                Some(TolerationList { tolerations: Cow::Owned(instead), source, unresolved: Some(unresolved) })
+                Some(TolerationList { tolerations: Cow::default(), source, unresolved: Some(unresolved) })
             }
         }
+    }
+
+    /// Forbidden tolerations, `list` of the settings, with its references filled in. Keys and effects can't hold any: one
+    /// that can't be filled in forbids every value of its key.
+    pub fn forbidden_tolerations(
+        &self,
+        list: &'s Option<Vec<Toleration>>,
+        source: Source<'s>,
+    ) -> Option<TolerationList<'s>> {
+        let mut forbidden = self.tolerations(list, source)?;
+        if forbidden.unresolved.is_some() {
+            for toleration in list.iter().flatten() {
+                let filled = self.fill_in_toleration(toleration, source);
+                forbidden
+                    .tolerations
+                    .to_mut()
+                    .push(filled.unwrap_or_else(|_| Toleration::exists(&toleration.key, toleration.effect.clone())));
+            }
+        }
+        Some(forbidden)
     }
 
     fn fill_in_list(&self, list: &'s [Toleration], source: Source<'s>) -> Result<Cow<'s, [Toleration]>, Rejection> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
             return Ok(Cow::Borrowed(list));
         }
-        let mut filled = list.to_vec();
-        for toleration in &mut filled {
-            let value = self.fill_in(&toleration.value, source)?;
-            if let Err(expected) = syntax::label_value(&value) {
-                let problem = format!("expected {expected}");
-                return Err(self.misfit(source, (&toleration.value, &value), &problem));
-            }
-            toleration.value = value.into_owned();
+        let mut filled = Vec::with_capacity(list.len());
+        for toleration in list {
+            filled.push(self.fill_in_toleration(toleration, source)?);
         }
         Ok(Cow::Owned(filled))
+    }
+
+    fn fill_in_toleration(&self, toleration: &Toleration, source: Source<'s>) -> Result<Toleration, Rejection> {
+        let value = self.fill_in(&toleration.value, source)?;
+        if let Err(expected) = syntax::label_value(&value) {
+            return Err(self.misfit(source, (&toleration.value, &value), &format!("expected {expected}")));
+        }
+        Ok(Toleration { value: value.into_owned(), ..toleration.clone() })
     }
 
     fn fill_in<'t>(&self, text: &'t str, source: Source<'s>) -> Result<Cow<'t, str>, Rejection> {

@@ -167,7 +167,7 @@ fn for_extended_resources(
     }
     let too_many = |most, what: &str| {
         let [containers, init_containers] = CONTAINERS.map(|list| format!("{}.{list}", subject.path));
-        let field = format!("{containers} and {}", init_containers.trim_start_matches("object."));
+        let field = format!("{containers} and {}", init_containers.strip_prefix("object.").unwrap_or(&init_containers));
         Err(Rejection::too_many(subject.name, most, what, &field))
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
@@ -192,11 +192,11 @@ fn for_extended_resources(
             }
         }
     }
+    let mut tolerations = tolerations_of_extended(&names);
     let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
-    if let Some(unresolved) = unresolved.filter(|_| !names.is_empty()) {
+    if let Some(unresolved) = unresolved.filter(|_| tolerations.iter().any(|toleration| rules.forbids(toleration))) {
         return Err(unresolved.clone());
     }
-    let mut tolerations = tolerations_of_extended(&names);
     tolerations.retain(|toleration| !rules.forbids(toleration));
     Ok(tolerations)
 }
