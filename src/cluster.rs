@@ -361,8 +361,10 @@ impl FieldMasks {
     /// Asks for the field at `path` too.
     pub fn add(&mut self, path: &str) {
         if !self.0.iter().any(|own| is_within(path, own)) {
-            self.0.retain(|own| !is_within(own, path));
-            self.0.insert(path.to_owned());
+            let mut paths = BTreeSet::new();
+            paths.insert(path.to_owned());
+            paths.extend(std::mem::take(&mut self.0).into_iter().filter(|own| !is_within(own, path)));
+            self.0 = paths;
         }
     }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::json::{RawObject, ReadError};
 use crate::limits::MOST_WARNINGS;
 use crate::message;
+use crate::object_meta::ObjectName;
 use crate::settings::{SettingsError, Source};
 
 /// How much it matters what is logged. It is written as the host spells it.
@@ -190,6 +191,15 @@ impl Rejection {
     /// The rules forbid it, and `sentence` is how an in-tree plugin of Kubernetes says so.
     pub fn with_sentence(kind: CauseKind, sentence: impl Into<String>, explanation: impl Into<String>) -> Self {
         Self::new(403, kind, Some(sentence.into()), explanation.into())
+    }
+
+    /// What has this `name` has more than `most` of something, which stands in `field`.
+    pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Self {
+        // The path of a request's object is the path of the object itself for whoever wrote it.
+        let field = field.strip_prefix("object.").unwrap_or(field);
+        let explanation =
+            format!("{name} has more than {most} {what} in {field}, with what is added to it; remove some");
+        Self::forbidden(CauseKind::Limit, explanation)
     }
 
     /// The request can't be read.

@@ -2,9 +2,6 @@
 //! anything, so a Pod may come with 300,000 tolerations `{}`: lists are read one element after the other, and only where
 //! a rule asks for them. No real Pod comes near any of these.
 
-use crate::decision::{CauseKind, Rejection};
-use crate::object_meta::ObjectName;
-
 /// The largest object that is let in, in bytes, as the API server writes it: policy-server refuses bodies of more than
 /// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
 pub const LARGEST_OBJECT: usize = 900 * 1024;
@@ -52,11 +49,3 @@ pub const LONGEST_REJECTION: usize = 1024;
 
 /// The longest piece of somebody else's text that a message repeats, in characters.
 pub const LONGEST_QUOTE: usize = 100;
-
-/// Rejects what has more than `most` of something, which stands in `field`.
-pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Rejection {
-    // The path of a request's object is the path of the object itself for whoever wrote it.
-    let field = field.strip_prefix("object.").unwrap_or(field);
-    let explanation = format!("{name} has more than {most} {what} in {field}, with what is added to it; remove some");
-    Rejection::forbidden(CauseKind::Limit, explanation)
-}

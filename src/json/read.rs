@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::json::error_path::{step_to, steps_to};
-use crate::message::quote;
+use crate::message::{quote, split_last};
 use serde::Deserialize;
 
 /// A value is not what is needed at its path, or the text is not JSON.
@@ -65,7 +65,7 @@ impl ReadError {
         let mut steps = steps_to(error, text);
         let text = error.to_string();
         // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
-        let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+        let text = split_last(&text, " at line ").map_or(text.as_str(), |(text, _)| text);
         let problem = if let Some(field) = text.strip_prefix("missing field ") {
             steps.push(field.trim_matches('`').to_owned());
             "expected a value, found nothing".to_owned()
@@ -88,7 +88,7 @@ impl ReadError {
 
 /// What was found, and what is known instead, if `text` begins so.
 fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
-    let (found, known) = text.strip_prefix(beginning)?.split_once(", expected ")?;
+    let (found, known) = split_last(text.strip_prefix(beginning)?, ", expected ")?;
     // Words are between backticks.
     Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
 }
@@ -107,7 +107,7 @@ fn unknown_field(found: &str, known: &[&str]) -> String {
 
 /// serde's words for types, as the documentation has them.
 fn in_words(text: &str) -> String {
-    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| split_last(rest, ", expected "))
     else {
         return text.to_owned();
     };

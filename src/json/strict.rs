@@ -5,7 +5,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+use super::text::Text;
 
 /// A struct that is read from an object only.
 #[derive(Debug)]
@@ -53,24 +55,10 @@ pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) 
 /// # Errors
 /// It is another word, or no text.
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_any(ReadWord(PhantomData))
-}
-
-struct ReadWord<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for ReadWord<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_str<E: Error>(self, word: &str) -> Result<T, E> {
-        T::deserialize(StrDeserializer::new(word))
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        Ok(T::default())
+    // Text first: every sort of JSON value read anew for every sort of word would be a thirtieth of the module.
+    match Option::<Text<'de>>::deserialize(deserializer)? {
+        Some(word) => T::deserialize(StrDeserializer::new(&word)),
+        None => Ok(T::default()),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What becomes of an object's labels and annotations. With `protect`, managed keys (those that the policy writes) belong
 //! to the policy, and what others write to them is undone.
 
+use std::collections::BTreeSet;
+
 use super::propagation::Propagations;
 use super::values::Values;
 use crate::decision::{CauseKind, Decision, Rejection};
@@ -210,14 +212,14 @@ impl<'a, 'p> Changes<'a, 'p> {
         };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
-            let mut own: Vec<&str> = self.overwritten(kind).take(MOST_NAMED).collect();
+            let mut own = BTreeSet::new();
+            own.extend(self.overwritten(kind).take(MOST_NAMED));
             if !matches!(self.told, Told::Brought) {
                 let submitted = self.submitted.of(kind);
                 let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
                 own.extend(missing.take(MOST_NAMED));
-                own.sort_unstable();
             }
-            keys.append(&mut own);
+            keys.extend(own);
         }
         if !keys.is_empty() {
             decision.warn(&format!("only the policy writes these keys, {what}: {}", listed(&keys)));

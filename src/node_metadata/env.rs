@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
 use crate::json::{Raw, RawObject, ReadError, Text, Within};
-use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES, too_many};
+use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES};
 use crate::object_meta::CONTAINERS;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
@@ -41,12 +41,12 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
         let containers = spec.elements_mut(list, MOST_CONTAINERS).within("object.spec")?;
         count += containers.as_ref().map_or(MOST_CONTAINERS + 1, |containers| containers.len());
         let Some(containers) = containers.filter(|_| count <= MOST_CONTAINERS) else {
-            return Err(too_many(name, MOST_CONTAINERS, "containers", &path));
+            return Err(Rejection::too_many(name, MOST_CONTAINERS, "containers", &path));
         };
         for (position, container) in containers.iter_mut().enumerate() {
             let added = add_to(container, &variables).at(position).within(&path)?;
             if added == Added::TooMany {
-                return Err(too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
+                return Err(Rejection::too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
             }
             *is_changed |= added == Added::Some;
         }

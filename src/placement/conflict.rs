@@ -1,9 +1,9 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
-use super::node_affinity::Term;
+use super::node_affinity::{Term, values_beside};
 use super::node_rules::NodeRules;
 use super::node_selection::NodeSelection;
-use super::rules::SourcedRequirement;
+use super::references::SourcedRequirement;
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;
@@ -122,16 +122,9 @@ fn reject_terms(
     })
 }
 
-/// Whether a term can match a node, beside this nodeSelector: it does not contradict itself.
-pub(super) fn can_match(term: &Term, node_selector: &Pairs<'_>) -> bool {
-    let Some(asked) = term.selector() else { return false };
-    !matches!(outcome_for(&asked, node_selector, &[]), TermOutcome::Never)
-}
-
 /// What a selector says of one label.
 struct Label<'s> {
     key: &'s str,
-    requirements: &'s [Requirement],
     /// What nothing of that excludes.
     values: PossibleValues<'s>,
 }
@@ -141,7 +134,7 @@ fn labels_of(selector: &Selector) -> Vec<Label<'_>> {
     let mut labels = Vec::new();
     for requirements in selector.by_label() {
         let key = requirements.first().map(Requirement::key).unwrap_or_default();
-        labels.push(Label { key, requirements, values: PossibleValues::of(requirements) });
+        labels.push(Label { key, values: PossibleValues::of(requirements) });
     }
     labels
 }
@@ -159,10 +152,9 @@ enum TermOutcome<'t> {
 /// What becomes of a term that asks for `asked` beside this nodeSelector.
 fn outcome_for<'t>(asked: &'t Selector, node_selector: &'t Pairs<'_>, demanded: &[Label<'_>]) -> TermOutcome<'t> {
     let mut lost = None;
-    for Label { key, requirements, mut values } in labels_of(asked) {
-        if let Some(value) = node_selector.get(key) {
-            values.narrow_to(value);
-        }
+    for requirements in asked.by_label() {
+        let key = requirements.first().map(Requirement::key).unwrap_or_default();
+        let values = values_beside(node_selector, key, requirements);
         if values.is_empty() {
             return TermOutcome::Never;
         }

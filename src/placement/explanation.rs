@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::entry::{MatchedEntry, unmet};
+use super::references::TolerationList;
 use super::references::read_annotation;
-use super::rules::TolerationList;
 use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationRules, WHITELIST_ANNOTATION};
 use crate::decision::Rejection;
 use crate::json::Pairs;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::node_affinity::Term;
 use super::node_rules::NodeRules;
 use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, TermsError};
-use super::rules::SourcedRequirement;
+use super::references::SourcedRequirement;
 use crate::decision::Decision;
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::MOST_EXPRESSIONS;

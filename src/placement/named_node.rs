@@ -1,10 +1,9 @@
 //! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
 
 use super::mutation::PodMutation;
-use super::node_rules::NodeRules;
+use super::node_rules::{NodeRules, SourcedWhitelist};
 use super::node_selection::NodeSelection;
 use super::rules::Rules;
-use super::rules::SourcedWhitelist;
 use super::subject::PodSubject;
 use super::tolerations;
 use crate::cluster::{FieldMasks, Node, NodeLookup};

@@ -6,9 +6,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::json::read::read;
-use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
 use crate::limits::MOST_EXPRESSIONS;
-use crate::selector::{Operator, Requirement, Selector};
+use crate::selector::{Operator, PossibleValues, Requirement, Selector};
 
 /// The member of a term that holds its expressions on labels.
 pub const EXPRESSIONS: &str = "matchExpressions";
@@ -126,6 +126,15 @@ impl Term {
         requirements.map(Selector::new)
     }
 
+    /// Whether the term can match a node, beside this nodeSelector: it does not contradict itself.
+    pub fn can_match(&self, node_selector: &Pairs<'_>) -> bool {
+        let Some(asked) = self.selector() else { return false };
+        asked.by_label().all(|requirements| {
+            let key = requirements.first().map(Requirement::key).unwrap_or_default();
+            !values_beside(node_selector, key, requirements).is_empty()
+        })
+    }
+
     /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
     pub fn stated(&self) -> BTreeSet<String> {
         let mut stated = BTreeSet::new();
@@ -193,6 +202,19 @@ impl Expression {
         }
     }
 }
+/// The values of the label `key` that neither these `requirements` nor the nodeSelector exclude.
+pub(super) fn values_beside<'r>(
+    node_selector: &'r Pairs<'_>,
+    key: &str,
+    requirements: &'r [Requirement],
+) -> PossibleValues<'r> {
+    let mut values = PossibleValues::of(requirements);
+    if let Some(value) = node_selector.get(key) {
+        values.narrow_to(value);
+    }
+    values
+}
+
 impl fmt::Display for Expression {
     /// As in a selector, or its parts if it is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,10 @@
 //! What a namespace demands of the nodes that its Pods run on: what its entry requires and, as default, what its
 //! annotations, its entry or the whole cluster say.
 
-use super::conflict::can_match;
 use super::entry::MatchedEntry;
 use super::node_affinity::Term;
 use super::node_selection::NodeSelection;
-use super::rules::{SourcedRequirement, SourcedSelector, SourcedWhitelist};
+use super::references::{SourcedRequirement, SourcedSelector};
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
@@ -27,6 +26,17 @@ pub struct NodeRules<'s> {
     node_selectors: Vec<SourcedSelector<'s>>,
     /// The default, where it yields to what Pods choose.
     yielding: Option<SourcedSelector<'s>>,
+}
+
+/// A whitelist, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcedWhitelist<'s> {
+    /// What Pods may ask for.
+    pub whitelist: Whitelist,
+    /// Where that is said.
+    pub source: Source<'s>,
+    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
+    pub unresolved: Option<Rejection>,
 }
 
 impl<'s> NodeRules<'s> {
@@ -92,7 +102,7 @@ impl<'s> NodeRules<'s> {
         let terms: Vec<&Term> = match &selection.terms {
             // With `onNodeAffinity: Ignore` no whitelist checks expressions, so they don't replace the default.
             Some(terms) if terms_choose && self.settings.on_node_affinity == OnNodeAffinity::Check => {
-                terms.iter().filter(|term| can_match(term, &selection.node_selector)).collect()
+                terms.iter().filter(|term| term.can_match(&selection.node_selector)).collect()
             }
             _ => Vec::new(),
         };

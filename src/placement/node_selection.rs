@@ -6,7 +6,7 @@ use super::node_affinity::Term;
 use crate::decision::Rejection;
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
-use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS, too_many};
+use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
 use crate::object_meta::ObjectName;
 
 /// The member of a PodSpec that holds the pairs.
@@ -119,7 +119,9 @@ impl TermsError {
     pub fn reject(self, name: &ObjectName, path: &str) -> Rejection {
         match self {
             Self::Malformed(error) => error.within(path).into(),
-            Self::TooMany(most, what) => too_many(name, most, what, &format!("{path}.{}", REQUIRED_AFFINITY.join("."))),
+            Self::TooMany(most, what) => {
+                Rejection::too_many(name, most, what, &format!("{path}.{}", REQUIRED_AFFINITY.join(".")))
+            }
         }
     }
 }

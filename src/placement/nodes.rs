@@ -45,13 +45,13 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     let changed = labels.iter().filter(|(key, value)| old.get(key) != Some(value)).map(|(key, _)| key);
     let removed = old.keys().filter(|key| !labels.contains_key(key));
     // More would not fit into the message. Both are in order.
-    let mut changed: Vec<&str> = changed.filter(|key| is_guarded(key)).take(MOST_NAMED).collect();
-    changed.extend(removed.filter(|key| is_guarded(key)).take(MOST_NAMED));
-    if changed.is_empty() {
+    let mut keys = BTreeSet::new();
+    keys.extend(changed.filter(|key| is_guarded(key)).take(MOST_NAMED));
+    keys.extend(removed.filter(|key| is_guarded(key)).take(MOST_NAMED));
+    if keys.is_empty() {
         return Ok(());
     }
-    changed.sort_unstable();
-    let keys = changed.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
+    let keys = keys.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
     let explanation = format!(
         "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
         review.name,

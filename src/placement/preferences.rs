@@ -8,7 +8,7 @@ use super::subject::PodSubject;
 use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS, too_many};
+use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
 use crate::selector::{Requirement, Selector};
 use crate::settings::Source;
 
@@ -103,7 +103,7 @@ fn reject_too_many(count: usize, size: usize, subject: &PodSubject<'_, '_>) -> R
         (..=MOST_TERMS, _) => (MOST_EXPRESSIONS, "expressions and values"),
         _ => (MOST_TERMS, "terms"),
     };
-    Err(too_many(subject.name, most, what, &format!("{}.{}.{PREFERRED}", subject.path, AFFINITY.join("."))))
+    Err(Rejection::too_many(subject.name, most, what, &format!("{}.{}.{PREFERRED}", subject.path, AFFINITY.join("."))))
 }
 
 /// Reads the `text` of a preference (`PreferredSchedulingTerm`).

@@ -5,14 +5,50 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use super::entry::MatchedEntry;
-use super::rules::{SourcedSelector, TolerationList};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::Pairs;
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
-use crate::selector::{self, syntax};
+use crate::selector::{self, Requirement, Selector, syntax};
 use crate::settings::{NamespaceEntry, SettingsError, Source, reference};
 use crate::toleration::Toleration;
+
+/// A node selector, and where it is demanded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourcedSelector<'s> {
+    /// What is demanded.
+    pub selector: Selector,
+    /// Where.
+    pub source: Source<'s>,
+}
+
+impl SourcedSelector<'_> {
+    /// Its requirements, each with where it is demanded.
+    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
+        let Self { selector, source } = self;
+        selector.requirements().iter().map(|requirement| SourcedRequirement { requirement, source: *source })
+    }
+}
+
+/// One requirement that nodes must meet, and where it is demanded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SourcedRequirement<'r> {
+    /// What is demanded.
+    pub requirement: &'r Requirement,
+    /// Where.
+    pub source: Source<'r>,
+}
+
+/// Tolerations, and where they are listed.
+#[derive(Clone, Debug)]
+pub struct TolerationList<'s> {
+    /// In order.
+    pub tolerations: Cow<'s, [Toleration]>,
+    /// Where they are listed.
+    pub source: Source<'s>,
+    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids all that it may.
+    pub unresolved: Option<Rejection>,
+}
 
 impl<'s> MatchedEntry<'s> {
     /// The selector `text` of the entry, which stands at `source`, if it is there; with its references filled in.
@@ -108,36 +144,54 @@ impl<'s> MatchedEntry<'s> {
         Ok(unresolved)
     }
 
-    /// `list` of the settings with its references filled in. If one can't be, `instead` stands for what nobody knows.
-    pub fn tolerations(
-        &self,
-        list: &'s Option<Vec<Toleration>>,
-        source: Source<'s>,
-        instead: Vec<Toleration>,
-    ) -> Option<TolerationList<'s>> {
+    /// `list` of the settings with its references filled in; empty, if one can't be.
+    pub fn tolerations(&self, list: &'s Option<Vec<Toleration>>, source: Source<'s>) -> Option<TolerationList<'s>> {
         match self.fill_in_list(list.as_ref()?, source) {
             Ok(tolerations) => Some(TolerationList { tolerations, source, unresolved: None }),
             Err(_) if self.ignores_unresolved => None,
             Err(unresolved) => {
-                Some(TolerationList { tolerations: Cow::Owned(instead), source, unresolved: Some(unresolved) })
+                Some(TolerationList { tolerations: Cow::default(), source, unresolved: Some(unresolved) })
             }
         }
+    }
+
+    /// Forbidden tolerations, `list` of the settings, with its references filled in. Keys and effects can't hold any: one
+    /// that can't be filled in forbids every value of its key.
+    pub fn forbidden_tolerations(
+        &self,
+        list: &'s Option<Vec<Toleration>>,
+        source: Source<'s>,
+    ) -> Option<TolerationList<'s>> {
+        let mut forbidden = self.tolerations(list, source)?;
+        if forbidden.unresolved.is_some() {
+            for toleration in list.iter().flatten() {
+                let filled = self.fill_in_toleration(toleration, source);
+                forbidden
+                    .tolerations
+                    .to_mut()
+                    .push(filled.unwrap_or_else(|_| Toleration::exists(&toleration.key, toleration.effect.clone())));
+            }
+        }
+        Some(forbidden)
     }
 
     fn fill_in_list(&self, list: &'s [Toleration], source: Source<'s>) -> Result<Cow<'s, [Toleration]>, Rejection> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
             return Ok(Cow::Borrowed(list));
         }
-        let mut filled = list.to_vec();
-        for toleration in &mut filled {
-            let value = self.fill_in(&toleration.value, source)?;
-            if let Err(expected) = syntax::label_value(&value) {
-                let problem = format!("expected {expected}");
-                return Err(self.misfit(source, (&toleration.value, &value), &problem));
-            }
-            toleration.value = value.into_owned();
+        let mut filled = Vec::with_capacity(list.len());
+        for toleration in list {
+            filled.push(self.fill_in_toleration(toleration, source)?);
         }
         Ok(Cow::Owned(filled))
+    }
+
+    fn fill_in_toleration(&self, toleration: &Toleration, source: Source<'s>) -> Result<Toleration, Rejection> {
+        let value = self.fill_in(&toleration.value, source)?;
+        if let Err(expected) = syntax::label_value(&value) {
+            return Err(self.misfit(source, (&toleration.value, &value), &format!("expected {expected}")));
+        }
+        Ok(Toleration { value: value.into_owned(), ..toleration.clone() })
     }
 
     fn fill_in<'t>(&self, text: &'t str, source: Source<'s>) -> Result<Cow<'t, str>, Rejection> {

@@ -5,10 +5,6 @@ use super::node_rules::NodeRules;
 use super::toleration_rules::TolerationRules;
 use crate::decision::Rejection;
 use crate::request::User;
-use crate::selector::{Requirement, Selector, Whitelist};
-use crate::settings::Source;
-use crate::toleration::Toleration;
-use std::borrow::Cow;
 
 /// What is demanded of nodes and of tolerations.
 #[derive(Debug)]
@@ -41,52 +37,4 @@ impl<'s> Rules<'s> {
     pub fn validates_anything(&self) -> bool {
         !self.nodes.selects_every_node() || self.nodes.whitelist.is_some() || self.tolerations.validates_anything()
     }
-}
-
-/// A node selector, and where it is demanded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourcedSelector<'s> {
-    /// What is demanded.
-    pub selector: Selector,
-    /// Where.
-    pub source: Source<'s>,
-}
-
-impl SourcedSelector<'_> {
-    /// Its requirements, each with where it is demanded.
-    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
-        let Self { selector, source } = self;
-        selector.requirements().iter().map(|requirement| SourcedRequirement { requirement, source: *source })
-    }
-}
-
-/// One requirement that nodes must meet, and where it is demanded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SourcedRequirement<'r> {
-    /// What is demanded.
-    pub requirement: &'r Requirement,
-    /// Where.
-    pub source: Source<'r>,
-}
-
-/// A whitelist, and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourcedWhitelist<'s> {
-    /// What Pods may ask for.
-    pub whitelist: Whitelist,
-    /// Where that is said.
-    pub source: Source<'s>,
-    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
-    pub unresolved: Option<Rejection>,
-}
-
-/// Tolerations, and where they are listed.
-#[derive(Clone, Debug)]
-pub struct TolerationList<'s> {
-    /// In order.
-    pub tolerations: Cow<'s, [Toleration]>,
-    /// Where they are listed.
-    pub source: Source<'s>,
-    /// Why nobody knows what is listed, if so: then the list allows nothing, or forbids everything.
-    pub unresolved: Option<Rejection>,
 }

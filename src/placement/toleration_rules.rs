@@ -3,13 +3,12 @@
 use std::borrow::Cow;
 
 use super::entry::MatchedEntry;
-use super::references::read_annotation;
-use super::rules::TolerationList;
+use super::references::{TolerationList, read_annotation};
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
 use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
-use crate::toleration::{Operator, Toleration, from_annotation};
+use crate::toleration::{Toleration, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -68,15 +67,14 @@ impl<'s> TolerationRules<'s> {
         let mut defaults = None;
         if let Some(at) = entry {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-            let everything = vec![Toleration { operator: Operator::Exists, ..Toleration::default() }];
             let source = |field| Source::Entry(at, field);
-            defaults = matched.tolerations(default_tolerations, source("defaultTolerations"), Vec::new());
-            rules.allowed.extend(matched.tolerations(allowed_tolerations, source("allowedTolerations"), Vec::new()));
-            rules.forbidden = matched.tolerations(forbidden_tolerations, source("forbiddenTolerations"), everything);
+            defaults = matched.tolerations(default_tolerations, source("defaultTolerations"));
+            rules.allowed.extend(matched.tolerations(allowed_tolerations, source("allowedTolerations")));
+            rules.forbidden = matched.forbidden_tolerations(forbidden_tolerations, source("forbiddenTolerations"));
         }
         if defaults.is_none() {
             let source = Source::Placement("clusterDefaultTolerations");
-            defaults = matched.tolerations(&settings.cluster_default_tolerations, source, Vec::new());
+            defaults = matched.tolerations(&settings.cluster_default_tolerations, source);
         }
         rules.reject_forbidden_defaults(defaults.as_ref())?;
         rules.defaults_of_settings = defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
@@ -91,7 +89,7 @@ impl<'s> TolerationRules<'s> {
     }
 
     /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be filled
-    /// in may forbid any value.
+    /// in may forbid any value of its key.
     fn reject_forbidden_defaults(&self, defaults: Option<&TolerationList<'_>>) -> Result<(), Rejection> {
         let Some(TolerationList { tolerations: forbidden, source: forbidding, unresolved }) = &self.forbidden else {
             return Ok(());

@@ -10,7 +10,7 @@ use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS, too_many};
+use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
@@ -99,7 +99,7 @@ fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
-    too_many(subject.name, MOST_TOLERATIONS, TOLERATIONS, &format!("{}.{TOLERATIONS}", subject.path))
+    Rejection::too_many(subject.name, MOST_TOLERATIONS, TOLERATIONS, &format!("{}.{TOLERATIONS}", subject.path))
 }
 
 /// Judges the tolerations that a Pod has, and those that it gets. Returns the latter.
@@ -167,8 +167,8 @@ fn for_extended_resources(
     }
     let too_many = |most, what: &str| {
         let [containers, init_containers] = CONTAINERS.map(|list| format!("{}.{list}", subject.path));
-        let field = format!("{containers} and {}", init_containers.trim_start_matches("object."));
-        Err(too_many(subject.name, most, what, &field))
+        let field = format!("{containers} and {}", init_containers.strip_prefix("object.").unwrap_or(&init_containers));
+        Err(Rejection::too_many(subject.name, most, what, &field))
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
@@ -192,11 +192,11 @@ fn for_extended_resources(
             }
         }
     }
+    let mut tolerations = tolerations_of_extended(&names);
     let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
-    if let Some(unresolved) = unresolved.filter(|_| !names.is_empty()) {
+    if let Some(unresolved) = unresolved.filter(|_| tolerations.iter().any(|toleration| rules.forbids(toleration))) {
         return Err(unresolved.clone());
     }
-    let mut tolerations = tolerations_of_extended(&names);
     tolerations.retain(|toleration| !rules.forbids(toleration));
     Ok(tolerations)
 }

@@ -2,12 +2,12 @@
 
 use super::injection::Injection;
 use super::node_affinity::{Expression, Term};
-use super::node_rules::NodeRules;
+use super::node_rules::{NodeRules, SourcedWhitelist};
 use super::node_selection::NODE_SELECTOR;
-use super::rules::{SourcedRequirement, SourcedWhitelist};
+use super::references::SourcedRequirement;
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
-use crate::limits::{MOST_PAIRS, too_many};
+use crate::limits::MOST_PAIRS;
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::selector::{Operator, Requirement, Whitelist};
@@ -29,7 +29,7 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
     let (selection, whitelist) = (&injection.selection, &allowed.whitelist);
     if selection.node_selector.len() > MOST_PAIRS {
         let field = format!("{}.{NODE_SELECTOR}", subject.path);
-        return Err(too_many(subject.name, MOST_PAIRS, "pairs", &field));
+        return Err(Rejection::too_many(subject.name, MOST_PAIRS, "pairs", &field));
     }
     let reject = |key: &str, what: &str, asked: &str, added| {
         let shown = format!("{what}{}", quote(asked));

@@ -49,9 +49,6 @@ pub struct Settings {
 /// `clusterDefaultNodeSelector`.
 pub type PodNodeSelectorPluginConfig = BTreeMap<String, Option<String>>;
 
-/// The block of the in-tree plugin.
-pub(crate) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
-
 /// What an unknown field is told with: people paste the configuration of the in-tree plugin.
 const TOLERATION_PLUGIN: &str = "unknown field \"podTolerationRestrictionPluginConfig\"";
 

@@ -1,9 +1,12 @@
 //! Where in the settings, or on a Namespace, something is demanded.
 
-use super::{NODE_SELECTOR_PLUGIN, NamespaceEntry, PLACEMENT};
+use super::placement::{NamespaceEntry, PLACEMENT};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
 use std::fmt;
+
+/// The block of the in-tree plugin.
+pub(super) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
 
 /// Where something is demanded.
 #[derive(Clone, Copy, Debug, PartialEq)]

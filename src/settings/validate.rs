@@ -5,7 +5,8 @@
 //! - `selector`: what both an entry and the block say as a selector
 //! - `mistakes`: where what they find is collected
 
-use super::{NODE_METADATA, NODE_SELECTOR_PLUGIN, PLACEMENT, Settings, SettingsError};
+use super::source::NODE_SELECTOR_PLUGIN;
+use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
 use crate::message::quote;
 use crate::selector::parse_pairs;
 use crate::selector::{self, Requirement, Selector};
