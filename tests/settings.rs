@@ -117,6 +117,7 @@ fn invalid_as_a_whole(#[case] settings: &str, #[case] message: &str) {
 #[case::the_same_beginning_again(json!({"namespaces": [{"name": "team-*"}, {"name": "team-*"}]}), r#"placement.namespaces[1].name: "team-*" is never reached: placement.namespaces[0], "team-*", comes before and wins"#)]
 #[case::name_that_is_a_beginning_itself(json!({"namespaces": [{"name": "team*"}, {"name": "team"}]}), r#"placement.namespaces[1].name: "team" is never reached: placement.namespaces[0], "team*","#)]
 #[case::unknown_choice(json!({"onNodeName": "verify"}), r#"placement.onNodeName: found "verify", expected one of Verify, Reject, Ignore"#)]
+#[case::unknown_choice_of_the_last_field(json!({"onNodes": "Ignore", "onWorkloads": "Everything"}), r#"placement.onWorkloads: found "Everything", expected one of Reject, Warn, Ignore"#)]
 #[case::choice_of_another_setting(json!({"onNodeAffinity": "Reject"}), r#"placement.onNodeAffinity: found "Reject", expected one of Check, Ignore"#)]
 #[case::on_workloads(json!({"onWorkloads": "Inject"}), "placement.onWorkloads: found")]
 #[case::on_daemon_sets(json!({"onDaemonSets": "Check"}), "placement.onDaemonSets: found")]

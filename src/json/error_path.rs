@@ -25,6 +25,10 @@ pub fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
     if !next.starts_with(['[', '{']) {
         rest = rest.strip_suffix('[').unwrap_or(rest);
     }
+    // Whether a word is known is asked once it is read, and by then the object that ends behind it is closed.
+    if error.to_string().starts_with("unknown variant") {
+        rest = rest.strip_suffix('}').unwrap_or(rest);
+    }
     let mut open: Vec<Open> = Vec::new();
     let mut key_is_next = false;
     while open.len() < DEEPEST

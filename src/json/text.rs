@@ -66,14 +66,24 @@ impl<'a> Pairs<'a> {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        // All but the last are full.
-        let last = self.chunks.last().map_or(0, Vec::len);
-        self.chunks.len().saturating_sub(1) * CHUNK + last
+        self.chunks.iter().map(Vec::len).sum()
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
         self.chunks.is_empty()
+    }
+
+    /// Adds one that is not there yet, where its key belongs if they are in order: so they stay quick to search.
+    pub fn insert(&mut self, key: Text<'a>, value: Text<'a>) {
+        let position = self.chunks.partition_point(|chunk| chunk.first().is_some_and(|(own, _)| **own <= *key));
+        match self.chunks.get_mut(position.saturating_sub(1)) {
+            Some(chunk) if self.is_sorted => {
+                let place = chunk.partition_point(|(own, _)| **own < *key);
+                chunk.insert(place, (key, value));
+            }
+            _ => self.push(key, value),
+        }
     }
 
     /// Adds one at the end.

@@ -38,7 +38,7 @@ pub fn admit(
         (parse(source, of_config(CLUSTER_DEFAULT))?, source)
     };
     let pairs: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
-    let mut pairs = pairs.unwrap_or_default();
+    let pairs = pairs.unwrap_or_default();
     let mut added: Vec<Requirement> = Vec::new();
     for requirement in demanded.requirements() {
         let Some(value) = requirement.only_value() else { continue };
@@ -49,15 +49,13 @@ pub fn admit(
                 return Err(rejection.asking_for(&format_args!("{}={}", requirement.key(), own)));
             }
             Some(_) => {}
-            None => {
-                pairs.push(requirement.key().into(), value.into());
-                added.push(requirement.clone());
-            }
+            None => added.push(requirement.clone()),
         }
     }
     let allowing = Source::PluginConfig(namespace);
     let whitelist = parse(allowing, of_config(namespace))?;
-    let mut refused = pairs.iter().filter(|(key, value)| !is_allowed(&whitelist, key, value));
+    let added_pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+    let mut refused = pairs.iter().chain(added_pairs).filter(|(key, value)| !is_allowed(&whitelist, key, value));
     if !whitelist.is_empty()
         && let Some((key, value)) = refused.next()
     {

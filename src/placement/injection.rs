@@ -51,7 +51,7 @@ impl<'r> Injection<'r> {
         }
         for SourcedRequirement { requirement, .. } in &injection.pairs {
             let value = requirement.only_value().unwrap_or_default();
-            injection.selection.node_selector.push(requirement.key().into(), value.into());
+            injection.selection.node_selector.insert(requirement.key().into(), value.into());
         }
         if !expressions.is_empty() {
             injection.narrow_terms(expressions)?;

@@ -67,7 +67,7 @@ impl<'a> NodeSelection<'a> {
     pub fn with_pairs(mut self, pairs: &BTreeMap<String, String>) -> Self {
         for (key, value) in pairs {
             if !self.node_selector.contains_key(key) {
-                self.node_selector.push(key.as_str().into(), value.as_str().into());
+                self.node_selector.insert(key.as_str().into(), value.as_str().into());
             }
         }
         self
