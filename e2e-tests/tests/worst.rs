@@ -525,6 +525,17 @@ fn one_key_again() -> String {
     let selector = json!({"object": {"spec": {"selector": {"matchExpressions": empty(290_000)}}}});
     Worst::new(protecting("podLabel", false), with(deployment(json!({})), selector))
 })]
+#[case::an_annotation_of_the_plugin_before_the_pairs_of_a_pod(|| {
+    let settings = json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": ""}});
+    let selector = words(16_000, ",", |at| format!("a{at:05}="));
+    annotated(settings, pod(json!({"nodeSelector": {"zzzz": "1"}})), selector)
+})]
+#[case::a_class_whose_label_comes_before_those_of_a_template(|| {
+    let terms = json!([{"matchExpressions": list(4_000, |at| json!({"key": format!("b{at}"), "operator": "Exists"}))}]);
+    let spec = with(required(terms), json!({"runtimeClassName": "kata", "nodeSelector": map(35_000, "c", "")}));
+    let settings = placement(json!({"onRuntimeClasses": "Resolve", "namespaces": [{"name": "*", "requiredNodeSelector": "zz=1"}]}));
+    Worst::new(settings, deployment(spec)).finding("RuntimeClass", json!({"scheduling": {"nodeSelector": {"0": "b"}}}))
+})]
 // Whoever it is.
 #[case::less_than_signs(|| {
     Worst::new(fence(), with(pod(json!({})), json!({"object": {"metadata": {"annotations": {"note": "<".repeat(150_000)}}}})))
