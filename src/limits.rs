@@ -6,7 +6,8 @@
 /// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
 pub const LARGEST_OBJECT: usize = 900 * 1024;
 
-/// The most tolerations of a Pod that are judged or compared. Each may be compared with each of a whitelist.
+/// The most tolerations of a Pod that are judged or compared. Each may be compared with each of a whitelist, and with each
+/// that the Pod had before.
 pub const MOST_TOLERATIONS: usize = 1_000;
 
 /// The most terms of node affinity that are read.

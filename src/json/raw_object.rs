@@ -67,11 +67,18 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// A step is no object; the value is no `T`, or a rule has set it.
     pub fn get_at<T: Deserialize<'a>>(&self, path: &[&str]) -> Result<Option<T>, ReadError> {
+        let Some(text) = self.text_at(path)? else { return Ok(None) };
+        let read = read::read(text).map(Some);
+        read.map_err(|error| path.iter().rfold(error, |error: ReadError, step| error.within(step)))
+    }
+
+    /// The text at the end of `path`, unless that or a step before is absent or null.
+    fn text_at(&self, path: &[&str]) -> Result<Option<&'a str>, ReadError> {
         let Some((first, rest)) = path.split_first() else { return Ok(None) };
         let Some(value) = self.member(first) else { return Ok(None) };
         let found = match value {
-            value if rest.is_empty() => value.get().map(Some),
-            value => value.object().and_then(|inner| inner.get_at(rest)),
+            value if rest.is_empty() => value.unchanged_text().map(Some),
+            value => value.object().and_then(|inner| inner.text_at(rest)),
         };
         found.within(first)
     }
@@ -283,10 +290,14 @@ impl<'a> Raw<'a> {
     /// # Errors
     /// It is no `T`, or a rule has set it.
     pub fn get<T: Deserialize<'a>>(&self) -> Result<T, ReadError> {
-        let Self::Text(text) = self else {
-            return Err(ReadError::new(format!("{} was changed before it was read", self.kind())));
-        };
-        read::read(text.get())
+        read::read(self.unchanged_text()?)
+    }
+
+    fn unchanged_text(&self) -> Result<&'a str, ReadError> {
+        match self {
+            Self::Text(text) => Ok(text.get()),
+            _ => Err(ReadError::new(format!("{} was changed before it was read", self.kind()))),
+        }
     }
 
     /// The object that this is.

@@ -80,9 +80,7 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
     }
     let mut new = of_pod(subject)?;
     let old = read(old_spec).within("oldObject.spec")?;
-    let mut before = BTreeSet::new();
-    before.extend(old.0);
-    new.retain(|toleration| !before.contains(toleration));
+    new.retain(|toleration| !old.0.contains(toleration));
     Ok(new)
 }
 
