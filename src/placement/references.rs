@@ -46,7 +46,7 @@ pub struct TolerationList<'s> {
     pub tolerations: Cow<'s, [Toleration]>,
     /// Where they are listed.
     pub source: Source<'s>,
-    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids all that it may.
+    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids everything.
     pub unresolved: Option<Rejection>,
 }
 

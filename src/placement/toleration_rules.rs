@@ -8,7 +8,7 @@ use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
 use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
-use crate::toleration::{Toleration, from_annotation};
+use crate::toleration::{Operator, Toleration, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -77,6 +77,11 @@ impl<'s> TolerationRules<'s> {
             defaults = matched.tolerations(&settings.cluster_default_tolerations, source);
         }
         rules.reject_forbidden_defaults(defaults.as_ref())?;
+        if let Some(forbidden) = rules.forbidden.as_mut().filter(|list| list.unresolved.is_some()) {
+            // What a Pod asks for is refused: nobody knows whether it may.
+            let everything = Toleration { operator: Operator::Exists, ..Toleration::default() };
+            forbidden.tolerations = vec![everything].into();
+        }
         rules.defaults_of_settings = defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
         rules.defaults = defaults;
         if settings.honors_toleration_annotations() {
