@@ -110,6 +110,34 @@ fn an_object_that_is_nested_too_deeply_is_named() -> Result<()> {
 }
 
 #[rstest]
+#[case::a_spec("Deployment", json!({ "template": { "spec": "x" } }), "Deployment a/web: spec.template.spec: expected")]
+#[case::a_selector(
+    "DaemonSet",
+    json!({ "template": { "spec": { "nodeSelector": "x" } } }),
+    "DaemonSet a/web: spec.template.spec.nodeSelector: expected"
+)]
+#[case::an_affinity(
+    "DaemonSet",
+    json!({ "template": { "spec": { "affinity": [] } } }),
+    "DaemonSet a/web: spec.template.spec.affinity: expected"
+)]
+#[case::metadata("StatefulSet", json!({ "template": { "metadata": 1 } }), "web: spec.template.metadata: expected")]
+#[case::a_pod("Pod", json!("x"), "Pod a/web: spec: expected an object")]
+fn a_field_that_is_no_object_is_named(#[case] kind: &str, #[case] spec: Value, #[case] expected: &str) -> Result<()> {
+    let folder = folder(&format!("field-{}", expected.len()))?;
+    let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
+    let metadata = json!({ "name": "web", "namespace": "a" });
+    let object = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec });
+    fs::write(folder.join("cluster.json"), object.to_string())?;
+    fs::write(folder.join("settings.yml"), SETTINGS)?;
+    let output = run(&["preview", "-s", "settings.yml", "-c", "cluster.json"], &folder)?;
+    let told = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains(expected), "{told}");
+    Ok(())
+}
+
+#[rstest]
 #[case::narrow("60", 60)]
 #[case::wide("160", 160)]
 #[case::no_number("wide", 100)]

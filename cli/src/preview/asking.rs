@@ -67,10 +67,12 @@ impl<'p> Asking<'p> {
         let resource =
             Resource::of(text(&object["apiVersion"]), text(&object["kind"])).context("an object that makes Pods")?;
         if resource == POD {
+            template::check_pod(object, "")?;
             let mut request = pod::creation(object, None, self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
             return self.about_pod(request, enforcement);
         }
+        template::check(object)?;
         let created = self.deployed.ask(admission::of(resource, object), enforcement)?;
         let after = match &created {
             Reply::LetIn(Some(after)) => after,

@@ -1,5 +1,6 @@
 //! A Pod as its controller would make it from the template of a workload.
 
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::{
@@ -67,6 +68,29 @@ pub fn template(object: &Value) -> Option<&Value> {
         found = &found[*step];
     }
     found.is_object().then_some(found)
+}
+
+/// Checks what is written of the Pod template of an object, as far as a Pod is made from it.
+///
+/// # Errors
+/// Names the field that is no object, and should be one.
+pub fn check(object: &Value) -> Result<()> {
+    let steps = Resource::of(text(&object["apiVersion"]), text(&object["kind"])).and_then(|kind| kind.template());
+    template(object).map_or(Ok(()), |pod| check_pod(pod, &format!("{}.", steps.unwrap_or_default().join("."))))
+}
+
+/// Checks a Pod, or a template; `path` is where it is, with a dot at its end.
+///
+/// # Errors
+/// Names the field that is no object, and should be one.
+pub fn check_pod(pod: &Value, path: &str) -> Result<()> {
+    for field in ["metadata", "spec", "spec.nodeSelector", "spec.affinity", "spec.affinity.nodeAffinity"] {
+        let found = field.split('.').fold(pod, |found, step| &found[step]);
+        if !(found.is_null() || found.is_object()) {
+            bail!("{path}{field}: expected an object");
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
