@@ -59,7 +59,7 @@ pub struct Case<'s> {
     pub is_daemon_set: bool,
     /// The nodes that its Pods run on.
     pub running: &'s [String],
-    /// Whether it has Pods, and the cluster as given has none at all.
+    /// Whether it has Pods, and the cluster as given has none of them.
     pub lacks_pods: bool,
 }
 

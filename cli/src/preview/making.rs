@@ -14,7 +14,7 @@ use super::{
     namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
     placing::Nodes,
     restarts::{Budgets, restart},
-    subject::{Subject, Subjects, pods_by_status},
+    subject::{Subject, Subjects},
     verdict::listed,
     who_may_run_where::Table,
 };
@@ -88,7 +88,7 @@ impl Input<'_> {
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);
         for (subject, answers) in subjects.all.iter().zip(&of_workloads) {
-            let judged = self.judged(subject, answers, &subjects, &judging)?;
+            let judged = Self::judged(subject, answers, &judging)?;
             let Identity { kind, name, .. } = &subject.manifest.identity;
             let namespace = namespace_of(subject).to_owned();
             advisor.note(Who { name: Some(called(subject)), namespace: namespace.clone() }, &judged);
@@ -133,18 +133,12 @@ impl Input<'_> {
         Ok(preview)
     }
 
-    fn judged(
-        &self,
-        subject: &Subject<'_>,
-        answers: &Answers,
-        all: &Subjects<'_>,
-        judging: &Judging<'_>,
-    ) -> Result<Judged> {
+    fn judged(subject: &Subject<'_>, answers: &Answers, judging: &Judging<'_>) -> Result<Judged> {
         let case = Case {
             namespace: namespace_of(subject),
             is_daemon_set: subject.manifest.identity.kind == "DaemonSet",
             running: &subject.nodes,
-            lacks_pods: !all.has_pods && pods_by_status(&subject.manifest.parse()) > 0,
+            lacks_pods: subject.lacks_pods,
         };
         judging.judge(&case, &answers.written, answers.enforced.as_ref())
     }

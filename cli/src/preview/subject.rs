@@ -1,6 +1,6 @@
 //! What is judged: every workload that makes Pods, and every Pod that no workload of the cluster makes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -38,6 +38,8 @@ pub struct Subject<'c> {
     pub owner: Option<String>,
     /// The node of each of its Pods that runs.
     pub nodes: Vec<String>,
+    /// Whether it says that it has Pods, and the cluster as given has none of them.
+    pub lacks_pods: bool,
 }
 
 /// All that is judged of a cluster.
@@ -50,8 +52,6 @@ pub struct Subjects<'c> {
     pub running: BTreeMap<(String, String), usize>,
     /// Kinds of which there are no objects, though others belong to such.
     pub lacking: BTreeSet<Gap>,
-    /// Whether there is a Pod at all.
-    pub has_pods: bool,
 }
 
 impl<'c> Subjects<'c> {
@@ -61,16 +61,12 @@ impl<'c> Subjects<'c> {
         let terminating: BTreeSet<&str> =
             cluster.namespaces().filter(|found| is_terminating(found)).map(name).collect();
         let there = cluster.namespaces().map(name).filter(|name| !terminating.contains(name)).map(str::to_owned);
-        let mut subjects = Self {
-            all: vec![],
-            namespaces: there.collect(),
-            running: BTreeMap::new(),
-            lacking: BTreeSet::new(),
-            has_pods: false,
-        };
+        let mut subjects =
+            Self { all: vec![], namespaces: there.collect(), running: BTreeMap::new(), lacking: BTreeSet::new() };
         let mut kinds: BTreeSet<&str> = BTreeSet::new();
         let mut absent: BTreeSet<String> = BTreeSet::new();
         let mut nodes: HashMap<Identity, Vec<String>> = HashMap::new();
+        let mut with_pods: HashSet<Identity> = HashSet::new();
         for manifest in cluster.objects() {
             let Identity { api_version, kind, namespace, .. } = &manifest.identity;
             kinds.insert(kind);
@@ -84,7 +80,6 @@ impl<'c> Subjects<'c> {
             }
             let object = manifest.parse();
             let node = (resource == POD).then(|| text(&object["spec"]["nodeName"])).filter(|node| !node.is_empty());
-            subjects.has_pods |= resource == POD;
             if is_left_out(&object) {
                 continue;
             }
@@ -95,11 +90,16 @@ impl<'c> Subjects<'c> {
             let owner = match Belongs::of(&object, cluster) {
                 Belongs::ToNobody => None,
                 Belongs::To(owner) if is_part_of_its_owner(&manifest.identity) && is_workload(&owner) => {
-                    nodes.entry(owner).or_default().extend(node.map(str::to_owned));
+                    nodes.entry(owner.clone()).or_default().extend(node.map(str::to_owned));
+                    with_pods.extend((resource == POD).then_some(owner));
                     continue;
                 }
-                // What such an owner makes of them is its own affair; its Pods are told one by one.
-                Belongs::To(_) if resource != POD && is_part_of_its_owner(&manifest.identity) => continue,
+                // What such an owner makes of them is its own affair; its Pods are told one by one, if there are any.
+                Belongs::To(_)
+                    if resource != POD && !is_scaled_down(&object) && is_part_of_its_owner(&manifest.identity) =>
+                {
+                    continue;
+                }
                 Belongs::To(Identity { kind, name, .. }) => Some(format!("{kind} {name}")),
                 Belongs::ToAbsent { kind, name } => {
                     let told = format!("{kind} {name}");
@@ -107,11 +107,14 @@ impl<'c> Subjects<'c> {
                     Some(told)
                 }
             };
-            subjects.all.push(Subject { manifest, owner, nodes: node.into_iter().map(str::to_owned).collect() });
+            let nodes = node.into_iter().map(str::to_owned).collect();
+            let lacks_pods = pods_by_status(&object) > 0;
+            subjects.all.push(Subject { manifest, owner, nodes, lacks_pods });
         }
         for subject in &mut subjects.all {
             subject.nodes.extend(nodes.remove(&subject.manifest.identity).unwrap_or_default());
             subject.nodes.sort();
+            subject.lacks_pods &= !with_pods.contains(&subject.manifest.identity);
         }
         // In whatever order a cluster is listed, the preview is the same.
         subjects.all.sort_by_cached_key(|subject| {
@@ -129,7 +132,7 @@ impl<'c> Subjects<'c> {
 }
 
 /// How many Pods an object says that it has.
-pub fn pods_by_status(object: &Value) -> usize {
+fn pods_by_status(object: &Value) -> usize {
     let status = &object["status"];
     let count = |field: &str| status[field].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
     let jobs = list_of(&status["active"]).len();
@@ -161,6 +164,15 @@ fn is_terminating(namespace: &Value) -> bool {
     namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
 }
 
+/// A ReplicaSet that makes no Pods now. Deployments keep theirs to roll back; of other owners nobody knows what for.
+fn is_scaled_down(object: &Value) -> bool {
+    object["kind"] == "ReplicaSet" && object["spec"]["replicas"] == 0
+}
+
+fn is_deployment(owner: &Value) -> bool {
+    owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment"
+}
+
 fn is_left_out(object: &Value) -> bool {
     let status = &object["status"];
     let is_finished = match text(&object["kind"]) {
@@ -168,7 +180,7 @@ fn is_left_out(object: &Value) -> bool {
         "Job" => list_of(&status["conditions"]).iter().any(|condition| {
             matches!(text(&condition["type"]), "Complete" | "Failed") && condition["status"] == "True"
         }),
-        "ReplicaSet" => object["spec"]["replicas"] == 0 && controller(object).is_some(),
+        "ReplicaSet" => is_scaled_down(object) && controller(object).is_some_and(is_deployment),
         _ => false,
     };
     let is_mirror = object["metadata"]["annotations"].get(MIRROR).is_some();
