@@ -116,6 +116,11 @@ pub fn administrator() -> Value {
     json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] })
 }
 
+/// A user of no special group: what they may do, all may.
+pub fn somebody() -> Value {
+    json!({ "username": "somebody", "groups": ["system:authenticated"] })
+}
+
 /// The kubelet of a node.
 pub fn kubelet(node: &str) -> Value {
     json!({ "username": format!("system:node:{node}"), "groups": ["system:nodes", "system:authenticated"] })

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    admission::{administrator, request},
+    admission::{request, somebody},
     defaults,
     resource::POD,
 };
@@ -11,7 +11,7 @@ use super::{
 /// What the Pod is called, as far as anybody sees it.
 const NAME: &str = "plain-pod";
 
-/// The request with which an administrator would create a plain Pod in a namespace.
+/// The request with which an ordinary user would create a plain Pod in a namespace.
 pub fn creation(namespace: &str) -> Value {
     creation_with(namespace, json!({}))
 }
@@ -27,5 +27,5 @@ pub fn creation_with(namespace: &str, mut spec: Value) -> Value {
         "spec": spec,
         "status": {},
     });
-    request(POD, pod, administrator())
+    request(POD, pod, somebody())
 }

@@ -4,7 +4,7 @@ use node_placement_policy::settings::key::TargetKind;
 use serde_json::{Value, json};
 
 use super::{
-    admission::{administrator, as_new, created_by, kubelet, request, scheduler},
+    admission::{as_new, created_by, kubelet, request, scheduler, somebody},
     owner::{Owner, controller},
     resource::{BINDING, POD},
     runtime_class,
@@ -69,7 +69,7 @@ pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys, c
         }
         None => without_traces(&mut anew, managed),
     }
-    let user_info = controller(pod).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));
+    let user_info = controller(pod).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
     // A StatefulSet names its Pods; of the others only the beginning is known before they are there.
     if anew["metadata"].get("generateName").is_some() && owner.is_none_or(|owner| owner.kind != "StatefulSet") {
         remove(&mut anew["metadata"], &["name"]);

@@ -367,7 +367,7 @@ fn unpinned(spec: &Value) -> Value {
     spec
 }
 
-/// The request that creates an object: a workload by an administrator, a Pod by its controller.
+/// The request that creates an object: a workload by an administrator, a Pod by its controller, or by anybody.
 fn creation(object: &Value) -> Value {
     let kind = text(&object["kind"]);
     let (group, version) = text(&object["apiVersion"]).split_once('/').unwrap_or(("", "v1"));
@@ -379,6 +379,7 @@ fn creation(object: &Value) -> Value {
         _ => "",
     };
     let user = match controller {
+        "" if kind == "Pod" => json!({ "username": "somebody", "groups": ["system:authenticated"] }),
         "" => json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] }),
         name => {
             json!({ "username": format!("system:serviceaccount:kube-system:{name}"), "groups": ["system:authenticated"] })
