@@ -28,6 +28,16 @@ struct Document<'p> {
     enforced: Value,
 }
 
+/// What a policy-server says where a policy would change what it must not.
+const MAY_NOT_MUTATE: &str =
+    "The policy attempted to mutate the request, but it is currently configured to not allow mutations";
+
+impl Document<'_> {
+    fn may_not_mutate(&self) -> bool {
+        self.file.policy.as_ref().is_some_and(|policy| policy.mutating == Some(false))
+    }
+}
+
 /// Whether entries with `enforcement: Warn` are taken as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforcement {
@@ -117,7 +127,13 @@ impl<'p> Deployed<'p> {
         let answer = evaluation.answer;
         let message = answer.message.unwrap_or_default();
         Ok(match (answer.accepted, answer.code) {
-            (true, _) => Reply::LetIn(answer.mutated_object.filter(|object| *object != request["object"])),
+            (true, _) => {
+                let changed = answer.mutated_object.filter(|object| *object != request["object"]);
+                if changed.is_some() && document.may_not_mutate() {
+                    return Ok(Reply::Refused(Refusal { message: MAY_NOT_MUTATE.to_owned(), cause: None }));
+                }
+                Reply::LetIn(changed)
+            }
             // What can't be read here could not be read there either, but nobody knows what was meant.
             (false, Some(400 | 500)) => Reply::Unknown(Gap::Unreadable(message)),
             (false, _) => Reply::Refused(Refusal { message, cause: evaluation.cause }),
