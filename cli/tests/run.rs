@@ -456,30 +456,6 @@ fn a_rejection_is_told_once() -> Result<()> {
 }
 
 #[test]
-fn the_documentation_shows_what_is_printed() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let shown = |path: &str| fs::read_to_string(root.join(path));
-    let (default, whitelist) = ("clusterDefaultNodeSelector: env=development", "noannotation: env=notpresent");
-    let config = format!("podNodeSelectorPluginConfig: {{{default}, production: env=production, {whitelist}}}");
-    let plugin = file("plugin.yml", &config)?;
-    let indented = |report: &str| report.replace('\n', "\n   ").replace("\n   \n", "\n\n");
-    let report = text(&run(&["preview", "--settings", FENCES, "--cluster", CLUSTER])?.stdout);
-    assert!(shown("docs/preview.md")?.contains(report.trim_end()), "docs/preview.md does not show\n{report}");
-    let readme = shown("README.md")?;
-    let (_, excerpt) = readme.split_once("prints, among more,\n\n```text\n").context("README.md has no excerpt")?;
-    let (excerpt, _) = excerpt.split_once("\n```").context("the excerpt ends")?;
-    for part in excerpt.split("\n…\n") {
-        assert!(report.contains(part), "README.md shows\n{part}\nwhich is not in\n{report}");
-    }
-    let report = text(&run(&["preview", "--settings", &plugin.to_string_lossy(), "--cluster", CLUSTER])?.stdout);
-    assert!(
-        shown("docs/recipes.md")?.contains(indented(&report).trim_end()),
-        "docs/recipes.md does not show\n{report}"
-    );
-    Ok(())
-}
-
-#[test]
 fn the_story_shows_the_annotations_and_the_settings_as_they_are_written() -> Result<()> {
     let output = run(&["tour", "--all"])?;
     let told = text(&output.stdout);

@@ -13,11 +13,12 @@ mod testing;
 mod toolchain;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::LazyLock,
 };
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use e2e_tests::{Policy, policy_under_test};
 
 const SOURCE: &str = "https://github.com/node-placement/node-placement-policy";
@@ -32,4 +33,19 @@ fn policy() -> Result<&'static Policy> {
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// Every page of the documentation, as its path from the top folder.
+fn pages() -> Result<Vec<String>> {
+    let mut pages = vec![];
+    for folder in ["", "docs/", "examples/", "examples/platform-team/", "fuzz/"] {
+        for entry in fs::read_dir(file(folder))? {
+            let name = entry?.file_name().into_string().ok().context("a name")?;
+            if name.ends_with(".md") {
+                pages.push(format!("{folder}{name}"));
+            }
+        }
+    }
+    pages.sort();
+    Ok(pages)
 }
