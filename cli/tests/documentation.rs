@@ -125,6 +125,7 @@ impl Desk {
         for file in ["web.yml", "web-before.yml"] {
             desk.write(file, DEPLOYMENT)?;
         }
+        desk.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
         let tests = fs::read_to_string(root().join("examples/platform-team/tests.yml"))?;
         desk.write("tests.yml", &tests)?;
         let policy = desk.run("kubectl node-placement policy settings.yml --name placement")?;

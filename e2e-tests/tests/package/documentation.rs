@@ -30,7 +30,7 @@ fn settings_in_the_documentation_are_valid() -> Result<()> {
             count += 1;
         }
     }
-    ensure!(count > 40, "only {count} settings");
+    ensure!(count > 30, "only {count} settings");
     Ok(())
 }
 
