@@ -24,6 +24,7 @@ if [ "$1" = node-placement ]; then
   [ $? -le 1 ]
   exit
 fi
+previous=""
 for argument; do
   if [ "$previous" = -f ] && [ ! -s "$argument" ]; then
     echo "kubectl $*: $argument is not there, or empty" >&2
@@ -112,7 +113,8 @@ impl Desk {
             ("DaemonSet", "daemonsets.apps"),
         ];
         for (kind, resource) in kinds {
-            desk.write(&format!("bin/answers/{resource}"), &json!({ "kind": "List", "items": list(kind) }).to_string())?;
+            let answer = json!({ "kind": "List", "items": list(kind) });
+            desk.write(&format!("bin/answers/{resource}"), &answer.to_string())?;
         }
         let all = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
         for file in ["bin/answers/all", "cluster.json", "cluster.yml"] {
@@ -153,7 +155,7 @@ impl Desk {
         folders.extend(env::split_paths(&path));
         let mut shell = Command::new("sh");
         shell.args(["-eu", "-c", commands]).current_dir(&self.0).env("PATH", env::join_paths(folders)?);
-        shell.env("TOOL", env!("CARGO_BIN_EXE_kubectl-node_placement")).env("EDITOR", "true").env("previous", "");
+        shell.env("TOOL", env!("CARGO_BIN_EXE_kubectl-node_placement")).env("EDITOR", "true");
         shell.env("REAL_MAKE", real_make.context("make")?).env("ROOT", root());
         Ok(shell.output()?)
     }
