@@ -80,21 +80,21 @@ fn pages() -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// A desk with a checkout, a kubeconfig, and a user's own files.
-struct Desk(PathBuf);
+/// A checkout, with a kubeconfig and a user's own files beside it.
+struct Checkout(PathBuf);
 
-impl Desk {
+impl Checkout {
     fn new(page: &Path) -> Result<Self> {
         let name = page.display().to_string().replace('/', "-");
-        let desk = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join("documentation").join(name));
-        let folder = &desk.0;
+        let checkout = Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join("documentation").join(name));
+        let folder = &checkout.0;
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder.join("bin/answers"))?;
         for (program, script) in [("kubectl", KUBECTL), ("make", MAKE), ("git", GIT)] {
-            desk.program(program, script)?;
+            checkout.program(program, script)?;
         }
         for program in ["cargo", "docker", "kwctl"] {
-            desk.program(program, "#!/bin/sh\n")?;
+            checkout.program(program, "#!/bin/sh\n")?;
         }
         // What a page changes must not be changed in the repository.
         let copied = Command::new("cp").arg("-r").arg(root().join("examples")).arg(folder).status()?;
@@ -114,27 +114,27 @@ impl Desk {
         ];
         for (kind, resource) in kinds {
             let answer = json!({ "kind": "List", "items": list(kind) });
-            desk.write(&format!("bin/answers/{resource}"), &answer.to_string())?;
+            checkout.write(&format!("bin/answers/{resource}"), &answer.to_string())?;
         }
         let all = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
         for file in ["bin/answers/all", "cluster.json", "cluster.yml"] {
-            desk.write(file, &all)?;
+            checkout.write(file, &all)?;
         }
         let settings = fs::read_to_string(root().join(SETTINGS))?;
         for file in ["settings.yml", "new.yml"] {
-            desk.write(file, &settings)?;
+            checkout.write(file, &settings)?;
         }
         for file in ["web.yml", "web-before.yml"] {
-            desk.write(file, DEPLOYMENT)?;
+            checkout.write(file, DEPLOYMENT)?;
         }
-        desk.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
+        checkout.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
         let tests = fs::read_to_string(root().join("examples/platform-team/tests.yml"))?;
-        desk.write("tests.yml", &tests)?;
-        let policy = desk.run("kubectl node-placement policy settings.yml --name placement")?;
+        checkout.write("tests.yml", &tests)?;
+        let policy = checkout.run("kubectl node-placement policy settings.yml --name placement")?;
         for file in ["bin/answers/policy", "policy.yml", "back.yml", "backstop.yml"] {
-            desk.write(file, &text(&policy.stdout))?;
+            checkout.write(file, &text(&policy.stdout))?;
         }
-        Ok(desk)
+        Ok(checkout)
     }
 
     fn write(&self, file: &str, text: &str) -> Result<()> {
@@ -209,15 +209,15 @@ fn is_inline_command(text: &str) -> bool {
 }
 
 /// Parts of the output stand for what a page leaves out with `…`.
-fn check(desk: &Desk, part: &Part) -> Result<()> {
+fn check(checkout: &Checkout, part: &Part) -> Result<()> {
     let commands = match part {
         Part::Console { commands, .. } | Part::Inline(commands) => commands.as_str(),
         Part::Tests(tests) => {
-            desk.write("documented.yml", tests)?;
+            checkout.write("documented.yml", tests)?;
             "kubectl node-placement test documented.yml"
         }
     };
-    let output = desk.run(commands)?;
+    let output = checkout.run(commands)?;
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     ensure!(output.status.success(), "{commands}\n{stdout}{stderr}");
     if let Part::Console { printed: Some(printed), .. } = part {
@@ -232,10 +232,10 @@ fn check(desk: &Desk, part: &Part) -> Result<()> {
 fn every_command_works() -> Result<()> {
     let (mut count, mut failed) = (0, vec![]);
     for page in pages()? {
-        let desk = Desk::new(&page)?;
+        let checkout = Checkout::new(&page)?;
         for part in parts(&fs::read_to_string(root().join(&page))?) {
             count += 1;
-            if let Err(error) = check(&desk, &part) {
+            if let Err(error) = check(&checkout, &part) {
                 failed.push(format!("{}: {error:#}", page.display()));
             }
         }
@@ -248,7 +248,7 @@ fn every_command_works() -> Result<()> {
 /// A page that shows something else than what is printed, or a command that fails, is found.
 #[test]
 fn wrong_pages_are_found() -> Result<()> {
-    let desk = Desk::new(Path::new("wrong.md"))?;
+    let checkout = Checkout::new(Path::new("wrong.md"))?;
     let pages = [
         "```console\nkubectl node-placement preview -s settings.yml --nonsense\n```",
         "```console\nkubectl apply -f absent.yml\n```",
@@ -259,7 +259,7 @@ fn wrong_pages_are_found() -> Result<()> {
     for page in pages {
         let parts = parts(page);
         ensure!(parts.len() == 1, "{page}: {parts:?}");
-        if check(&desk, &parts[0]).is_ok() {
+        if check(&checkout, &parts[0]).is_ok() {
             bail!("nothing is wrong with\n{page}");
         }
     }
