@@ -94,7 +94,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     for Checked { document, file } in &checked {
         let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
         if file.policy.is_some() {
-            mistakes.extend(policy::object::find(&document.value));
+            mistakes.extend(policy::fields::find_beside_spec(&document.value));
         }
         let name = file.name.as_deref().filter(|_| files.len() > 1);
         report.mistakes.extend(mistakes.into_iter().map(|finding| Line::new(document, name, finding)));
@@ -174,7 +174,7 @@ impl Line {
         let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
         let path = path.trim_start_matches('.');
         // The policy tells of its settings, and knows nothing around them.
-        let is_around = ["spec", "apiVersion", policy::object::NAME].contains(&path) || path.starts_with("spec.");
+        let is_around = ["spec", "apiVersion", policy::fields::NAME].contains(&path) || path.starts_with("spec.");
         let position = if is_policy && !is_around {
             document.position(&format!("spec.settings.{path}"))
         } else {

@@ -2,6 +2,5 @@
 //! behind it.
 
 pub mod backstop;
-pub mod crd_validation;
 pub mod policy_file;
 pub mod required_rules;

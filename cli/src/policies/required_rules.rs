@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
+    PolicySpec, SettingsFile,
     input::settings::{has, is, read, read_namespaces},
     requests::resource::group_of,
 };
@@ -40,7 +41,12 @@ pub enum Setting {
 pub struct Rule {
     pub resources: &'static [&'static str],
     pub operations: &'static [&'static str],
+    /// The operation on the first resource without which the setting does nothing at all.
+    pub essential: Option<&'static str>,
 }
+
+/// A request as rules tell it: API group, resource, operation.
+pub type Request = (&'static str, &'static str, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -83,14 +89,22 @@ const WORKLOADS: &[&str] =
     &["deployments", "replicasets", "statefulsets", "replicationcontrollers", "podtemplates", "jobs", "cronjobs"];
 
 const fn rule(resources: &'static [&'static str], operations: &'static [&'static str]) -> Rule {
-    Rule { resources, operations }
+    Rule { resources, operations, essential: None }
+}
+
+const fn essential(
+    operation: &'static str,
+    resources: &'static [&'static str],
+    operations: &'static [&'static str],
+) -> Rule {
+    Rule { resources, operations, essential: Some(operation) }
 }
 
 /// What there is to be needed.
 pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("placement")],
-        rules: &[rule(PODS, BOTH)],
+        rules: &[essential("CREATE", PODS, BOTH)],
         looks_up: &[Namespace],
         updates: &[Update::Unbound],
         needs_fail: true,
@@ -130,7 +144,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Is("placement.onBindings", "Verify")],
-        rules: &[rule(BINDINGS, CREATE)],
+        rules: &[essential("CREATE", BINDINGS, CREATE)],
         looks_up: &[Namespace, Node],
         updates: &[],
         needs_fail: true,
@@ -170,7 +184,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Is("placement.onNodes", "RejectChanges")],
-        rules: &[rule(&["nodes", "nodes/status"], UPDATE)],
+        rules: &[essential("UPDATE", &["nodes", "nodes/status"], UPDATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: true,
@@ -178,7 +192,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Is("placement.onNodes", "Reject")],
-        rules: &[rule(&["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
+        rules: &[essential("UPDATE", &["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: true,
@@ -186,7 +200,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Present("podNodeSelectorPluginConfig")],
-        rules: &[rule(PODS, CREATE)],
+        rules: &[essential("CREATE", PODS, CREATE)],
         looks_up: &[Namespace],
         updates: &[],
         needs_fail: true,
@@ -194,7 +208,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Present("nodeMetadata")],
-        rules: &[rule(PODS, BOTH), rule(BINDINGS, CREATE)],
+        rules: &[rule(PODS, BOTH), essential("CREATE", BINDINGS, CREATE)],
         looks_up: &[Node],
         updates: &[Update::Unbound],
         needs_fail: false,
@@ -218,7 +232,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Present("nodeMetadata.propagate[].env")],
-        rules: &[rule(PODS, CREATE)],
+        rules: &[essential("CREATE", PODS, CREATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: false,
@@ -294,7 +308,26 @@ impl Kind {
 impl Feature {
     /// Those that the settings have.
     pub fn of(settings: &Value) -> impl Iterator<Item = &'static Self> {
-        FEATURES.iter().filter(|feature| feature.settings.iter().any(|setting| setting.holds(settings)))
+        FEATURES.iter().filter(|feature| feature.is_in(settings))
+    }
+
+    /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that places.
+    pub fn due(file: &SettingsFile) -> impl Iterator<Item = &'static Self> {
+        let guards_nodes = file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
+        Self::of(&file.settings).filter(move |feature| !guards_nodes || feature.is_about_nodes())
+    }
+
+    /// Whether settings have it.
+    pub fn is_in(&self, settings: &Value) -> bool {
+        self.settings.iter().any(|setting| setting.holds(settings))
+    }
+
+    /// Without which it does nothing at all.
+    pub fn essential(&self) -> Option<Request> {
+        self.rules.iter().find_map(|rule| {
+            let resource = rule.resources.first()?;
+            Some((group_of(resource), *resource, rule.essential?))
+        })
     }
 
     /// The setting that switches it on, as a path.
@@ -302,8 +335,8 @@ impl Feature {
         self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| setting.path())
     }
 
-    /// Each resource with each operation: group, resource, operation.
-    pub fn requests(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    /// Each resource with each operation.
+    pub fn requests(&self) -> impl Iterator<Item = Request> {
         self.rules.iter().flat_map(|rule| {
             let operations =
                 |resource| rule.operations.iter().map(move |operation| (group_of(resource), resource, *operation));
