@@ -12,7 +12,7 @@ use cli::{
     },
     input::documents::yaml_documents,
     policies::policy_file::{Around, backstop_file, policy_file},
-    policies::required_rules::{FEATURES, Feature, Setting, Update, table},
+    policies::required_rules::{FEATURES, Feature, Rule, Setting, Update},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -277,6 +277,49 @@ fn options_that_nobody_could_deploy_are_refused(#[case] around: Around, #[case] 
 fn the_documentation_has_the_table() -> Result<()> {
     ensure!(read("docs/operating.md")?.contains(&table()), "docs/operating.md lacks\n{}", table());
     Ok(())
+}
+
+/// The table as the documentation has it.
+fn table() -> String {
+    let mut table = "| Setting | Rules | Looks up | Updates that conditions must let pass | `failurePolicy` |\n\
+                     |---|---|---|---|---|\n"
+        .to_owned();
+    let list = |texts: Vec<String>| if texts.is_empty() { "–".to_owned() } else { texts.join(", ") };
+    for Feature { settings, rules, looks_up, updates, needs_fail, .. } in FEATURES {
+        let rule = |rule: &Rule| {
+            let resources = rule.resources.iter().map(|resource| format!("`{resource}`")).collect();
+            format!("{} {}", list(resources), rule.operations.join(", "))
+        };
+        table += &format!(
+            "| {} | {} | {} | {} | {} |\n",
+            list(settings.iter().map(setting_in_words).collect()),
+            rules.iter().map(rule).collect::<Vec<_>>().join("; "),
+            list(looks_up.iter().map(|kind| kind.name().to_owned()).collect()),
+            list(updates.iter().map(|update| update_in_words(*update).to_owned()).collect()),
+            if *needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
+        );
+    }
+    table
+}
+
+fn setting_in_words(setting: &Setting) -> String {
+    match setting {
+        Setting::Present(path) => format!("`{path}`"),
+        Setting::Is(path, choice) => format!("`{path}: {choice}`"),
+        Setting::Unless(path, choice) => format!("`{path}` unless `{choice}`"),
+    }
+}
+
+const fn update_in_words(update: Update) -> &'static str {
+    match update {
+        Update::Unbound => "Pods that are not bound",
+        Update::Tolerations => "bound Pods with new tolerations",
+        Update::Bound => "bound Pods",
+        Update::ManagedKeys => "managed keys of Pods being deleted",
+        Update::Template => "changed Pod templates",
+        Update::Selector => "changed selectors",
+        Update::LabelsOrAnnotations => "changed labels or annotations",
+    }
 }
 
 /// A condition that keeps away what a feature is about is found, whatever it is called; so is a rule that is missing.

@@ -1,7 +1,5 @@
-//! What each feature needs of the policy that has it: the one table, of which the others are made: what `policy` writes,
-//! what `check` misses, and the table in `docs/operating.md`.
-
-use std::fmt;
+//! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
+//! table in `docs/operating.md` is made.
 
 use serde_json::Value;
 
@@ -277,17 +275,6 @@ impl Setting {
     }
 }
 
-/// As the documentation writes it.
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Present(path) => write!(f, "`{path}`"),
-            Is(path, choice) => write!(f, "`{path}: {choice}`"),
-            Unless(path, choice) => write!(f, "`{path}` unless `{choice}`"),
-        }
-    }
-}
-
 impl Kind {
     pub const fn api_version(self) -> &'static str {
         match self {
@@ -358,47 +345,5 @@ impl Feature {
     /// Whether it is about Nodes, and not about Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
-    }
-}
-
-/// The table as the documentation has it.
-pub fn table() -> String {
-    let mut table = "| Setting | Rules | Looks up | Updates that conditions must let pass | `failurePolicy` |\n\
-                     |---|---|---|---|---|\n"
-        .to_owned();
-    let or_dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
-    for feature in FEATURES {
-        let settings: Vec<String> = feature.settings.iter().map(ToString::to_string).collect();
-        let rules = feature.rules.iter().map(|rule| {
-            let resources: Vec<String> = rule.resources.iter().map(|resource| format!("`{resource}`")).collect();
-            format!("{} {}", resources.join(", "), rule.operations.join(", "))
-        });
-        let rules: Vec<String> = rules.collect();
-        let kinds: Vec<&str> = feature.looks_up.iter().map(|kind| kind.name()).collect();
-        let updates: Vec<&str> = feature.updates.iter().map(|update| update.in_words()).collect();
-        table.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            settings.join(", "),
-            rules.join("; "),
-            or_dash(kinds.join(", ")),
-            or_dash(updates.join(", ")),
-            if feature.needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
-        ));
-    }
-    table
-}
-
-impl Update {
-    /// As the table has it.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::Unbound => "Pods that are not bound",
-            Self::Tolerations => "bound Pods with new tolerations",
-            Self::Bound => "bound Pods",
-            Self::ManagedKeys => "managed keys of Pods being deleted",
-            Self::Template => "changed Pod templates",
-            Self::Selector => "changed selectors",
-            Self::LabelsOrAnnotations => "changed labels or annotations",
-        }
     }
 }
