@@ -56,10 +56,6 @@ fn text(bytes: &[u8]) -> String {
     &["try", "examples/demo/env.yml", "--old", "nowhere.yml"],
     "--old: expected one manifest; found 2"
 )]
-#[case::an_old_object(
-    &["try", "examples/demo/zone-aware.yml", "--operation", "UPDATE"],
-    "--old: expected the object before its update"
-)]
 #[case::a_version(
     &["try", "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}"],
     "apiVersion: expected \"apps/v1\" for a Deployment, found \"apps/v1beta1\""
@@ -313,12 +309,12 @@ fn every_manifest_is_judged_and_the_worst_decides() -> Result<()> {
 }
 
 #[rstest]
-#[case::created("Reject", &[], 1)]
-#[case::created_where_only_changes_count("RejectChanges", &[], 0)]
-#[case::labelled("RejectChanges", &["--operation", "UPDATE"], 1)]
+#[case::created("Reject", false, 1)]
+#[case::created_where_only_changes_count("RejectChanges", false, 0)]
+#[case::labelled("RejectChanges", true, 1)]
 fn a_node_is_judged_as_if_its_kubelet_sent_it(
     #[case] on_nodes: &str,
-    #[case] more: &[&str],
+    #[case] is_update: bool,
     #[case] status: i32,
 ) -> Result<()> {
     let node =
@@ -327,8 +323,7 @@ fn a_node_is_judged_as_if_its_kubelet_sent_it(
     let files = [file("node.yml", &node("pool: blue"))?, file("old.yml", &node(""))?, file("settings.yml", &settings)?];
     let [node, old, settings] = files.map(|path| path.to_string_lossy().into_owned());
     let mut arguments = vec!["try", node.as_str(), "--settings", &settings];
-    arguments.extend(more);
-    if !more.is_empty() {
+    if is_update {
         arguments.extend(["--old", &old]);
     }
     let output = run(&arguments)?;

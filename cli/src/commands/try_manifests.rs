@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
@@ -36,20 +36,11 @@ pub struct Try {
     /// The current object: the manifest is tried as an update of it
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
-    /// What is done with the manifest
-    #[arg(long, value_enum, ignore_case = true, value_name = "OPERATION", hide = true)]
-    operation: Option<Operation>,
     /// The output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
     engine: Engine,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Operation {
-    Create,
-    Update,
 }
 
 /// A document.
@@ -119,10 +110,7 @@ impl Try {
     fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
         let request = admission_request(&document);
         if request.get("operation").is_some() {
-            ensure!(
-                self.operation.is_none() && self.old.is_none(),
-                "--old: an admission request has its own operation and old object"
-            );
+            ensure!(self.old.is_none(), "--old: an admission request has its own operation and old object");
             return Ok(Asked::Request(request.clone()));
         }
         ensure!(
@@ -134,13 +122,9 @@ impl Try {
     }
 
     fn old_object(&self, manifests: usize) -> Result<Option<Value>> {
-        match (self.operation, &self.old) {
-            (Some(Operation::Create), Some(_)) => bail!("--old: this is for an update; leave the operation out"),
-            (_, Some(_)) if manifests > 1 => bail!("--old: expected one manifest; found {manifests}"),
-            (_, Some(old)) => Ok(Some(read_document(there(old)?)?)),
-            (Some(Operation::Update), None) => bail!("--old: expected the object before its update"),
-            (_, None) => Ok(None),
-        }
+        let Some(old) = &self.old else { return Ok(None) };
+        ensure!(manifests == 1, "--old: expected one manifest; found {manifests}");
+        Ok(Some(read_document(there(old)?)?))
     }
 
     /// What may be looked up: the cluster, and the Namespaces that are created here.
