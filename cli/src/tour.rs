@@ -21,5 +21,5 @@ const CLUSTER: &[&str] = &[
 /// The built-in files have a mistake, and no test has found it.
 pub fn tour(all: bool) -> Result<(Suite, &'static str)> {
     let (text, after) = if all { (ALL, AFTER_ALL) } else { (SHORT, AFTER_SHORT) };
-    Ok((Suite::parse(text, &Files::built_in(vec![("cluster", CLUSTER)]))?, after))
+    Ok((Suite::parse(text, "the tour", &Files::built_in(vec![("cluster", CLUSTER)]))?, after))
 }

@@ -95,7 +95,8 @@ fn results(suite: &Suite, path: &Path, policy: &Policy) -> Result<Vec<CaseResult
     for test in &suite.tests {
         for case in &test.cases {
             let checked = test.check(case, policy);
-            let (_, mismatches) = checked.with_context(|| format!("{file}: {}: {}", test.name, case.name))?;
+            let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
+            let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;
             let (test, case) = (test.name.clone(), case.name.clone());
             results.push(CaseResult { file: file.clone(), test, case, mismatches });
         }
