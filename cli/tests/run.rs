@@ -144,7 +144,7 @@ fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
     let printed = text(&output.stdout);
     assert_eq!(printed.matches("name: mine-backstop\n").count(), 2, "{printed}");
     assert!(printed.contains("policyName: mine-backstop\n"), "{printed}");
-    assert!(printed.contains("- key: tenant\n        operator: Exists\n"), "{printed}");
+    assert!(printed.contains("- key: tenant\n          operator: Exists\n"), "{printed}");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::{
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
     output::{paper::Paper, terminal::complain},
-    policies::policy_file::{Around, policy_file},
+    policies::{overrides::Overrides, policy_file::policy_file},
 };
 
 /// Turn the configuration of PodNodeSelector and PodTolerationRestriction into settings
@@ -60,7 +60,7 @@ impl Convert {
             text = write_settings(&plugins, &from, Some(&report))?;
         }
         if self.output == Output::Policy {
-            text = policy_file(&text, &Around::default())?;
+            text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {
                 let exempt = file.policy.iter().flat_map(|policy| exempt_entries(&file, policy));
                 exempt.for_each(|finding| complain(&format!("warning: {finding}")));

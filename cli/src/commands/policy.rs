@@ -9,7 +9,7 @@ use crate::{
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
     output::{paper::Paper, terminal::complain},
-    policies::policy_file::{Around, backstop_file, policy_file},
+    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
 };
 
 /// Write the ClusterAdmissionPolicy that settings need
@@ -72,14 +72,14 @@ impl Policy {
                 }
             }
         }
-        let around = Around {
+        let overrides = Overrides {
             name: self.name.clone(),
             module: self.module.clone(),
             policy_server: self.policy_server.clone(),
             namespaces: self.namespaces.clone(),
         };
         let write = if self.backstop { backstop_file } else { policy_file };
-        paper.write(write(&text, &around).with_context(|| path.to_string())?.trim_end());
+        paper.write(write(&text, &overrides).with_context(|| path.to_string())?.trim_end());
         Ok(Outcome::Accepted)
     }
 }
