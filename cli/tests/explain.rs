@@ -283,8 +283,8 @@ fn an_explanation_is_data() -> Result<()> {
     assert_eq!(
         told["demands"],
         json!([
-            { "sort": "required", "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
-            { "sort": "added", "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
+            { "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
+            { "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
         ])
     );
     assert_eq!(told["notAsked"], Value::Null);

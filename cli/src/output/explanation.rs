@@ -1,9 +1,16 @@
 //! An explanation as text.
 
+use node_placement_policy::placement::explanation::DemandKind::{
+    AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations,
+};
+
 use super::paper::Paper;
-use crate::explain::{
-    Demand, DemandSort, EntryEnforcement, Explanation, Subject,
-    fit::{Fit, PoolFit},
+use crate::{
+    explain::{
+        Demand, Explanation, Subject,
+        fit::{Fit, PoolFit},
+    },
+    input::settings::Enforcement,
 };
 
 /// So many names are enough.
@@ -19,7 +26,7 @@ pub fn write(explanation: &Explanation, paper: &mut Paper) {
         (Some(entry), Some(about)) => paper.item(&format!("{entry} ({about}) holds")),
         _ => paper.item("no entry of placement.namespaces holds"),
     }
-    if explanation.enforcement == Some(EntryEnforcement::Warn) {
+    if explanation.enforcement == Some(Enforcement::Warn) {
         paper.item("its enforcement is Warn: requests pass unchanged, with a warning");
     }
     for passed_over in &explanation.passed_over {
@@ -40,7 +47,8 @@ pub fn write(explanation: &Explanation, paper: &mut Paper) {
 }
 
 fn write_demands(explanation: &Explanation, paper: &mut Paper) {
-    let limits = |demand: &&Demand| matches!(demand.sort, DemandSort::Allowed | DemandSort::Forbidden);
+    let limits =
+        |demand: &&Demand| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
     let (limits, demands): (Vec<&Demand>, Vec<&Demand>) = explanation.demands.iter().partition(limits);
     paper.gap();
     paper.heading("What is demanded");
@@ -56,14 +64,14 @@ fn write_demands(explanation: &Explanation, paper: &mut Paper) {
 }
 
 fn write_demand(demand: &Demand, paper: &mut Paper) {
-    let Demand { sort, requirement, source, problem } = demand;
+    let Demand { kind, requirement, source, problem } = demand;
     let what = if requirement.is_empty() { "nothing" } else { requirement };
-    paper.item(&match sort {
-        DemandSort::Required | DemandSort::Added => format!("{what}, by {source}"),
-        DemandSort::Allowed if requirement.is_empty() => format!("nothing, by {source}"),
-        DemandSort::Allowed => format!("only {what}, by {source}"),
-        DemandSort::Forbidden => format!("not {what}, by {source}"),
-    });
+    let limit = match kind {
+        AllowedNodeSelector | AllowedTolerations if !requirement.is_empty() => "only ",
+        ForbiddenTolerations => "not ",
+        _ => "",
+    };
+    paper.item(&format!("{limit}{what}, by {source}"));
     if let Some(problem) = problem {
         paper.item(&format!("    {problem}: requests that need it are refused"));
     }
@@ -94,7 +102,7 @@ fn write_subject(explanation: &Explanation, paper: &mut Paper) {
     if is_same {
         write_node(subject, paper);
     }
-    if explanation.enforcement == Some(EntryEnforcement::Warn) && explanation.not_asked.is_none() {
+    if explanation.enforcement == Some(Enforcement::Warn) && explanation.not_asked.is_none() {
         paper.item("placement changes nothing: enforcement is Warn");
     }
     write_fit(&subject.as_new, paper);
