@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    case::Asked,
-    file::Deployed,
+    asked::{Asked, Deployed},
     nodes::{Places, nodes},
 };
 use crate::{
