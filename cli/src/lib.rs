@@ -44,4 +44,4 @@ pub use input::{
     settings::ManagedKeys,
     settings_file::SettingsFile,
 };
-pub use output::{changes::changes, wrap::wrap};
+pub use output::{changes::changes, terminal::wrap};

@@ -10,7 +10,10 @@ use super::{
 use crate::{
     check::{Lines, check},
     input::documents::read_text,
-    output::{format::Format, paper::Paper, terminal::complain},
+    output::{
+        paper::{Format, Paper},
+        terminal::complain,
+    },
 };
 
 /// Find mistakes in settings, and in the policy around them

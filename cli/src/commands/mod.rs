@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, error::ErrorKind};
 
-pub use crate::output::format::Format;
+pub use crate::output::paper::Format;
 use crate::output::paper::{Color, Paper};
 use crate::output::terminal::complain;
 

@@ -27,18 +27,8 @@ pub struct Policy {
     /// The settings, or a ClusterAdmissionPolicy that has them; - is the standard input
     #[arg(value_name = "SETTINGS")]
     settings: PathBuf,
-    /// The name of the policy [default: node-placement]
-    #[arg(long)]
-    name: Option<String>,
-    /// Where the policy-server finds the module, such as registry://…
-    #[arg(long, value_name = "URL")]
-    module: Option<String>,
-    /// The PolicyServer that runs it
-    #[arg(long, value_name = "NAME")]
-    policy_server: Option<String>,
-    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
-    #[arg(long, value_name = "SELECTOR")]
-    namespaces: Option<String>,
+    #[command(flatten)]
+    overrides: Overrides,
     /// Write a ValidatingAdmissionPolicy instead: the API server itself refuses Pods that lack their namespace's
     /// requiredNodeSelector
     #[arg(long, conflicts_with_all = ["module", "policy_server"])]
@@ -72,14 +62,8 @@ impl Policy {
                 }
             }
         }
-        let overrides = Overrides {
-            name: self.name.clone(),
-            module: self.module.clone(),
-            policy_server: self.policy_server.clone(),
-            namespaces: self.namespaces.clone(),
-        };
         let write = if self.backstop { backstop_file } else { policy_file };
-        paper.write(write(&text, &overrides).with_context(|| path.to_string())?.trim_end());
+        paper.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -8,7 +8,6 @@ pub mod cluster;
 pub mod deployed;
 pub mod evaluation;
 pub mod gap;
-pub mod host_calls;
 #[cfg(feature = "module")]
 pub mod interpreter;
 pub mod metadata;

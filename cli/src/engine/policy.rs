@@ -7,9 +7,8 @@ use anyhow::Result;
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use super::{
-    call::{Call, Engine},
+    call::{Call, Engine, HostCalls},
     cluster::Cluster,
-    host_calls::HostCalls,
     metadata::Metadata,
     native::Native,
 };

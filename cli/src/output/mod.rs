@@ -2,7 +2,6 @@
 
 pub mod changes;
 pub mod explanation;
-pub mod format;
 pub mod gets;
 pub mod paper;
 pub mod preview;
@@ -10,4 +9,3 @@ pub mod preview;
 pub mod schema;
 pub mod template;
 pub mod terminal;
-pub mod wrap;

@@ -13,11 +13,9 @@ use crate::{
     Evaluation, Lookup, Manifests,
     output::{
         changes::changes,
-        format::Format,
-        terminal::{escaped, width},
+        terminal::{escaped, width, wrap},
     },
     stored::environment,
-    wrap,
 };
 
 /// Where the text beside a verdict begins.
@@ -27,6 +25,15 @@ const BOLD: &str = "1";
 const DIM: &str = "2";
 const RED: &str = "1;31";
 const GREEN: &str = "32";
+
+/// How something is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    Yaml,
+}
 
 /// When there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
 //! What settings do not say of the policy around them: whoever asks for it, else the policy that has them, else nobody.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use node_placement_policy::selector::{Operator, Requirement, syntax::is_subdomain};
 
@@ -19,12 +20,19 @@ pub const NAME_OF_AN_OBJECT: &str =
     "lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit, at most 253 of them";
 
 /// What somebody wants around the settings, whatever the policy in their file has.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Args)]
 pub struct Overrides {
+    /// The name of the policy [default: node-placement]
+    #[arg(long)]
     pub name: Option<String>,
+    /// Where the policy-server finds the module, such as registry://…
+    #[arg(long, value_name = "URL")]
     pub module: Option<String>,
+    /// The PolicyServer that runs it
+    #[arg(long, value_name = "NAME")]
     pub policy_server: Option<String>,
-    /// The namespaces that the policy covers: a selector of their labels.
+    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
+    #[arg(long, value_name = "SELECTOR")]
     pub namespaces: Option<String>,
 }
 
