@@ -11,7 +11,7 @@
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
-//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
+//! | [`testing`], [`stored`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
@@ -28,7 +28,6 @@ pub mod requests;
 pub mod scheduling;
 pub mod stored;
 pub mod testing;
-pub mod tour;
 
 pub use engine::{
     call::Call,

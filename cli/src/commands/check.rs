@@ -45,7 +45,7 @@ impl Check {
         let lines = report.lines(&path.to_string());
         match self.output {
             Format::Text => tell(&path.to_string(), report.has_policy, &lines, paper),
-            format => paper.data(format, &serde_json::to_value(&lines)?)?,
+            format => paper.data(format, &lines)?,
         }
         Ok(match () {
             () if !lines.mistakes.is_empty() => Outcome::Mistaken,

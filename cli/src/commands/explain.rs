@@ -57,7 +57,7 @@ impl Explain {
         let explained = explain(&question)?;
         match self.output {
             Format::Text => explanation::write(&explained, paper),
-            format => paper.data(format, &serde_json::to_value(&explained)?)?,
+            format => paper.data(format, &explained)?,
         }
         Ok(match () {
             () if explained.is_unknown => Outcome::Mistaken,

@@ -8,7 +8,7 @@ mod input;
 mod policy;
 mod preview;
 mod test;
-mod tour;
+pub mod tour;
 mod trial;
 mod try_manifests;
 

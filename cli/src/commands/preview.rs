@@ -103,8 +103,8 @@ impl Preview {
         match self.output {
             Output::Text => paper.write(text(&preview, width(), self.verbose).trim_end()),
             Output::Html => paper.write(page(&preview, &self.origin())?.trim_end()),
-            Output::Json => paper.data(Format::Json, &serde_json::to_value(&preview)?)?,
-            Output::Yaml => paper.data(Format::Yaml, &serde_json::to_value(&preview)?)?,
+            Output::Json => paper.data(Format::Json, &preview)?,
+            Output::Yaml => paper.data(Format::Yaml, &preview)?,
             Output::Commands => paper.write(commands(&preview).trim_end()),
         }
         Ok(if preview.is_bad() { Outcome::Rejected } else { Outcome::Accepted })

@@ -7,7 +7,7 @@ use super::{
     asked::{Asked, Deployed},
     expect::{Answered, Mismatch},
     file::{Case, Test},
-    nodes::nodes,
+    nodes::{Places, nodes},
     source::written_out,
 };
 use crate::{Evaluation, Policy, admission_request, requests::admission::of_manifest, stored};
@@ -37,7 +37,10 @@ impl Test {
         let request = self.request(case)?;
         let (evaluation, not_asked) = asked.answer(&request)?;
         let nodes = match case.expect.nodes {
-            Some(_) => Some(nodes(&asked, self.places()?, &request, &evaluation).context("expect.nodes")?),
+            Some(_) => {
+                let places = Places::of(self.cluster())?;
+                Some(nodes(&asked, &places, &request, &evaluation).context("expect.nodes")?)
+            }
             None => None,
         };
         let binding = evaluation.answer.mutated_object.as_ref();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{Evaluation, Lookup, output::gets::gets, stored};
@@ -76,7 +76,7 @@ pub struct Answered {
 }
 
 /// Something that ended otherwise than expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The field of `expect`.
     pub field: &'static str,

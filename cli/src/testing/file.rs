@@ -1,6 +1,6 @@
 //! The format of a file with tests.
 
-use std::{collections::BTreeSet, fmt, path::Path, sync::OnceLock};
+use std::{collections::BTreeSet, fmt, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::{
     asked::Deployed,
     expect::Expect,
-    nodes::Places,
     source::{Files, Source},
 };
 use crate::{
@@ -65,7 +64,6 @@ struct Read {
     /// The settings as YAML, in the order in which somebody wrote them.
     settings_as_written: String,
     cluster: Manifests,
-    places: OnceLock<Places>,
 }
 
 /// One request, and how it must end.
@@ -278,18 +276,6 @@ impl Test {
     /// The objects that there are.
     pub fn cluster(&self) -> &Manifests {
         &self.read.cluster
-    }
-
-    /// Its Nodes and NodePools, read when somebody asks for them.
-    ///
-    /// # Errors
-    /// One of them is none.
-    pub fn places(&self) -> Result<&Places> {
-        if let Some(places) = self.read.places.get() {
-            return Ok(places);
-        }
-        let places = Places::of(self.cluster())?;
-        Ok(self.read.places.get_or_init(|| places))
     }
 
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {
