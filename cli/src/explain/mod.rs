@@ -224,11 +224,7 @@ fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
     }
 }
 
-/// What the settings demand in the namespace of this name.
-///
-/// # Errors
-/// The settings have a mistake.
-pub fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Rules<'s>> {
+fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Rules<'s>> {
     let strings = |field: &str| -> BTreeMap<String, String> {
         members(&namespace["metadata"][field]).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
     };

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
+use node_placement_policy::{placement::explanation::Explanation, settings::Settings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    explain::rules,
+    input::json::{members, text},
     output::gets::gets,
     requests::{
         admission::of_manifest,
@@ -58,7 +59,7 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         let (evaluation, not_asked) = asked.answer(&request)?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
         let there = cluster.namespace(namespace);
-        let entry = files.iter().find_map(|file| Some(rules(&file.typed, namespace, there?).ok()?.entry()?.position));
+        let entry = files.iter().find_map(|file| entry(&file.typed, namespace, there?));
         if not_asked.is_some() || !known.insert((entry, kind_of_answer(&evaluation, &manifest))) {
             continue;
         }
@@ -73,6 +74,15 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
          # otherwise. Run it with: kubectl node-placement test FILE\n{}",
         yaml_serde::to_string(&WrittenFile { tests: vec![test] })?
     ))
+}
+
+/// The position of the entry that holds for a namespace.
+fn entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
+    let [labels, annotations] = ["labels", "annotations"].map(|field| {
+        let texts = members(&namespace["metadata"][field]);
+        texts.map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
+    });
+    Explanation::of(settings, name, &labels, &annotations).ok()?.entry().map(|at| at.position)
 }
 
 /// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about
