@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{fs, path::Path, process::Output};
+use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
 use common::{file, run};

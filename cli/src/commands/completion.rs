@@ -3,7 +3,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 
 use super::{Arguments, Outcome};
-use crate::output::paper::Paper;
+use crate::output::printer::Printer;
 
 /// The name of the binary, without which shells complete nothing.
 const BINARY: &str = "kubectl-node_placement";
@@ -18,10 +18,10 @@ pub struct Completion {
 }
 
 impl Completion {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let mut script = vec![];
         generate(self.shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
-        paper.write(String::from_utf8_lossy(&script).trim_end());
+        printer.write(String::from_utf8_lossy(&script).trim_end());
         Ok(Outcome::Accepted)
     }
 }

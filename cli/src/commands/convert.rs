@@ -5,13 +5,13 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Outcome,
-    input::{Cluster, Engine, there},
+    input::{Cluster, Engine, existing},
 };
 use crate::{
     check::policy::exempt_entries,
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
-    output::{paper::Paper, terminal::complain},
+    output::{printer::Printer, terminal::complain},
     policies::{overrides::Overrides, policy_file::policy_file},
 };
 
@@ -45,8 +45,8 @@ enum Output {
 }
 
 impl Convert {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
-        let plugins = Plugins::load(there(&self.file)?)?;
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+        let plugins = Plugins::load(existing(&self.file)?)?;
         let from = match self.file.as_os_str() == "-" {
             true => "the standard input".to_owned(),
             false => self.file.display().to_string(),
@@ -66,7 +66,7 @@ impl Convert {
                 exempt.for_each(|finding| complain(&format!("warning: {finding}")));
             }
         }
-        paper.write(text.trim_end());
+        printer.write(text.trim_end());
         Ok(Outcome::Accepted)
     }
 }

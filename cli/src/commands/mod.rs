@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand, error::ErrorKind};
 
-pub use crate::output::paper::Format;
-use crate::output::paper::{Color, Paper};
+pub use crate::output::printer::Format;
+use crate::output::printer::{Color, Printer};
 use crate::output::terminal::complain;
 
 /// How a command ends.
@@ -105,19 +105,19 @@ fn refuse(error: &clap::Error) -> ExitCode {
 
 impl Arguments {
     fn run(self) -> Result<Outcome> {
-        let mut paper = Paper::new(self.color);
+        let mut printer = Printer::new(self.color);
         let outcome = match self.command.unwrap_or_else(|| Command::Tour(tour::Tour::default())) {
-            Command::Tour(tour) => tour.run(&mut paper),
-            Command::Try(try_manifests) => try_manifests.run(&mut paper),
-            Command::Check(check) => check.run(&mut paper),
-            Command::Policy(policy) => policy.run(&mut paper),
-            Command::Explain(explain) => explain.run(&mut paper),
-            Command::Preview(preview) => preview.run(&mut paper),
-            Command::Convert(convert) => convert.run(&mut paper),
-            Command::Test(test) => test.run(&mut paper),
-            Command::Completion(completion) => completion.run(&mut paper),
+            Command::Tour(tour) => tour.run(&mut printer),
+            Command::Try(try_manifests) => try_manifests.run(&mut printer),
+            Command::Check(check) => check.run(&mut printer),
+            Command::Policy(policy) => policy.run(&mut printer),
+            Command::Explain(explain) => explain.run(&mut printer),
+            Command::Preview(preview) => preview.run(&mut printer),
+            Command::Convert(convert) => convert.run(&mut printer),
+            Command::Test(test) => test.run(&mut printer),
+            Command::Completion(completion) => completion.run(&mut printer),
         }?;
-        paper.print()?;
+        printer.print()?;
         Ok(outcome)
     }
 }

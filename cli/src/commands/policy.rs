@@ -3,12 +3,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::{Outcome, input::there};
+use super::{Outcome, input::existing};
 use crate::{
     engine::native,
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
-    output::{paper::Paper, terminal::complain},
+    output::{printer::Printer, terminal::complain},
     policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
 };
 
@@ -49,9 +49,9 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
 }
 
 impl Policy {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let path = self.settings.display();
-        let text = read_text(there(&self.settings)?)?;
+        let text = read_text(existing(&self.settings)?)?;
         for file in SettingsFile::read_all(yaml_documents(&text)?).with_context(|| path.to_string())? {
             let mistakes = native::mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
@@ -63,7 +63,7 @@ impl Policy {
             }
         }
         let write = if self.backstop { backstop_file } else { policy_file };
-        paper.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
+        printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -7,7 +7,7 @@ use super::{Outcome, input::Engine};
 use crate::{
     Manifests,
     input::documents::yaml_objects,
-    output::paper::Paper,
+    output::printer::Printer,
     testing::{Ended, Suite, source::Files},
 };
 
@@ -33,29 +33,29 @@ pub struct Tour {
 }
 
 impl Tour {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let policy = self.engine.policy()?;
         let (suite, after) = tour(self.all)?;
         for test in &suite.tests {
-            paper.chapter(&test.name, &test.description, test.settings_as_written());
+            printer.scenario(&test.name, &test.description, test.settings_as_written());
             for case in &test.cases {
                 let answered = match test.run(case, &policy)? {
                     Ended::Answered(answered) => answered,
                     Ended::Invalid(message) => bail!("{}: {}: invalid settings: {message}", test.name, case.name),
                 };
-                paper.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
+                printer.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
                 if let Some(pod) = &answered.bound_pod {
-                    paper.bound_pod(pod);
+                    printer.bound_pod(pod);
                 }
                 if self.all {
-                    paper.gap();
+                    printer.gap();
                 }
             }
             if !self.all {
-                paper.gap();
+                printer.gap();
             }
         }
-        paper.write(after.trim_end());
+        printer.write(after.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -3,8 +3,8 @@
 pub mod changes;
 pub mod explanation;
 pub mod gets;
-pub mod paper;
 pub mod preview;
+pub mod printer;
 #[cfg(test)]
 pub mod schema;
 pub mod template;

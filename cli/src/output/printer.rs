@@ -48,14 +48,14 @@ pub enum Color {
 }
 
 /// What people read: plain text, with colours where there is a terminal that wants them.
-pub struct Paper {
+pub struct Printer {
     colors: bool,
     /// No line is longer, unless a single word is.
     width: usize,
     text: String,
 }
 
-impl Paper {
+impl Printer {
     /// With colours as `color` says.
     pub fn new(color: Color) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -112,8 +112,8 @@ impl Paper {
         }
     }
 
-    /// A chapter of the tour, with its settings.
-    pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
+    /// A scenario of the tour, with its settings.
+    pub fn scenario(&mut self, title: &str, prose: &str, settings: &str) {
         self.heading(title);
         wrap(prose, self.width).iter().for_each(|line| self.write(line));
         self.gap();
