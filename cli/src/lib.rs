@@ -30,10 +30,9 @@ pub mod stored;
 pub mod testing;
 
 pub use engine::{
-    call::Call,
+    call::{Call, Metadata},
     cluster::{Cluster, Lookup, NoCluster},
     evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
-    metadata::Metadata,
     policy::Policy,
 };
 pub use input::{

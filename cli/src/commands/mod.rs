@@ -1,7 +1,7 @@
-//! The command line. A file for each command; [`input`] reads what several of them take.
+//! The command line. A file for each command, but for the one that is about the command line itself; [`input`] reads what
+//! several of them take.
 
 mod check;
-mod completion;
 mod convert;
 mod explain;
 mod input;
@@ -15,7 +15,8 @@ mod try_manifests;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap_complete::{Shell, generate};
 
 pub use crate::output::printer::Format;
 use crate::output::printer::{Color, Printer};
@@ -72,7 +73,7 @@ enum Command {
     Preview(preview::Preview),
     Convert(convert::Convert),
     Test(test::Test),
-    Completion(completion::Completion),
+    Completion(Completion),
 }
 
 /// Runs the command that the process was started with.
@@ -119,5 +120,26 @@ impl Arguments {
         }?;
         printer.print()?;
         Ok(outcome)
+    }
+}
+
+/// The name of the binary, without which shells complete nothing.
+const BINARY: &str = "kubectl-node_placement";
+
+/// Print a script that completes commands and flags in a shell
+#[derive(Args)]
+#[command(after_help = "Examples:
+  source <(kubectl-node_placement completion bash)
+  kubectl-node_placement completion zsh > \"${fpath[1]}/_kubectl-node_placement\"")]
+pub struct Completion {
+    shell: Shell,
+}
+
+impl Completion {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+        let mut script = vec![];
+        generate(self.shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
+        printer.write(String::from_utf8_lossy(&script).trim_end());
+        Ok(Outcome::Accepted)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         fit::{Fit, Placed},
         pools_for,
     },
-    output::{explanation::where_to_run, gets::gets, printer::Printer},
+    output::{changes::gets, explanation::where_to_run, printer::Printer},
     requests::{delivery::delivery, runtime_class, template::creation_from},
 };
 

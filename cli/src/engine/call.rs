@@ -1,18 +1,18 @@
-//! One call into a policy: what runs it, where its host calls arrive, and what comes of it.
+//! One call into a policy: what runs it, what it may ask its host for, where that arrives, and what comes of it.
 
 use std::{
     any::Any,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::decision::Cause;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    cluster::{Cluster, Lookup},
-    metadata::Metadata,
-};
+use super::cluster::{Cluster, Lookup};
+use crate::input::{documents::read_document, policy_spec::ContextAwareResource};
 
 /// What runs a policy.
 pub trait Engine: Any + Send + Sync {
@@ -52,6 +52,49 @@ impl Call {
             cause: calls.cause.take(),
             complaint: calls.cluster.verify().err().map(|error| format!("{error:#}")),
         }
+    }
+}
+
+/// What a policy declares in `policy-metadata.yml` that it will ask its host for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    pub context_aware_resources: Vec<ContextAwareResource>,
+    pub host_capabilities: Vec<String>,
+}
+
+/// That of this policy.
+const METADATA: &str = include_str!("../../../policy-metadata.yml");
+
+impl Metadata {
+    /// What this policy declares.
+    ///
+    /// # Panics
+    /// Its metadata is not written as Kubewarden reads it, and no test has found that.
+    pub fn of_this_policy() -> Self {
+        yaml_serde::from_str(METADATA).expect("policy-metadata.yml is the metadata of a policy")
+    }
+
+    /// Reads a file like `policy-metadata.yml`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn load(path: &Path) -> Result<Self> {
+        serde_json::from_value(read_document(path)?)
+            .with_context(|| format!("{} is not the metadata of a policy", path.display()))
+    }
+
+    /// Whether a capability such as `kubernetes/get_resource` is declared, by name or by a pattern
+    /// (`*`, `kubernetes/*`).
+    pub(crate) fn declares_capability(&self, capability: &str) -> bool {
+        self.host_capabilities.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(prefix) => capability.starts_with(prefix),
+            None => capability == pattern,
+        })
+    }
+
+    pub(crate) fn declares_resource(&self, api_version: &str, kind: &str) -> bool {
+        self.context_aware_resources.iter().any(|resource| resource.api_version == api_version && resource.kind == kind)
     }
 }
 

@@ -10,6 +10,5 @@ pub mod evaluation;
 pub mod gap;
 #[cfg(feature = "module")]
 pub mod interpreter;
-pub mod metadata;
 pub mod native;
 pub mod policy;

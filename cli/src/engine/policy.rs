@@ -7,9 +7,8 @@ use anyhow::Result;
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use super::{
-    call::{Call, Engine, HostCalls},
+    call::{Call, Engine, HostCalls, Metadata},
     cluster::Cluster,
-    metadata::Metadata,
     native::Native,
 };
 

@@ -2,7 +2,6 @@
 
 pub mod changes;
 pub mod explanation;
-pub mod gets;
 pub mod preview;
 pub mod printer;
 #[cfg(test)]

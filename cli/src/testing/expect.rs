@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Evaluation, Lookup, output::gets::gets, stored};
+use crate::{Evaluation, Lookup, output::changes::gets, stored};
 
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]

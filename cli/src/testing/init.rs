@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     input::json::{members, text},
-    output::gets::gets,
+    output::changes::gets,
     requests::{
         admission::of_manifest,
         owner::controller,
