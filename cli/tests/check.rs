@@ -1,36 +1,13 @@
 //! What `check` finds, where, and how it ends.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+mod common;
+
+use std::{fs, path::Path, process::Output};
 
 use anyhow::{Context, Result};
+use common::{file, run, text};
 use rstest::rstest;
 use serde_json::Value;
-
-/// At the root of the workspace.
-fn run(arguments: &[&str]) -> Result<Output> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
-    Ok(Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement")).args(arguments).current_dir(root).output()?)
-}
-
-/// A file in a folder of its own: tests run side by side.
-fn file(name: &str, text: &str) -> Result<PathBuf> {
-    static FILES: AtomicUsize = AtomicUsize::new(0);
-    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(folder);
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(name);
-    fs::write(&path, text)?;
-    Ok(path)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 #[rstest]
 #[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found a Role")]
@@ -519,6 +496,16 @@ fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #
     "{placement: {namespaces: [{name: kube-system, requiredNodeSelector: a=b}]}}",
     "placement.namespaces[0]: the policy's namespaceSelector leaves kube-system out"
 )]
+#[case::a_pattern_that_fits_an_exempt_namespace(
+    "{placement: {}}",
+    "{placement: {namespaces: [{name: 'kube-*', requiredNodeSelector: a=b}]}}",
+    "placement.namespaces[0]: the policy's namespaceSelector leaves kube-system out, so this entry does nothing there"
+)]
+#[case::a_selector_that_names_an_exempt_namespace(
+    "{placement: {}}",
+    "{placement: {namespaces: [{namespaceSelector: 'kubernetes.io/metadata.name in (a, kube-system)', requiredNodeSelector: a=b}]}}",
+    "placement.namespaces[0]: the policy's namespaceSelector leaves kube-system out"
+)]
 #[case::the_scheduler(
     "{placement: {}}",
     "{placement: {exemptUsernames: ['system:kube-scheduler']}}",
@@ -548,6 +535,31 @@ fn a_condition_that_leaves_an_entry_s_namespace_out_is_a_remark() -> Result<()> 
     let found: Value = serde_json::from_slice(&output.stdout)?;
     let told = "placement.namespaces[0]: the matchCondition \"some\" leaves team-a out";
     assert!(says(&found["remarks"], told), "{found}");
+    Ok(())
+}
+
+#[rstest]
+#[case::other_labels("key: t, operator: In, values: [a]", "namespaceSelector: 't in (b, c)'", true)]
+#[case::another_name("key: kubernetes.io/metadata.name, operator: In, values: [a-1]", "name: 'b-*'", true)]
+#[case::a_label_that_must_be_absent("key: t, operator: DoesNotExist", "namespaceSelector: t", true)]
+#[case::a_label_of_both("key: t, operator: In, values: [a, b]", "namespaceSelector: 't in (b, c)'", false)]
+#[case::a_name_that_fits("key: kubernetes.io/metadata.name, operator: In, values: [a-1]", "name: 'a-*'", false)]
+#[case::the_rest("key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]", "name: '*'", false)]
+fn an_entry_for_namespaces_that_are_not_covered_is_a_remark(
+    #[case] covered: &str,
+    #[case] entry: &str,
+    #[case] is_told: bool,
+) -> Result<()> {
+    let text =
+        AROUND.replace("key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]", covered).replace(
+            "{placement: {}}",
+            &format!("{{placement: {{namespaces: [{{{entry}, requiredNodeSelector: a=b}}]}}}}"),
+        );
+    let output = run(&["check", &file("policy.yml", &text)?.to_string_lossy(), "-o", "json"])?;
+    let found: Value = serde_json::from_slice(&output.stdout)?;
+    let told = "placement.namespaces[0]: the policy's namespaceSelector leaves all of its namespaces out";
+    assert_eq!(says(&found["remarks"], told), is_told, "{found}");
+    assert!(is_told || !says(&found["remarks"], "does nothing"), "{found}");
     Ok(())
 }
 

@@ -248,13 +248,13 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
 #[rstest]
 #[case::nothing("", "expected one document with tests; found 0")]
 #[case::something_else("kind: Pod", "unknown field `kind`, expected `tests`")]
-#[case::no_test("tests: []", "tests: expected at least one test")]
-#[case::no_case(&tests("[]"), "tests[0]: cases: expected at least one case")]
-#[case::no_expectation(&tests("[{ name: a, expect: {} }]"), "tests[0]: cases[0].expect: names nothing that is expected")]
+#[case::no_test("tests: []", "tests.yml:1:1: tests: expected at least one test")]
+#[case::no_case(&tests("[]"), ": tests[0].cases: expected at least one case")]
+#[case::no_expectation(&tests("[{ name: a, expect: {} }]"), ": tests[0].cases[0].expect: names nothing that is expected")]
 #[case::an_unknown_field(&tests("[{ name: a, expect: { acepted: true } }]"), "unknown field `acepted`")]
 #[case::twice(
     &tests("[{ name: a, expect: { code: 1 } }, { name: a, expect: { code: 1 } }]"),
-    "tests[0]: cases[1].name: \"a\" is there twice"
+    ": tests[0].cases[1].name: \"a\" is there twice"
 )]
 #[case::no_file(&tests("[{ name: a, manifest: nowhere.yml, expect: { code: 1 } }]"), "cases[0].manifest: cannot read nowhere.yml")]
 #[case::invalid_settings(
@@ -294,7 +294,19 @@ fn a_policy_that_is_not_asked_changes_nothing() -> Result<()> {
     "tests:\n- name: a\n  settings: {}\n  cases:\n  - name: a\n    operation: BIND\n    expect: { code: 1 }\n",
     "tests.yml:6:5: tests[0].cases[0].operation: unknown word `BIND`, expected one of `CREATE`, `UPDATE`"
 )]
-#[case::a_key_twice("tests: [{ name: a, name: b }]", "name")]
+#[case::a_key_twice("tests: [{ name: a, name: b }]", "tests.yml:1:20: repeated key \"name\"")]
+#[case::an_empty_message_in_its_place(
+    "tests:\n- name: a\n  settings: {}\n  manifest: {}\n  cases:\n  - name: a\n    expect: { message: '' }\n",
+    "tests.yml:7:15: tests[0].cases[0].expect.message: expected a text; found none"
+)]
+#[case::a_file_that_is_not_there(
+    "tests:\n- name: a\n  settings: nowhere.yml\n  cases:\n  - name: a\n    expect: { code: 1 }\n",
+    "tests.yml:3:3: tests[0].settings: cannot read nowhere.yml"
+)]
+#[case::a_request_that_can_t_be_made(
+    "tests:\n- name: a\n  settings: { placement: {} }\n  cases:\n  - name: b\n    manifest: {}\n    expect: { code: 1 }\n",
+    "tests.yml:5:5: a: b: manifest: expected an object"
+)]
 fn a_mistake_is_no_failure(#[case] file: &str, #[case] told: &str) -> Result<()> {
     let folder = format!("mistake-{}-{}", file.len(), told.len());
     let output = test(&folder, &[("tests.yml", file)], &[])?;

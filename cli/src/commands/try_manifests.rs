@@ -1,18 +1,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
     Format, Outcome,
-    input::{Cluster, Engine, Settings, there},
+    input::{Cluster, Engine, Settings, existing},
     trial::{Trial, join},
 };
 use crate::{
     Manifests, admission_request,
     input::documents::{read_document, read_documents},
-    output::paper::Paper,
+    output::printer::Printer,
     requests::admission::of_manifest,
 };
 
@@ -36,20 +36,11 @@ pub struct Try {
     /// The current object: the manifest is tried as an update of it
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
-    /// What is done with the manifest
-    #[arg(long, value_enum, ignore_case = true, value_name = "OPERATION", hide = true)]
-    operation: Option<Operation>,
     /// The output format
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
     engine: Engine,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Operation {
-    Create,
-    Update,
 }
 
 /// A document.
@@ -60,7 +51,7 @@ enum Asked {
 }
 
 impl Try {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let asked = self.asked()?;
         let policy = self.engine.policy()?;
         let trial = Trial {
@@ -72,13 +63,13 @@ impl Try {
         let (mut worst, mut told) = (Outcome::Accepted, vec![]);
         for (place, asked) in asked.iter().enumerate() {
             if place > 0 {
-                paper.gap();
+                printer.gap();
             }
             let (outcome, data) = match asked {
-                Asked::Request(request) => trial.judge(request, paper)?,
+                Asked::Request(request) => trial.judge(request, printer)?,
                 Asked::Other(object) => {
                     let reason = no_business(object);
-                    paper.skipped(&title(object), &reason);
+                    printer.skipped(&title(object), &reason);
                     let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
                     (Outcome::Accepted, vec![data])
                 }
@@ -87,8 +78,8 @@ impl Try {
             told.extend(data);
         }
         if self.output != Format::Text {
-            paper.clear();
-            paper.data(self.output, &Value::from(told))?;
+            printer.clear();
+            printer.data(self.output, &Value::from(told))?;
         }
         Ok(worst)
     }
@@ -97,7 +88,7 @@ impl Try {
     fn asked(&self) -> Result<Vec<Asked>> {
         let mut documents = vec![];
         for path in &self.manifests {
-            let read = read_documents(there(path)?)?;
+            let read = read_documents(existing(path)?)?;
             documents.extend(read.into_iter().flat_map(items).map(|document| (path, document)));
         }
         let old = self.old_object(documents.len())?;
@@ -119,10 +110,7 @@ impl Try {
     fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
         let request = admission_request(&document);
         if request.get("operation").is_some() {
-            ensure!(
-                self.operation.is_none() && self.old.is_none(),
-                "--old: an admission request has its own operation and old object"
-            );
+            ensure!(self.old.is_none(), "--old: an admission request has its own operation and old object");
             return Ok(Asked::Request(request.clone()));
         }
         ensure!(
@@ -134,13 +122,9 @@ impl Try {
     }
 
     fn old_object(&self, manifests: usize) -> Result<Option<Value>> {
-        match (self.operation, &self.old) {
-            (Some(Operation::Create), Some(_)) => bail!("--old: this is for an update; leave the operation out"),
-            (_, Some(_)) if manifests > 1 => bail!("--old: expected one manifest; found {manifests}"),
-            (_, Some(old)) => Ok(Some(read_document(there(old)?)?)),
-            (Some(Operation::Update), None) => bail!("--old: expected the object before its update"),
-            (_, None) => Ok(None),
-        }
+        let Some(old) = &self.old else { return Ok(None) };
+        ensure!(manifests == 1, "--old: expected one manifest; found {manifests}");
+        Ok(Some(read_document(existing(old)?)?))
     }
 
     /// What may be looked up: the cluster, and the Namespaces that are created here.

@@ -1,13 +1,10 @@
 //! Whom a policy's look-ups reach.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeSet, fmt};
 
 use anyhow::{Result, anyhow, bail};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::input::manifests::{Identity, Manifests};
 
@@ -105,52 +102,40 @@ impl Cluster for Manifests {
             anyhow!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'")
         })?;
         Ok(match &lookup.field_masks {
-            Some(masks) => pruned(object, &FieldMask::new(masks)).to_string(),
+            Some(masks) => pruned(object, masks).to_string(),
             None => object.to_string(),
         })
     }
 }
 
-/// The paths of a look-up's field masks, as a tree. A leaf keeps all that is below it.
-#[derive(Default)]
-struct FieldMask<'a>(BTreeMap<&'a str, FieldMask<'a>>);
-
-impl<'a> FieldMask<'a> {
-    fn new(paths: impl IntoIterator<Item = &'a String>) -> Self {
-        let mut root = Self::default();
-        for path in paths {
-            path.split('.').fold(&mut root, |mask, step| mask.0.entry(step).or_default());
-        }
-        root
-    }
-}
-
 /// The object without what the real host prunes: what identifies it and all of `metadata` stay.
-fn pruned(object: &Value, mask: &FieldMask) -> Value {
+fn pruned(object: &Value, masks: &BTreeSet<String>) -> Value {
     let always = ["apiVersion", "kind", "metadata"];
-    let Some(fields) = object.as_object().filter(|_| !mask.0.is_empty()) else {
-        return object.clone();
-    };
+    let Some(fields) = object.as_object().filter(|_| !masks.is_empty()) else { return object.clone() };
     let kept = fields.iter().filter_map(|(name, value)| match always.contains(&name.as_str()) {
         true => Some((name.clone(), value.clone())),
-        false => kept(name, value, mask),
+        false => kept(name, name, value, masks),
     });
     Value::Object(kept.collect())
 }
 
-/// Masks know nothing of lists: they go through to the items.
-fn pruned_below(value: &Value, mask: &FieldMask) -> Value {
-    match value {
-        _ if mask.0.is_empty() => value.clone(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().filter_map(|(name, value)| kept(name, value, mask)).collect::<Map<_, _>>())
-        }
-        Value::Array(items) => items.iter().map(|item| pruned_below(item, mask)).collect(),
-        scalar => scalar.clone(),
+/// The field `name` at `path` as far as masks name it, or what is below it. Masks know nothing of lists: they go
+/// through to the items.
+fn kept(name: &str, path: &str, value: &Value, masks: &BTreeSet<String>) -> Option<(String, Value)> {
+    let is_above = |mask: &String| mask.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+    if masks.contains(path) {
+        return Some((name.to_owned(), value.clone()));
     }
+    masks.iter().any(is_above).then(|| (name.to_owned(), pruned_below(path, value, masks)))
 }
 
-fn kept(name: &str, value: &Value, mask: &FieldMask) -> Option<(String, Value)> {
-    let below = mask.0.get(name)?;
-    Some((name.to_owned(), pruned_below(value, below)))
+fn pruned_below(path: &str, value: &Value, masks: &BTreeSet<String>) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let below = |(name, value): (&String, &Value)| kept(name, &format!("{path}.{name}"), value, masks);
+            Value::Object(fields.iter().filter_map(below).collect())
+        }
+        Value::Array(items) => items.iter().map(|item| pruned_below(path, item, masks)).collect(),
+        scalar => scalar.clone(),
+    }
 }

@@ -51,9 +51,11 @@ pub struct Explanation {
     /// The path of the entry that holds, if one does.
     pub entry: Option<String>,
     /// What that entry is for: `namespaceSelector "tenant=blue"`.
+    #[serde(skip)]
     pub entry_for: Option<String>,
     /// The `enforcement` of that entry. With `Warn`, what is demanded is neither added nor enforced.
-    pub enforcement: Option<EntryEnforcement>,
+    #[serde(skip)]
+    pub enforcement: Option<Enforcement>,
     /// The other entries that say something about the namespace: those before it, and why they do not hold; and those
     /// after it that would.
     pub passed_over: Vec<PassedOver>,
@@ -66,20 +68,11 @@ pub struct Explanation {
     /// What can't be told, since the cluster as given lacks something.
     pub unknown: Vec<String>,
     /// Commands that tell more.
+    #[serde(skip)]
     pub commands: Vec<String>,
     /// Whether nobody can tell what becomes of the subject.
     #[serde(skip)]
     pub is_unknown: bool,
-}
-
-/// Whether an entry is enforced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum EntryEnforcement {
-    /// It is.
-    Enforce,
-    /// Requests pass unchanged, with a warning.
-    Warn,
 }
 
 /// An entry that does not hold.
@@ -93,28 +86,14 @@ pub struct PassedOver {
     pub because: String,
 }
 
-/// What a demand is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum DemandSort {
-    /// What nodes must have.
-    Required,
-    /// What is added to Pods: preferences, default tolerations.
-    Added,
-    /// All that Pods may ask for.
-    Allowed,
-    /// What Pods must not ask for.
-    Forbidden,
-}
-
 /// Something that is demanded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Demand {
     /// What it is about.
-    pub sort: DemandSort,
+    #[serde(skip)]
+    pub kind: DemandKind,
     /// What, with references filled in.
     pub requirement: String,
     /// Where: the path of a setting, or an annotation.
@@ -177,7 +156,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         entry: rules.entry().map(|at| at.to_string()),
-        enforcement: rules.entry().map(|at| EntryEnforcement::of(at.entry)),
+        enforcement: rules.entry().map(|at| at.entry.enforcement),
         entry_for: rules.entry().map(|at| about(at.entry)),
         passed_over: rules
             .entries
@@ -387,26 +366,6 @@ fn about(entry: &NamespaceEntry) -> String {
     name.into_iter().chain(selector).collect::<Vec<_>>().join(", ")
 }
 
-impl EntryEnforcement {
-    fn of(entry: &NamespaceEntry) -> Self {
-        match entry.enforcement {
-            Enforcement::Enforce => Self::Enforce,
-            Enforcement::Warn => Self::Warn,
-        }
-    }
-}
-
-impl DemandSort {
-    const fn of(kind: DemandKind) -> Self {
-        match kind {
-            DemandKind::NodeSelector => Self::Required,
-            DemandKind::PreferredNodeSelector(_) | DemandKind::DefaultTolerations => Self::Added,
-            DemandKind::AllowedNodeSelector | DemandKind::AllowedTolerations => Self::Allowed,
-            DemandKind::ForbiddenTolerations => Self::Forbidden,
-        }
-    }
-}
-
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
     fn read(demanded: &Demanded<'_>) -> Vec<Self> {
@@ -419,8 +378,8 @@ impl Demand {
             (_, DemandKind::PreferredNodeSelector(weight)) => vec![format!("{} (weight {weight})", demanded.text)],
             _ => vec![demanded.text.clone()],
         };
-        let sort = DemandSort::of(demanded.kind);
-        let demand = |requirement| Self { sort, requirement, source: source.clone(), problem: problem.clone() };
+        let kind = demanded.kind;
+        let demand = |requirement| Self { kind, requirement, source: source.clone(), problem: problem.clone() };
         requirements.into_iter().map(demand).collect()
     }
 }

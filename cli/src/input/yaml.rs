@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use anyhow::{Result, anyhow, bail, ensure};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 /// As deep as Kubewarden's host reads JSON.
 const MOST_LEVELS: usize = 128;
@@ -230,50 +230,18 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A scalar without quotes, by YAML's core schema, as the crate `yaml_serde` reads it, which reads all else.
+/// A scalar without quotes, as the crate `yaml_serde` reads it, which reads all else.
 fn plain(text: &str) -> Value {
-    match text {
-        "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-        "true" | "True" | "TRUE" => return true.into(),
-        "false" | "False" | "FALSE" => return false.into(),
-        _ => {}
+    // Alone, these would be marks between documents.
+    if text.starts_with("---") || text.starts_with("...") {
+        return text.into();
     }
-    integer(text).or_else(|| float(text)).map_or_else(|| text.into(), Value::Number)
-}
-
-fn integer(text: &str) -> Option<Number> {
-    let (is_negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (radix, digits) = [("0x", 16), ("0o", 8), ("0b", 2)]
-        .into_iter()
-        .find_map(|(prefix, radix)| Some((radix, digits.strip_prefix(prefix)?)))
-        .unwrap_or((10, digits));
-    // 007 is a text.
-    if radix == 10 && digits.len() > 1 && digits.starts_with('0') || digits.starts_with(['+', '-']) {
-        return None;
-    }
-    let size = u64::from_str_radix(digits, radix).ok()?;
-    match is_negative {
-        false => Some(size.into()),
-        true => Some(0_i64.checked_sub_unsigned(size)?.into()),
-    }
-}
-
-fn float(text: &str) -> Option<Number> {
-    let digits = text.trim_start_matches(['+', '-']);
-    let begins_as_number = digits.trim_start_matches('.').starts_with(|first: char| first.is_ascii_digit());
-    let has_digits_only = digits.chars().all(|character| character.is_ascii_digit());
-    if !begins_as_number || has_digits_only || text.len() - digits.len() > 1 {
-        return None;
-    }
-    Number::from_f64(text.parse().ok()?)
+    yaml_serde::from_str(text).unwrap_or_else(|_| text.into())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Position, plain, read};
+    use super::{Position, read};
     use serde_json::json;
 
     #[rstest::rstest]
@@ -372,11 +340,26 @@ mod tests {
             "e3",
             "00",
             "0.0",
-            "01.5"
+            "01.5",
+            ".inf",
+            ".nan",
+            "---",
+            "...",
+            "-a",
+            "a #b",
+            "a, b]",
+            "=",
+            "<<",
+            "a\n  b"
         )]
         text: &str,
     ) {
-        let expected: serde_json::Value = yaml_serde::from_str(text).unwrap();
-        assert_eq!(plain(text), expected, "{text}");
+        let mut compared = 0;
+        for text in [format!("a: {text}"), format!("[{text}, b]"), format!("- {text}\n- {text} # c")] {
+            let Ok(expected) = yaml_serde::from_str::<serde_json::Value>(&text) else { continue };
+            assert_eq!(read(&text).documents[0].value, expected, "{text}");
+            compared += 1;
+        }
+        assert!(compared > 0);
     }
 }

@@ -2,6 +2,7 @@
 //! behind it.
 
 pub mod backstop;
-pub mod crd_validation;
+pub mod overrides;
 pub mod policy_file;
 pub mod required_rules;
+mod settings_text;

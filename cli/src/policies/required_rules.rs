@@ -1,11 +1,11 @@
-//! What each feature needs of the policy that has it: the one table, of which the others are made: what `policy` writes,
-//! what `check` misses, and the table in `docs/operating.md`.
+//! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
+//! table in `docs/operating.md` is made.
 
-use std::fmt;
-
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    PolicySpec, SettingsFile,
     input::settings::{has, is, read, read_namespaces},
     requests::resource::group_of,
 };
@@ -40,14 +40,26 @@ pub enum Setting {
 pub struct Rule {
     pub resources: &'static [&'static str],
     pub operations: &'static [&'static str],
+    /// The operation on the first resource without which the setting does nothing at all.
+    pub essential: Option<&'static str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Namespace,
-    Node,
-    RuntimeClass,
+/// A request as rules tell it: API group, resource, operation.
+pub type Request = (&'static str, &'static str, &'static str);
+
+/// A kind that is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Kind {
+    pub name: &'static str,
+    pub api_version: &'static str,
 }
+
+const NAMESPACE: Kind = Kind { name: "Namespace", api_version: "v1" };
+const NODE: Kind = Kind { name: "Node", api_version: "v1" };
+const RUNTIME_CLASS: Kind = Kind { name: "RuntimeClass", api_version: "node.k8s.io/v1" };
+
+/// All that a feature can look up.
+pub const KINDS: [Kind; 3] = [NAMESPACE, NODE, RUNTIME_CLASS];
 
 /// An update that something depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +80,6 @@ pub enum Update {
     LabelsOrAnnotations,
 }
 
-use Kind::{Namespace, Node, RuntimeClass};
 use Setting::{Is, Present, Unless};
 
 const CREATE: &[&str] = &["CREATE"];
@@ -83,15 +94,23 @@ const WORKLOADS: &[&str] =
     &["deployments", "replicasets", "statefulsets", "replicationcontrollers", "podtemplates", "jobs", "cronjobs"];
 
 const fn rule(resources: &'static [&'static str], operations: &'static [&'static str]) -> Rule {
-    Rule { resources, operations }
+    Rule { resources, operations, essential: None }
+}
+
+const fn essential(
+    operation: &'static str,
+    resources: &'static [&'static str],
+    operations: &'static [&'static str],
+) -> Rule {
+    Rule { resources, operations, essential: Some(operation) }
 }
 
 /// What there is to be needed.
 pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("placement")],
-        rules: &[rule(PODS, BOTH)],
-        looks_up: &[Namespace],
+        rules: &[essential("CREATE", PODS, BOTH)],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Unbound],
         needs_fail: true,
         otherwise: "Pods are not placed, or not checked when they change",
@@ -99,7 +118,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onWorkloads", "Ignore")],
         rules: &[rule(WORKLOADS, BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the Pods are rejected, and the workload's author does not see why",
@@ -107,7 +126,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onDaemonSets", "Ignore")],
         rules: &[rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
@@ -123,15 +142,15 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onNodeName", "Ignore")],
         rules: &[rule(PODS, CREATE)],
-        looks_up: &[Namespace, Node],
+        looks_up: &[NAMESPACE, NODE],
         updates: &[],
         needs_fail: true,
         otherwise: "Pods that name their node are not checked",
     },
     Feature {
         settings: &[Is("placement.onBindings", "Verify")],
-        rules: &[rule(BINDINGS, CREATE)],
-        looks_up: &[Namespace, Node],
+        rules: &[essential("CREATE", BINDINGS, CREATE)],
+        looks_up: &[NAMESPACE, NODE],
         updates: &[],
         needs_fail: true,
         otherwise: "Bindings are not held to the node selector",
@@ -143,7 +162,7 @@ pub const FEATURES: &[Feature] = &[
             Is("placement.onExtendedResources", "Tolerate"),
         ],
         rules: &[rule(PODS, CREATE), rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "tolerations are not added",
@@ -155,7 +174,7 @@ pub const FEATURES: &[Feature] = &[
             Is("placement.onTolerationAnnotations", "Honor"),
         ],
         rules: &[rule(PODS, BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Unbound, Update::Tolerations],
         needs_fail: true,
         otherwise: "tolerations are not checked",
@@ -163,14 +182,14 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("placement.onRuntimeClasses", "Resolve")],
         rules: &[rule(PODS, BOTH), rule(WORKLOADS, BOTH), rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace, RuntimeClass],
+        looks_up: &[NAMESPACE, RUNTIME_CLASS],
         updates: &[Update::Unbound, Update::Template],
         needs_fail: true,
         otherwise: "RuntimeClasses are not considered",
     },
     Feature {
         settings: &[Is("placement.onNodes", "RejectChanges")],
-        rules: &[rule(&["nodes", "nodes/status"], UPDATE)],
+        rules: &[essential("UPDATE", &["nodes", "nodes/status"], UPDATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: true,
@@ -178,7 +197,7 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Is("placement.onNodes", "Reject")],
-        rules: &[rule(&["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
+        rules: &[essential("UPDATE", &["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: true,
@@ -186,16 +205,16 @@ pub const FEATURES: &[Feature] = &[
     },
     Feature {
         settings: &[Present("podNodeSelectorPluginConfig")],
-        rules: &[rule(PODS, CREATE)],
-        looks_up: &[Namespace],
+        rules: &[essential("CREATE", PODS, CREATE)],
+        looks_up: &[NAMESPACE],
         updates: &[],
         needs_fail: true,
         otherwise: "Pods are not placed",
     },
     Feature {
         settings: &[Present("nodeMetadata")],
-        rules: &[rule(PODS, BOTH), rule(BINDINGS, CREATE)],
-        looks_up: &[Node],
+        rules: &[rule(PODS, BOTH), essential("CREATE", BINDINGS, CREATE)],
+        looks_up: &[NODE],
         updates: &[Update::Unbound],
         needs_fail: false,
         otherwise: "Pods that are bound this way, or set nodeName, get no node metadata",
@@ -203,7 +222,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("nodeMetadata.propagate[].default")],
         rules: &[rule(PODS, UPDATE)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Bound],
         needs_fail: false,
         otherwise: "what a Pod lacks is not filled in",
@@ -211,14 +230,14 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("nodeMetadata.propagate[].required", "true")],
         rules: &[rule(PODS, UPDATE)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Bound],
         needs_fail: true,
         otherwise: "what a Pod lacks is not filled in",
     },
     Feature {
         settings: &[Present("nodeMetadata.propagate[].env")],
-        rules: &[rule(PODS, CREATE)],
+        rules: &[essential("CREATE", PODS, CREATE)],
         looks_up: &[],
         updates: &[],
         needs_fail: false,
@@ -235,7 +254,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("nodeMetadata.protect", "true")],
         rules: &[rule(PODS, BOTH)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Unbound, Update::Bound, Update::ManagedKeys],
         needs_fail: true,
         otherwise: "managed keys can be set by anybody",
@@ -263,38 +282,30 @@ impl Setting {
     }
 }
 
-/// As the documentation writes it.
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Present(path) => write!(f, "`{path}`"),
-            Is(path, choice) => write!(f, "`{path}: {choice}`"),
-            Unless(path, choice) => write!(f, "`{path}` unless `{choice}`"),
-        }
-    }
-}
-
-impl Kind {
-    pub const fn api_version(self) -> &'static str {
-        match self {
-            Namespace | Node => "v1",
-            RuntimeClass => "node.k8s.io/v1",
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Namespace => "Namespace",
-            Node => "Node",
-            RuntimeClass => "RuntimeClass",
-        }
-    }
-}
-
 impl Feature {
     /// Those that the settings have.
     pub fn of(settings: &Value) -> impl Iterator<Item = &'static Self> {
-        FEATURES.iter().filter(|feature| feature.settings.iter().any(|setting| setting.holds(settings)))
+        FEATURES.iter().filter(|feature| feature.is_in(settings))
+    }
+
+    /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that
+    /// places.
+    pub fn due(file: &SettingsFile) -> impl Iterator<Item = &'static Self> {
+        let guards_nodes = file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
+        Self::of(&file.settings).filter(move |feature| !guards_nodes || feature.is_about_nodes())
+    }
+
+    /// Whether settings have it.
+    pub fn is_in(&self, settings: &Value) -> bool {
+        self.settings.iter().any(|setting| setting.holds(settings))
+    }
+
+    /// Without which it does nothing at all.
+    pub fn essential(&self) -> Option<Request> {
+        self.rules.iter().find_map(|rule| {
+            let resource = rule.resources.first()?;
+            Some((group_of(resource), *resource, rule.essential?))
+        })
     }
 
     /// The setting that switches it on, as a path.
@@ -302,8 +313,8 @@ impl Feature {
         self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| setting.path())
     }
 
-    /// Each resource with each operation: group, resource, operation.
-    pub fn requests(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    /// Each resource with each operation.
+    pub fn requests(&self) -> impl Iterator<Item = Request> {
         self.rules.iter().flat_map(|rule| {
             let operations =
                 |resource| rule.operations.iter().map(move |operation| (group_of(resource), resource, *operation));
@@ -314,7 +325,7 @@ impl Feature {
     /// The kinds that it looks up with these settings.
     pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
         let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
-        self.looks_up.iter().copied().filter(move |kind| *kind != Namespace || !places_without_namespaces)
+        self.looks_up.iter().copied().filter(move |kind| *kind != NAMESPACE || !places_without_namespaces)
     }
 
     /// The resources for which rules send updates.
@@ -325,47 +336,5 @@ impl Feature {
     /// Whether it is about Nodes, and not about Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
-    }
-}
-
-/// The table as the documentation has it.
-pub fn table() -> String {
-    let mut table = "| Setting | Rules | Looks up | Updates that conditions must let pass | `failurePolicy` |\n\
-                     |---|---|---|---|---|\n"
-        .to_owned();
-    let or_dash = |text: String| if text.is_empty() { "–".to_owned() } else { text };
-    for feature in FEATURES {
-        let settings: Vec<String> = feature.settings.iter().map(ToString::to_string).collect();
-        let rules = feature.rules.iter().map(|rule| {
-            let resources: Vec<String> = rule.resources.iter().map(|resource| format!("`{resource}`")).collect();
-            format!("{} {}", resources.join(", "), rule.operations.join(", "))
-        });
-        let rules: Vec<String> = rules.collect();
-        let kinds: Vec<&str> = feature.looks_up.iter().map(|kind| kind.name()).collect();
-        let updates: Vec<&str> = feature.updates.iter().map(|update| update.in_words()).collect();
-        table.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            settings.join(", "),
-            rules.join("; "),
-            or_dash(kinds.join(", ")),
-            or_dash(updates.join(", ")),
-            if feature.needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
-        ));
-    }
-    table
-}
-
-impl Update {
-    /// As the table has it.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::Unbound => "Pods that are not bound",
-            Self::Tolerations => "bound Pods with new tolerations",
-            Self::Bound => "bound Pods",
-            Self::ManagedKeys => "managed keys of Pods being deleted",
-            Self::Template => "changed Pod templates",
-            Self::Selector => "changed selectors",
-            Self::LabelsOrAnnotations => "changed labels or annotations",
-        }
     }
 }

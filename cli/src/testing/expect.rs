@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::case::Answered;
-use crate::{Lookup, output::gets::gets, stored};
+use crate::{Evaluation, Lookup, output::changes::gets, stored};
 
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -63,8 +62,21 @@ impl Parts {
     }
 }
 
+/// A request that was answered.
+#[derive(Debug)]
+pub struct Answered {
+    pub request: Value,
+    pub evaluation: Evaluation,
+    /// Why no policy is asked, if none is.
+    pub not_asked: Option<String>,
+    /// The names of the nodes that its Pods may run on; none if nobody expects any.
+    pub nodes: Option<Vec<String>>,
+    /// The Pod as it is stored once the Binding is carried out.
+    pub bound_pod: Option<Value>,
+}
+
 /// Something that ended otherwise than expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The field of `expect`.
     pub field: &'static str,
@@ -73,46 +85,11 @@ pub struct Mismatch {
 }
 
 impl Expect {
-    /// Takes from `others` what this does not say.
-    pub(super) fn complete(&mut self, others: &Self) {
-        fn or<T: Clone>(own: &mut Option<T>, other: &Option<T>) {
-            if own.is_none() {
-                own.clone_from(other);
-            }
-        }
-        or(&mut self.accepted, &others.accepted);
-        or(&mut self.code, &others.code);
-        or(&mut self.message, &others.message);
-        or(&mut self.begins, &others.begins);
-        or(&mut self.conceals, &others.conceals);
-        or(&mut self.warnings, &others.warnings);
-        or(&mut self.warned, &others.warned);
-        or(&mut self.adds, &others.adds);
-        or(&mut self.patch, &others.patch);
-        or(&mut self.nodes, &others.nodes);
-        or(&mut self.audit, &others.audit);
-        or(&mut self.lookups, &others.lookups);
-        or(&mut self.logs, &others.logs);
-        or(&mut self.environment, &others.environment);
-        or(&mut self.invalid, &others.invalid);
-    }
-
     /// Whether a part of the message is empty, which every message has.
     pub(super) fn has_empty_text(&self) -> bool {
         self.message
             .as_ref()
             .is_some_and(|parts| parts.texts().is_empty() || parts.texts().iter().any(String::is_empty))
-    }
-
-    /// Whether nothing is expected.
-    pub(super) fn is_empty(&self) -> bool {
-        let Self { accepted, code, message, begins, conceals, warnings, warned, adds, patch, .. } = self;
-        let Self { nodes, audit, lookups, logs, environment, invalid, .. } = self;
-        let verdict = accepted.is_none() && code.is_none() && invalid.is_none();
-        let texts =
-            message.is_none() && begins.is_none() && conceals.is_none() && warnings.is_none() && warned.is_none();
-        let changes = adds.is_none() && patch.is_none() && nodes.is_none() && audit.is_none() && environment.is_none();
-        verdict && texts && changes && lookups.is_none() && logs.is_none()
     }
 
     /// How an answer differs.

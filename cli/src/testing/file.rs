@@ -1,22 +1,22 @@
 //! The format of a file with tests.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt, path::Path, sync::OnceLock};
+use std::{collections::BTreeSet, fmt, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    asked::Deployed,
     expect::Expect,
-    nodes::Places,
     source::{Files, Source},
 };
 use crate::{
-    Manifests, PolicySpec, SettingsFile, admission_request,
+    Manifests, SettingsFile, admission_request,
     input::{
-        documents::{read_text, yaml_documents},
-        policy_spec::expectation,
-        yaml,
+        documents::read_text,
+        json::{expectation, members},
+        yaml::{self, Document, Position, SyntaxError},
     },
 };
 
@@ -48,8 +48,8 @@ pub struct Test {
     /// What is different in the requests of all cases: a JSON merge patch onto the admission request.
     with: Option<Value>,
     /// What all cases expect that do not say otherwise.
-    #[serde(default)]
-    expect: Expect,
+    #[serde(default, rename = "expect")]
+    _expect: Expect,
     /// The requests.
     pub cases: Vec<Case>,
     #[serde(skip)]
@@ -64,14 +64,6 @@ struct Read {
     /// The settings as YAML, in the order in which somebody wrote them.
     settings_as_written: String,
     cluster: Manifests,
-    places: OnceLock<Places>,
-}
-
-/// Settings, and the policy around them, if there is one.
-#[derive(Debug)]
-pub struct Deployed<'t> {
-    pub settings: Cow<'t, Value>,
-    pub policy: Option<&'t PolicySpec>,
 }
 
 /// One request, and how it must end.
@@ -97,10 +89,14 @@ pub struct Case {
     pub pod: Option<Value>,
     /// How it must end. What is not named is not checked.
     pub expect: Expect,
+    /// Where it stands in its file.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub position: Option<Position>,
 }
 
 /// What is done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
@@ -120,59 +116,46 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
-/// A field that is none, or has a wrong type: where it stands, and what was expected.
+/// Where a mistake stands in a file: the path of a field, as `tests[0].cases[1].manifest`.
 #[derive(Debug)]
-struct Misread(String);
+struct At(String);
 
-impl fmt::Display for Misread {
+impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Misread {}
+impl At {
+    fn field(&self, field: impl fmt::Display) -> Self {
+        Self(format!("{self}.{field}"))
+    }
+
+    fn mistake(self, problem: impl fmt::Display) -> anyhow::Error {
+        anyhow!("{problem}").context(self)
+    }
+}
 
 /// The fields of an admission request.
-const REQUEST_FIELDS: [&str; 15] = [
-    "uid",
-    "kind",
-    "resource",
-    "subResource",
-    "requestKind",
-    "requestResource",
-    "requestSubResource",
-    "name",
-    "namespace",
-    "operation",
-    "userInfo",
-    "object",
-    "oldObject",
-    "dryRun",
-    "options",
-];
+const REQUEST_FIELDS: &str = "uid, kind, resource, subResource, requestKind, requestResource, requestSubResource, \
+                              name, namespace, operation, userInfo, object, oldObject, dryRun, options";
 
 /// Whether all fields are an admission request's.
 fn ensure_request_fields(request: &Value) -> Result<()> {
     let Value::Object(fields) = request else { bail!("expected fields of an admission request, such as object") };
     for field in fields.keys() {
-        let known = REQUEST_FIELDS.join(", ");
-        ensure!(REQUEST_FIELDS.contains(&field.as_str()), "unknown field {field:?}; expected one of {known}");
+        let is_known = REQUEST_FIELDS.split(", ").any(|known| known == field);
+        ensure!(is_known, "unknown field {field:?}; expected one of {REQUEST_FIELDS}");
     }
     Ok(())
 }
 
-/// What has an operation is a recorded request.
-fn ensure_recorded_request(manifest: &Source) -> Result<()> {
+/// Reads a manifest, or its file. What has an operation is a recorded request.
+fn read_manifest(manifest: &mut Source, files: &Files) -> Result<()> {
+    files.document(manifest)?;
     match manifest.inline().map(admission_request) {
         Some(request) if request.get("operation").is_some() => ensure_request_fields(request),
         _ => Ok(()),
-    }
-}
-
-impl<'t> Deployed<'t> {
-    /// What a file has.
-    pub fn new(file: &'t SettingsFile) -> Self {
-        Self { settings: Cow::Borrowed(&file.settings), policy: file.policy.as_ref() }
     }
 }
 
@@ -182,75 +165,91 @@ impl Suite {
     /// # Errors
     /// It is none, has no case, or a file that it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&text, &Files::in_folder(folder)).map_err(|error| match error.downcast::<Misread>() {
-            Ok(misread) => anyhow!("{}:{misread}", path.display()),
-            Err(error) => error.context(path.display().to_string()),
-        })
+        Self::parse(&read_text(path)?, &path.display().to_string(), &Files::in_folder(folder))
     }
 
-    /// Reads the text of a file of tests, which names files of `files`.
+    /// Reads the text of a file of tests, which is called `name` in errors, and names files of `files`.
     ///
     /// # Errors
     /// It is none, has no case, or a file that it names can't be read.
-    pub fn parse(text: &str, files: &Files) -> Result<Self> {
-        let documents = yaml_documents(text)?;
-        ensure!(documents.len() == 1, "expected one document with tests; found {}", documents.len());
-        let [document] = documents.as_slice() else { bail!("expected one document with tests") };
-        let mut suite: Self = serde_path_to_error::deserialize(document).map_err(|error| {
-            let path = error.path().to_string();
-            let position = yaml::read(text).documents.first().and_then(|document| document.position(&path));
-            let position = position.map(|position| format!("{position}: ")).unwrap_or_default();
-            Misread(format!("{position}{path}: {}", expectation(error.inner())))
-        })?;
-        ensure!(!suite.tests.is_empty(), "tests: expected at least one test");
+    pub fn parse(text: &str, name: &str, files: &Files) -> Result<Self> {
+        let yaml::File { documents, error } = yaml::read(text);
+        if let Some(SyntaxError { position, problem }) = error {
+            bail!("{name}:{position}: {problem}");
+        }
+        let [document] = documents.as_slice() else {
+            bail!("{name}: expected one document with tests; found {}", documents.len());
+        };
+        Self::read(document, text, files).map_err(|error| {
+            let position = error.downcast_ref::<At>().and_then(|At(path)| document.position(path));
+            position.map_or_else(|| anyhow!("{name}: {error:#}"), |position| anyhow!("{name}:{position}: {error:#}"))
+        })
+    }
+
+    fn read(document: &Document, text: &str, files: &Files) -> Result<Self> {
+        let mut suite: Self = serde_path_to_error::deserialize(&document.value)
+            .map_err(|error| At(error.path().to_string()).mistake(expectation(error.inner())))?;
+        ensure!(!suite.tests.is_empty(), At("tests".to_owned()).mistake("expected at least one test"));
         // Other than JSON's, its mappings keep their order.
-        let written: yaml_serde::Value = yaml_serde::from_str(text)?;
+        let ordered: yaml_serde::Value = yaml_serde::from_str(text)?;
         let mut names = BTreeSet::new();
         for (position, test) in suite.tests.iter_mut().enumerate() {
-            ensure!(names.insert(test.name.clone()), "tests[{position}].name: {:?} is there twice", test.name);
-            test.read.settings_as_written = yaml_serde::to_string(&written["tests"][position]["settings"])?;
-            test.read(files).with_context(|| format!("tests[{position}]"))?;
+            let at = At(format!("tests[{position}]"));
+            ensure!(
+                names.insert(test.name.clone()),
+                at.field("name").mistake(format!("{:?} is there twice", test.name))
+            );
+            test.read.settings_as_written = yaml_serde::to_string(&ordered["tests"][position]["settings"])?;
+            test.read(&at, &document.value["tests"][position], files)?;
+            for (place, case) in test.cases.iter_mut().enumerate() {
+                case.position = document.position(&at.field(format!("cases[{place}]")).0);
+            }
         }
         Ok(suite)
     }
 }
 
 impl Test {
-    fn read(&mut self, files: &Files) -> Result<()> {
-        self.read.settings = files.settings(&self.settings).context("settings")?;
-        self.read.cluster = self.cluster.as_ref().map(|source| files.cluster(source)).transpose()?.unwrap_or_default();
+    /// Reads what stands in other files, and in the test as it is `written`. `at` is where it is.
+    fn read(&mut self, at: &At, written: &Value, files: &Files) -> Result<()> {
+        self.read.settings = files.settings(&self.settings).with_context(|| at.field("settings"))?;
+        if let Some(source) = &self.cluster {
+            self.read.cluster = files.cluster(source).with_context(|| at.field("cluster"))?;
+        }
         if let Some(manifest) = &mut self.manifest {
-            files.document(manifest).context("manifest")?;
-            ensure_recorded_request(manifest).context("manifest")?;
+            read_manifest(manifest, files).with_context(|| at.field("manifest"))?;
         }
         if let Some(difference) = &self.with {
-            ensure_request_fields(difference).context("with")?;
+            ensure_request_fields(difference).with_context(|| at.field("with"))?;
         }
-        ensure!(!self.cases.is_empty(), "cases: expected at least one case");
+        ensure!(!self.cases.is_empty(), at.field("cases").mistake("expected at least one case"));
         let mut names = BTreeSet::new();
         for (position, case) in self.cases.iter_mut().enumerate() {
-            ensure!(names.insert(case.name.clone()), "cases[{position}].name: {:?} is there twice", case.name);
-            case.expect.complete(&self.expect);
-            let place = |field| format!("cases[{position}].{field}");
-            ensure!(!case.expect.is_empty(), "{}: names nothing that is expected", place("expect"));
-            ensure!(!case.expect.has_empty_text(), "{}: expected a text; found none", place("expect.message"));
+            let at = at.field(format!("cases[{position}]"));
+            ensure!(
+                names.insert(case.name.clone()),
+                at.field("name").mistake(format!("{:?} is there twice", case.name))
+            );
+            let expected = [&written["expect"], &written["cases"][position]["expect"]].into_iter().flat_map(members);
+            let expected: Map<String, Value> =
+                expected.filter(|(_, it)| !it.is_null()).map(|(field, it)| (field.clone(), it.clone())).collect();
+            ensure!(!expected.is_empty(), at.field("expect").mistake("names nothing that is expected"));
+            case.expect = serde_json::from_value(expected.into())?;
+            let is_empty = case.expect.has_empty_text();
+            ensure!(!is_empty, at.field("expect.message").mistake("expected a text; found none"));
             if let Some(difference) = &case.with {
-                ensure_request_fields(difference).with_context(|| place("with"))?;
+                ensure_request_fields(difference).with_context(|| at.field("with"))?;
             }
-            for (field, source) in [("manifest", &mut case.manifest), ("old", &mut case.old)] {
-                if let Some(source) = source {
-                    files.document(source).with_context(|| place(field))?;
-                }
+            match &mut case.manifest {
+                Some(manifest) => read_manifest(manifest, files).with_context(|| at.field("manifest"))?,
+                None if self.manifest.is_some() => {}
+                None => return Err(at.field("manifest").mistake("expected an object; it is missing")),
             }
-            if let Some(manifest) = &case.manifest {
-                ensure_recorded_request(manifest).with_context(|| place("manifest"))?;
+            if let Some(old) = &mut case.old {
+                ensure!(case.operation != Some(Operation::Create), at.field("old").mistake("this is for an UPDATE"));
+                files.document(old).with_context(|| at.field("old"))?;
             }
-            let has_manifest = case.manifest.is_some() || self.manifest.is_some();
-            ensure!(has_manifest, "{}: expected an object; it is missing", place("manifest"));
-            let has_old = case.operation != Some(Operation::Create) || case.old.is_none();
-            ensure!(has_old, "{}: this is for an UPDATE", place("old"));
         }
         Ok(())
     }
@@ -277,18 +276,6 @@ impl Test {
     /// The objects that there are.
     pub fn cluster(&self) -> &Manifests {
         &self.read.cluster
-    }
-
-    /// Its Nodes and NodePools, read when somebody asks for them.
-    ///
-    /// # Errors
-    /// One of them is none.
-    pub fn places(&self) -> Result<&Places> {
-        if let Some(places) = self.read.places.get() {
-            return Ok(places);
-        }
-        let places = Places::of(self.cluster())?;
-        Ok(self.read.places.get_or_init(|| places))
     }
 
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use node_placement_policy::settings::NamespaceEntry;
-
-use super::samples::{Sample, namespaces, samples};
+use super::samples::{namespaces, samples};
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
@@ -19,13 +17,13 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     if conditions.is_empty() {
         return findings;
     }
-    let namespaces = namespaces(&file.settings);
+    let namespaces = namespaces(file);
     // What each keeps away is told once, of the first setting that needs it.
     let mut told = BTreeSet::new();
     let mut kept_away = BTreeMap::<_, BTreeSet<String>>::new();
     let mut unknown = BTreeSet::new();
     for feature in Feature::of(&file.settings) {
-        for sample in samples(feature, &file.settings).into_iter().filter(|sample| sample.is_sent(policy)) {
+        for sample in samples(feature, file).into_iter().filter(|sample| sample.is_sent(policy)) {
             let passages = namespaces.iter().map(|name| conditions.evaluate(&sample.request(name)));
             match most_that_passes(passages) {
                 Some(Passage::Unknown(name, reason)) => drop(unknown.insert((name, reason))),
@@ -41,7 +39,6 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         let text = format!("{name:?} excludes {titles}, which {setting} needs; remove the condition");
         findings.mistakes.push(Finding::new(path(policy, &name), text));
     }
-    findings.remarks.extend(entries_left_out(file, policy));
     // Of those, all is said elsewhere.
     let mistaken: Vec<usize> = conditions.mistakes().map(|(position, _)| position).collect();
     let is_mistaken =
@@ -52,28 +49,6 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         findings.remarks.push(Finding::new(path(policy, &name), text));
     }
     findings
-}
-
-/// Entries for one namespace whose Pods a condition keeps away, while it lets those of others pass.
-fn entries_left_out(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
-    let Some(sample) = pod_creation(file).filter(|sample| sample.is_sent(policy)) else { return vec![] };
-    let conditions = &policy.match_conditions;
-    if matches!(conditions.evaluate(&sample.request("default")), Passage::KeptAway(_)) {
-        return vec![];
-    }
-    let Some(placement) = &file.typed.placement else { return vec![] };
-    let find = |(position, entry): (usize, &NamespaceEntry)| {
-        let name = entry.name.as_deref().filter(|name| !name.contains('*'))?;
-        let Passage::KeptAway(condition) = conditions.evaluate(&sample.request(name)) else { return None };
-        let text = format!("the matchCondition {condition:?} leaves {name} out, so this entry does nothing there");
-        Some(Finding::new(format!("placement.namespaces[{position}]"), text))
-    };
-    placement.namespaces.iter().enumerate().filter_map(find).collect()
-}
-
-fn pod_creation(file: &SettingsFile) -> Option<Sample> {
-    let samples = Feature::of(&file.settings).flat_map(|feature| samples(feature, &file.settings));
-    samples.into_iter().find(|sample| sample.title == "CREATE of pods")
 }
 
 /// A condition may leave some namespaces out; and what can't be evaluated may let a request pass.

@@ -1,8 +1,194 @@
-//! Fields that no ClusterAdmissionPolicy has, and values that they can't have.
+//! What in a ClusterAdmissionPolicy the API server refuses, Kubewarden's own webhook refuses, or nobody knows.
 
-use crate::{check::finding::Finding, input::policy_spec::PolicySpec, policies::crd_validation::crd_mistakes};
+use std::ops::RangeInclusive;
 
-/// One for each.
+use k8s_openapi::{
+    api::admissionregistration::v1::MatchCondition,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
+use node_placement_policy::selector::syntax::is_subdomain;
+use serde_aux::serde_introspection::serde_introspect;
+use serde_json::Value;
+
+use crate::{
+    check::finding::Finding,
+    engine::native::label_key,
+    input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
+    policies::overrides::NAME_OF_AN_OBJECT,
+};
+
+const API_VERSION: &str = "policies.kubewarden.io/v1";
+const MOST_CONDITIONS: usize = 64;
+const SECONDS: RangeInclusive<i64> = 2..=30;
+/// Of requests, where nothing is said.
+const DEFAULT_SECONDS: i64 = 10;
+
+/// Of a misspelt field. What is less alike is something else.
+const SIMILAR: f64 = 0.8;
+
+/// Where the name of a policy stands.
+pub const NAME: &str = "metadata.name";
+
+/// What is wrong beside the `spec`.
+pub fn find_beside_spec(policy: &Value) -> Vec<Finding> {
+    let mut mistakes = Mistakes::default();
+    let found = &policy["apiVersion"];
+    if found != API_VERSION {
+        mistakes.add("apiVersion", format!("expected {API_VERSION}; found {found}"));
+    }
+    let name = &policy["metadata"]["name"];
+    if !name.is_null() && !name.as_str().is_some_and(is_subdomain) {
+        mistakes.add(NAME, format!("expected {NAME_OF_AN_OBJECT}; found {name}"));
+    }
+    mistakes.0
+}
+
+/// What is wrong in the `spec`: all unknown fields, and all wrong values.
 pub fn find(policy: &PolicySpec) -> Vec<Finding> {
-    crd_mistakes(&policy.spec).iter().map(|line| Finding::read(line)).collect()
+    let mut mistakes = Mistakes::default();
+    for path in &policy.unknown_fields {
+        mistakes.add(path, unknown_field(path));
+    }
+    if policy.module.is_none() {
+        mistakes.add("spec.module", "missing");
+    }
+    if policy.mutating.is_none() {
+        mistakes.add("spec.mutating", "missing; expected true or false");
+    }
+    mistakes.find_no_choice("spec.failurePolicy", &policy.failure_policy, &["Fail", "Ignore"]);
+    mistakes.find_no_choice("spec.matchPolicy", &policy.match_policy, &["Equivalent", "Exact"]);
+    mistakes.find_no_choice("spec.mode", &policy.mode, &["monitor", "protect"]);
+    mistakes.find_no_choice("spec.sideEffects", &policy.side_effects, &["None", "NoneOnDryRun"]);
+    mistakes.find_wrong_timeouts(policy);
+    if policy.rules.is_empty() {
+        mistakes.add("spec.rules", "expected at least one: the policy is never asked");
+    }
+    for (place, rule) in policy.rules.iter().enumerate() {
+        mistakes.find_wrong_rule(&format!("spec.rules[{place}]"), rule);
+    }
+    mistakes.find_wrong_conditions(policy);
+    for (place, ContextAwareResource { api_version, kind }) in policy.context_aware_resources.iter().enumerate() {
+        for (field, text) in [("apiVersion", api_version), ("kind", kind)] {
+            if text.is_empty() {
+                mistakes.add(&format!("spec.contextAwareResources[{place}].{field}"), "missing");
+            }
+        }
+    }
+    mistakes.find_wrong_selector("spec.namespaceSelector", &policy.namespace_selector);
+    mistakes.find_wrong_selector("spec.objectSelector", &policy.object_selector);
+    mistakes.0
+}
+
+/// The API server drops it. Told with the known field that looks most like it.
+fn unknown_field(path: &str) -> String {
+    let (parent, field) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut known = known_fields(parent).to_vec();
+    known.sort_unstable();
+    let likeness = |known: &str| strsim::jaro_winkler(known, field);
+    let near = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
+    match near.filter(|near| likeness(near) > SIMILAR) {
+        Some(meant) => format!("unknown field; did you mean {meant}?"),
+        None => format!("unknown field; expected one of {}", known.join(", ")),
+    }
+}
+
+/// The fields of the object at a path.
+fn known_fields(path: &str) -> &'static [&'static str] {
+    let step = path.rsplit('.').next().unwrap_or_default();
+    match step.split_once('[').map_or(step, |(list, _)| list) {
+        "rules" => serde_introspect::<Rule>(),
+        "matchConditions" => serde_introspect::<MatchCondition>(),
+        "contextAwareResources" => serde_introspect::<ContextAwareResource>(),
+        "namespaceSelector" | "objectSelector" => serde_introspect::<LabelSelector>(),
+        "matchExpressions" => serde_introspect::<LabelSelectorRequirement>(),
+        _ => serde_introspect::<PolicySpec>(),
+    }
+}
+
+#[derive(Default)]
+struct Mistakes(Vec<Finding>);
+
+impl Mistakes {
+    fn find_no_choice<'v>(&mut self, path: &str, found: impl IntoIterator<Item = &'v String>, choices: &[&str]) {
+        for found in found.into_iter().filter(|found| !choices.contains(&found.as_str())) {
+            self.add(path, format!("expected one of {}; found {found:?}", choices.join(", ")));
+        }
+    }
+
+    fn find_wrong_timeouts(&mut self, policy: &PolicySpec) {
+        let PolicySpec { timeout_seconds, timeout_eval_seconds, .. } = policy;
+        let (least, most) = (SECONDS.start(), SECONDS.end());
+        for (field, seconds) in [("timeoutSeconds", timeout_seconds), ("timeoutEvalSeconds", timeout_eval_seconds)] {
+            if let Some(seconds) = seconds.filter(|seconds| !SECONDS.contains(seconds)) {
+                self.add(&format!("spec.{field}"), format!("expected from {least} to {most} seconds; found {seconds}"));
+            }
+        }
+        let timeout = timeout_seconds.unwrap_or(DEFAULT_SECONDS);
+        let evaluation = timeout_eval_seconds.filter(|seconds| SECONDS.contains(seconds) && *seconds > timeout);
+        if let Some(found) = evaluation {
+            let text = format!("expected at most timeoutSeconds, which is {timeout}; found {found}");
+            self.add("spec.timeoutEvalSeconds", text);
+        }
+    }
+
+    fn find_wrong_rule(&mut self, path: &str, rule: &Rule) {
+        let lists = [
+            ("apiGroups", &rule.api_groups),
+            ("apiVersions", &rule.api_versions),
+            ("operations", &rule.operations),
+            ("resources", &rule.resources),
+        ];
+        for (field, elements) in lists {
+            if elements.is_empty() {
+                self.add(&format!("{path}.{field}"), "expected at least one");
+            }
+            // The core group is called so.
+            if field != "apiGroups" && elements.iter().any(String::is_empty) {
+                self.add(&format!("{path}.{field}"), "expected no empty text");
+            }
+        }
+        let operations = rule.operations.iter().filter(|operation| !operation.is_empty());
+        self.find_no_choice(&format!("{path}.operations"), operations, &["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]);
+        self.find_no_choice(&format!("{path}.scope"), &rule.scope, &["*", "Namespaced", "Cluster"]);
+    }
+
+    fn find_wrong_conditions(&mut self, policy: &PolicySpec) {
+        let conditions: Vec<&MatchCondition> = policy.match_conditions.written().collect();
+        if conditions.len() > MOST_CONDITIONS {
+            let found = conditions.len();
+            self.add("spec.matchConditions", format!("expected at most {MOST_CONDITIONS}; found {found}"));
+        }
+        for (place, mistake) in policy.match_conditions.mistakes() {
+            self.add(&format!("spec.matchConditions[{place}].expression"), mistake);
+        }
+        for (place, MatchCondition { name, .. }) in conditions.iter().enumerate() {
+            let path = format!("spec.matchConditions[{place}].name");
+            if let Err(expected) = label_key(name) {
+                self.add(&path, format!("expected {expected}; found {name:?}"));
+            } else if conditions.iter().take(place).any(|earlier| earlier.name == *name) {
+                self.add(&path, format!("{name:?} stands there already; names must differ"));
+            }
+        }
+    }
+
+    fn find_wrong_selector(&mut self, path: &str, selector: &LabelSelector) {
+        for (place, expression) in selector.match_expressions.iter().flatten().enumerate() {
+            let path = format!("{path}.matchExpressions[{place}]");
+            let LabelSelectorRequirement { key, operator, values } = expression;
+            if let Err(expected) = label_key(key) {
+                self.add(&format!("{path}.key"), format!("expected {expected}; found {key:?}"));
+            }
+            self.find_no_choice(&format!("{path}.operator"), [operator], &["In", "NotIn", "Exists", "DoesNotExist"]);
+            let has_values = values.iter().flatten().next().is_some();
+            match operator.as_str() {
+                "In" | "NotIn" if !has_values => self.add(&format!("{path}.values"), "expected at least one"),
+                "Exists" | "DoesNotExist" if has_values => self.add(&format!("{path}.values"), "expected none"),
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, path: &str, text: impl Into<String>) {
+        self.0.push(Finding::new(path, text));
+    }
 }

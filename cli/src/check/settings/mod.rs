@@ -1,11 +1,8 @@
 //! Settings that are valid, and that may do something else than what is meant.
 
-mod bindings;
-mod covered;
-mod entry;
+pub mod entries;
 mod exempt_usernames;
-mod kubelet_labels;
-mod rest;
+mod fences;
 mod whitelists;
 
 use node_placement_policy::settings::{OnBindings, OnNodes, Placement};
@@ -33,10 +30,10 @@ impl Guards {
 
 /// What there is to be said about a block `placement` that is valid.
 pub fn remarks(placement: &Placement, guards: Guards) -> Vec<Finding> {
-    let mut remarks = covered::find(placement);
-    remarks.extend(rest::find(placement));
-    remarks.extend(kubelet_labels::find(placement, guards));
-    remarks.extend(bindings::find(placement, guards));
+    let mut remarks = entries::find_covered(placement);
+    remarks.extend(fences::unfenced_rest(placement));
+    remarks.extend(fences::labels_of_kubelets(placement, guards));
+    remarks.extend(fences::unverified_bindings(placement, guards));
     remarks.extend(whitelists::find(placement));
     remarks.extend(exempt_usernames::find(placement));
     remarks

@@ -5,7 +5,7 @@ use node_placement_policy::{
     settings::{OnDefaultConflict, Placement},
 };
 
-use super::entry::{Entry, entries, read};
+use super::entries::{Entry, entries, read};
 use crate::check::finding::Finding;
 
 /// One for each entry whose whitelist does so.

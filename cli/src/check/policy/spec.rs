@@ -1,18 +1,18 @@
-//! Fields of a policy that let it be bypassed, or that hold by default where nothing is said.
+//! Fields of a policy that let it be bypassed, that break what its settings say, or that hold by default where nothing
+//! is said.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use node_placement_policy::settings::{NamespaceEntry, OnDaemonSets};
-use serde_json::Value;
+use node_placement_policy::settings::OnDaemonSets;
 
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
     input::{
         policy_spec::PolicySpec,
-        settings::{PLACEMENT, has, read},
+        settings::{PLACEMENT, has},
     },
-    policies::required_rules::Feature,
-    requests::{delivery::exempts, resource::group_of},
+    policies::required_rules::{Feature, KINDS, Kind},
+    requests::resource::group_of,
 };
 
 /// Looks at all of them.
@@ -25,12 +25,29 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         audit_of_subresources(policy),
         object_selector(file, policy),
     ];
-    let mut findings = Findings { mistakes: vec![], remarks: remarks.into_iter().flatten().collect() };
+    let mut findings = Findings { mistakes: lacking_look_ups(file, policy), remarks: vec![] };
     findings.mistakes.extend(dropped_labels(policy));
-    findings.remarks.extend(exempt_entries(file, policy));
+    findings.remarks.extend(remarks.into_iter().flatten());
     let bypassed = bypassed(file, policy);
     if policy.only_monitors() { &mut findings.remarks } else { &mut findings.mistakes }.extend(bypassed);
     findings
+}
+
+/// Kinds that the settings look up, and that the policy may not. Without one of them look-ups fail, and whatever
+/// depends on them is rejected.
+fn lacking_look_ups(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
+    let mut lacking = vec![];
+    for kind in KINDS {
+        let Kind { name, api_version } = kind;
+        let needs_it = |feature: &&Feature| feature.look_ups(&file.settings).any(|needed| needed == kind);
+        let Some(feature) = Feature::due(file).find(needs_it).filter(|_| !policy.may_look_up(api_version, name)) else {
+            continue;
+        };
+        let setting = feature.named(&file.settings);
+        let text = format!("lacks apiVersion {api_version}, kind {name}, which {setting} needs; add it");
+        lacking.push(Finding::new("spec.contextAwareResources", text));
+    }
+    lacking
 }
 
 /// Settings that need `failurePolicy: Fail`, one of each block.
@@ -83,7 +100,7 @@ fn missing_mode(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
 /// enough.
 fn rejecting_what_it_would_write(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> {
     let sends_updates = ["pods", "daemonsets"].iter().any(|resource| sends(policy, resource, "UPDATE"));
-    if policy.mutating != Some(false) || policy.only_reports() || !sends_updates || !writes(&file.settings, policy) {
+    if policy.mutating != Some(false) || policy.only_reports() || !sends_updates || !writes(file, policy) {
         return None;
     }
     let text = "false, and so what the settings would write is rejected; set true, or, to prove that nothing is missing, \
@@ -107,26 +124,15 @@ fn object_selector(file: &SettingsFile, policy: &PolicySpec) -> Option<Finding> 
     (places && policy.object_selector != LabelSelector::default()).then(|| Finding::new("spec.objectSelector", text))
 }
 
-/// Entries for one namespace that the policy does not cover.
-pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
-    let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
-    let find = |(position, entry): (usize, &NamespaceEntry)| {
-        let name = entry.name.as_deref().filter(|name| !name.contains('*'))?;
-        let text = format!("the policy's namespaceSelector leaves {name} out, so this entry does nothing there");
-        exempts(policy, name).then(|| Finding::new(format!("placement.namespaces[{position}]"), text))
-    };
-    placement.namespaces.iter().enumerate().filter_map(find).collect()
-}
-
 fn sends(policy: &PolicySpec, resource: &str, operation: &str) -> bool {
     policy.sends((group_of(resource), resource, operation))
 }
 
 /// Whether the settings write something into what the rules send.
-fn writes(settings: &Value, policy: &PolicySpec) -> bool {
+fn writes(file: &SettingsFile, policy: &PolicySpec) -> bool {
     let sends = |resource, operation| sends(policy, resource, operation);
-    let settings = read(settings);
-    let injects = settings.placement.is_some_and(|placement| placement.on_daemon_sets == OnDaemonSets::Inject);
+    let settings = &file.typed;
+    let injects = settings.placement.as_ref().is_some_and(|placement| placement.on_daemon_sets == OnDaemonSets::Inject);
     let binds = sends("pods/binding", "CREATE") || sends("bindings", "CREATE");
     let completes = sends("daemonsets", "CREATE") || sends("daemonsets", "UPDATE");
     sends("pods", "CREATE") || settings.node_metadata.is_some() && binds || injects && completes

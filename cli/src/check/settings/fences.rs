@@ -1,0 +1,160 @@
+//! What lets others' Pods onto the nodes that a fence (`requiredNodeSelector`) is to keep for some: namespaces that no
+//! entry is for, labels that kubelets may set, Bindings that nobody verifies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use node_placement_policy::{
+    selector::Selector,
+    settings::{Placement, reference},
+};
+
+use super::{
+    Guards,
+    entries::{Entry, entries},
+};
+use crate::check::finding::Finding;
+
+/// So many kinds of namespaces are tried. Settings that ask for more labels and values are not judged.
+const MOST_KINDS: usize = 10_000;
+
+/// A value that nobody writes.
+const ANOTHER: &str = "another-value-4711";
+
+/// Namespaces that no entry is for, where an entry has a fence.
+pub fn unfenced_rest(placement: &Placement) -> Option<Finding> {
+    let entries = entries(placement);
+    let fence = entries.iter().find_map(Entry::fence)?;
+    // It holds for the rest.
+    if placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty()) {
+        return None;
+    }
+    let is_for_any_name = |entry: &&Entry<'_>| entry.written.name.as_deref().is_none_or(|name| name == "*");
+    let selectors: Vec<&Selector> = entries.iter().filter(is_for_any_name).map(|entry| &entry.selector).collect();
+    let namespaces = not_selected(&selectors)?;
+    let keys: BTreeSet<&str> = fence.requirements().iter().map(|requirement| requirement.key()).collect();
+    let without: Vec<String> = keys.into_iter().map(|key| format!("!{key}")).collect();
+    let text = format!(
+        "{namespaces} have no entry, so their Pods may run on the nodes of others; add a last entry for the rest, such as \
+         {{name: \"*\", requiredNodeSelector: \"{}\"}}",
+        without.join(",")
+    );
+    Some(Finding::new("placement.namespaces", text))
+}
+
+/// Namespaces that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label
+/// that they name with each value that they name, with another one, and without it.
+fn not_selected(selectors: &[&Selector]) -> Option<String> {
+    let mut values: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
+    for requirement in selectors.iter().flat_map(|selector| selector.requirements()) {
+        let values = values.entry(requirement.key()).or_default();
+        if requirement.key() != reference::NAME {
+            values.insert(None);
+        }
+        values.insert(Some(ANOTHER.to_owned()));
+        values.extend(requirement.values().iter().cloned().map(Some));
+        let bounds = requirement.bound().into_iter().flat_map(|bound| [bound.checked_sub(1), bound.checked_add(1)]);
+        values.extend(bounds.flatten().map(|bound| Some(bound.to_string())));
+    }
+    let kinds = values.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()))?;
+    if kinds > MOST_KINDS {
+        return None;
+    }
+    let mut kinds: Vec<BTreeMap<&str, Option<&str>>> = vec![BTreeMap::new()];
+    for (key, values) in &values {
+        let mut told_apart = vec![];
+        for labels in &kinds {
+            for value in values {
+                let mut labels = labels.clone();
+                labels.insert(*key, value.as_deref());
+                told_apart.push(labels);
+            }
+        }
+        kinds = told_apart;
+    }
+    let is_selected = |labels: &BTreeMap<&str, Option<&str>>| {
+        selectors.iter().any(|selector| selector.matches(|key| labels.get(key).copied().flatten()))
+    };
+    kinds.iter().find(|labels| !is_selected(labels)).map(in_words)
+}
+
+fn in_words(labels: &BTreeMap<&str, Option<&str>>) -> String {
+    let words: Vec<String> = labels
+        .iter()
+        .map(|(key, value)| match value {
+            None => format!("without {key}"),
+            Some(ANOTHER) => format!("with another value of {key}"),
+            Some(value) => format!("with {key}={value}"),
+        })
+        .collect();
+    match words.is_empty() {
+        true => "other namespaces".to_owned(),
+        false => format!("namespaces {}", words.join(", ")),
+    }
+}
+
+/// Upstream: `kubeletLabels` of `k8s.io/kubelet/pkg/apis`.
+const LISTED: [&str; 11] = [
+    "kubernetes.io/hostname",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+];
+
+/// Upstream: `kubeletLabelNamespaces` there.
+const LISTED_PREFIXES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
+
+/// One for each such label, where it is demanded first.
+pub fn labels_of_kubelets(placement: &Placement, guards: Guards) -> Vec<Finding> {
+    if guards.nodes {
+        return vec![];
+    }
+    let mut said = BTreeSet::new();
+    let mut findings = vec![];
+    for entry in entries(placement) {
+        for requirement in entry.fence().iter().flat_map(|fence| fence.requirements()) {
+            let key = requirement.key();
+            if may_be_set_by_kubelets(key) && said.insert(key.to_owned()) {
+                findings.push(remark(&entry, key));
+            }
+        }
+    }
+    findings
+}
+
+fn remark(entry: &Entry<'_>, key: &str) -> Finding {
+    let text = format!(
+        "every kubelet may set the label {key} of its own Node, and so get Pods that are not for it; use a label below \
+         node-restriction.kubernetes.io/, or set onNodes"
+    );
+    Finding::new(format!("{}.requiredNodeSelector", entry.path()), text)
+}
+
+/// What the admission plugin NodeRestriction lets a kubelet do.
+///
+/// Upstream: `getModifiedLabels` and `getForbiddenUpdateLabels` of `plugin/pkg/admission/noderestriction`.
+fn may_be_set_by_kubelets(key: &str) -> bool {
+    let is_within = |prefix: &str, domain: &str| {
+        prefix.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let Some((prefix, _)) = key.split_once('/') else { return true };
+    let is_of_kubernetes = is_within(prefix, "kubernetes.io") || is_within(prefix, "k8s.io");
+    !is_of_kubernetes || LISTED.contains(&key) || LISTED_PREFIXES.iter().any(|listed| is_within(prefix, listed))
+}
+
+/// One, if there is a fence, and no Binding is verified.
+pub fn unverified_bindings(placement: &Placement, guards: Guards) -> Option<Finding> {
+    let entries = entries(placement);
+    let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !guards.bindings)?;
+    let text = format!(
+        "Ignore, so whoever may create Bindings can bind a Pod to any node, past {}.requiredNodeSelector; set Verify",
+        fenced.path()
+    );
+    Some(Finding::new("placement.onBindings", text))
+}
