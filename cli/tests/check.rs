@@ -390,6 +390,37 @@ spec:
  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
     "excludes UPDATE of Pods being deleted that change annotations, which nodeMetadata.protect needs; remove the condition"
 )]
+#[case::pods_of_controllers_by_their_user(
+    "\"true\"",
+    "\"!request.userInfo.username.startsWith('system:serviceaccount:')\"",
+    "\"some\" excludes CREATE of pods by controllers, which placement needs; remove the condition"
+)]
+#[case::pods_of_controllers_by_their_owner(
+    "\"true\"",
+    "\"!has(object.metadata.ownerReferences)\"",
+    "\"some\" excludes CREATE of pods by controllers, which placement needs; remove the condition"
+)]
+#[case::pods_that_ask_for_nothing(
+    "\"true\"",
+    "\"request.operation != 'CREATE' || has(object.spec.nodeSelector)\"",
+    "\"some\" excludes CREATE of pods by controllers, CREATE of pods that ask for nothing, which placement needs"
+)]
+#[case::all_pods_by_their_kind(
+    "\"true\"",
+    "\"request.requestKind.kind != 'Pod'\"",
+    "\"some\" excludes CREATE of pods, UPDATE of Pods that are not bound, which placement needs"
+)]
+#[case::a_field_that_may_be_missing(
+    "\"true\"",
+    "\"object.spec.priorityClassName != 'batch'\"",
+    "\"some\" raises an error (No such key: priorityClassName) for CREATE of pods, UPDATE of Pods that are not bound, which \
+     the API server then refuses, by failurePolicy: Fail, even with mode: monitor; ask first whether the field is there"
+)]
+#[case::a_variable_that_webhooks_lack(
+    "\"true\"",
+    "\"namespaceObject.metadata.name != 'a'\"",
+    "spec.matchConditions[0].expression: the conditions of a webhook have no namespaceObject"
+)]
 fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
     let output = check_changed(from, to)?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -513,6 +544,21 @@ fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #
     "matchPolicy: Equivalent",
     "objectSelector: {matchLabels: {a: b}}",
     "spec.objectSelector: users choose the labels"
+)]
+#[case::a_condition_that_a_label_meets(
+    "\"true\"",
+    "\"!(has(object.metadata.labels) && 'skip' in object.metadata.labels)\"",
+    "spec.matchConditions[0]: \"some\" excludes Pods by their labels or annotations, which users choose"
+)]
+#[case::a_condition_that_the_value_of_an_annotation_meets(
+    "\"true\"",
+    "\"object.metadata.?annotations.?skip.orValue('') != 'please'\"",
+    "spec.matchConditions[0]: \"some\" excludes Pods by their labels or annotations, which users choose"
+)]
+#[case::a_condition_of_a_library_that_is_not_here(
+    "\"true\"",
+    "\"authorizer.group('').resource('pods').check('get').allowed()\"",
+    "spec.matchConditions[0]: \"some\" can't be evaluated here"
 )]
 #[case::an_exempt_namespace(
     "{placement: {}}",

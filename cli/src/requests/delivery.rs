@@ -16,6 +16,8 @@ pub enum Delivery {
     Sent,
     /// It is not, and why: `no rule of the policy has pods UPDATE`.
     KeptAway(String),
+    /// A condition raises an error, and what an API server does then. It may know fields that are not known here.
+    Fails(String),
     /// Nobody can tell here, and why: a condition that can't be evaluated, a Namespace whose labels are not known.
     Unknown(String),
 }
@@ -25,14 +27,14 @@ impl Delivery {
     pub fn kept_away(self) -> Option<String> {
         match self {
             Self::KeptAway(reason) => Some(reason),
-            Self::Sent | Self::Unknown(_) => None,
+            Self::Sent | Self::Fails(_) | Self::Unknown(_) => None,
         }
     }
 
     /// Why nobody can tell, if so.
     pub fn unknown(self) -> Option<String> {
         match self {
-            Self::Unknown(reason) => Some(reason),
+            Self::Fails(reason) | Self::Unknown(reason) => Some(reason),
             Self::Sent | Self::KeptAway(_) => None,
         }
     }
@@ -57,6 +59,15 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
     }
     match policy.match_conditions.evaluate(request) {
         Passage::KeptAway(name) => Delivery::KeptAway(format!("the policy's matchCondition {name} leaves it out")),
+        Passage::Fails(name, reason) => {
+            let then = match policy.failure_policy.as_deref() {
+                Some("Ignore") => "does not ask the policy, by failurePolicy: Ignore",
+                _ => "refuses the request, by failurePolicy: Fail, even with mode: monitor",
+            };
+            Delivery::Fails(format!(
+                "the matchCondition {name} raises an error ({reason}); an API server where it does {then}"
+            ))
+        }
         Passage::Unknown(name, reason) => Delivery::Unknown(format!("{name}: {reason}")),
         Passage::Passes if is_selected.is_none() => Delivery::Unknown(
             "the policy's namespaceSelector, and the labels of the namespace are not known".to_owned(),

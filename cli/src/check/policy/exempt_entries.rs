@@ -8,7 +8,7 @@ use node_placement_policy::{
     settings::reference,
 };
 
-use super::samples::{Sample, samples};
+use super::samples::{POD_CREATION, Sample, samples};
 use crate::{
     SettingsFile,
     check::{
@@ -86,7 +86,7 @@ fn covered(policy: &PolicySpec) -> Selector {
 /// The creation of a Pod, if the policy is asked about such, in most namespaces at least.
 fn pod_creation(file: &SettingsFile, policy: &PolicySpec) -> Option<Sample> {
     let mut samples = Feature::of(&file.settings).flat_map(|feature| samples(feature, file));
-    let sample = samples.find(|sample| sample.title == "CREATE of pods").filter(|sample| sample.is_sent(policy))?;
+    let sample = samples.find(|sample| sample.title == POD_CREATION).filter(|sample| sample.is_sent(policy))?;
     let is_kept_away = matches!(policy.match_conditions.evaluate(&sample.request("default")), Passage::KeptAway(_));
     (!is_kept_away).then_some(sample)
 }
