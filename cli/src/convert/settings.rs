@@ -6,7 +6,7 @@ use node_placement_policy::toleration::Toleration as PolicyToleration;
 use serde_json::{Value, json};
 
 use super::plugins::{PairList, Plugins, PodNodeSelector, PodTolerationRestriction};
-use crate::{engine::native::mistakes, input::documents::yaml_documents, output::template::render, wrap};
+use crate::{engine::native::mistakes, input::{documents::yaml_documents, yaml::with_quoted_booleans}, output::template::render, wrap};
 
 const TEMPLATE: &str = include_str!("settings.yml.j2");
 
@@ -39,7 +39,7 @@ impl ClusterReport<'_> {
 /// # Errors
 /// The settings would have a mistake.
 pub fn write_settings(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Result<String> {
-    let text = render("settings.yml", TEMPLATE, data(plugins, from, report)?)?;
+    let text = with_quoted_booleans(&render("settings.yml", TEMPLATE, data(plugins, from, report)?)?);
     let mistakes: Vec<String> = yaml_documents(&text)?.iter().flat_map(mistakes).collect();
     ensure!(mistakes.is_empty(), "{}", mistakes.join("\nerror: "));
     Ok(text)

@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use node_placement_policy::{
-    placement::explanation::{
-        Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch,
-    },
+    placement::explanation::{DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
 };
 use serde::Serialize;
@@ -23,7 +21,7 @@ use serde_json::Value;
 
 use self::{
     created::{Created, Fate},
-    fit::{Fit, Placed},
+    fit::{Fit, Placed, Sourced, in_policy},
     subject::SubjectName,
 };
 use crate::{
@@ -35,6 +33,7 @@ use crate::{
         settings::{ManagedKeys, node_selectors},
         settings_file::SettingsFile,
     },
+    requests::{delivery::delivery, plain_pod},
     scheduling::{keys::Keys, pool::Pools},
 };
 
@@ -83,7 +82,7 @@ pub enum EntryEnforcement {
 }
 
 /// An entry that does not hold.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PassedOver {
@@ -164,8 +163,10 @@ pub struct Question<'q> {
 pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let Question { policy, files, listed, namespace, subject } = *question;
     let cluster = &listed.manifests;
-    let settings = placing(files);
-    let rules = rules(settings, namespace, namespace_of(question)?)?;
+    let held = held(question)?;
+    let rules = held.iter().find(|held| held.rules.entry().is_some()).or(held.first());
+    let entry = rules.and_then(|held| Some((held, held.rules.entry()?)));
+    let demands: Vec<Sourced<'_>> = held.iter().flat_map(Held::demands).collect();
     let deployed = Deployed::new(policy, files, cluster);
     let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
     let created = match object {
@@ -176,16 +177,11 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
-        entry: rules.entry().map(|at| at.to_string()),
-        enforcement: rules.entry().map(|at| EntryEnforcement::of(at.entry)),
-        entry_for: rules.entry().map(|at| about(at.entry)),
-        passed_over: rules
-            .entries
-            .iter()
-            .filter_map(PassedOver::read)
-            .chain(too_late(question, settings, &rules)?)
-            .collect(),
-        demands: rules.demands.iter().flat_map(Demand::read).collect(),
+        entry: entry.map(|(held, at)| in_policy(held.policy, &at.to_string())),
+        enforcement: entry.map(|(_, at)| EntryEnforcement::of(at.entry)),
+        entry_for: entry.map(|(_, at)| about(at.entry)),
+        passed_over: held.iter().map(|held| held.passed_over(question)).collect::<Result<Vec<_>>>()?.concat(),
+        demands: demands.iter().flat_map(Demand::read).collect(),
         subject: Subject {
             kind: subject.map(|subject| subject.kind.to_owned()),
             name: subject.map(|subject| subject.name.clone()),
@@ -199,7 +195,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&created, settings, &rules.demands, cluster)?;
+    explanation.place(&created, files, &demands, cluster)?;
     explanation.add_commands();
     Ok(explanation)
 }
@@ -215,15 +211,56 @@ fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<S
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
-/// The settings that place: those of the document that is not about Nodes alone.
-fn placing(files: &[SettingsFile]) -> &Settings {
-    static NONE: std::sync::LazyLock<Settings> = std::sync::LazyLock::new(Settings::default);
-    let places = |file: &&SettingsFile| {
+/// The files whose settings place: those that are not about Nodes alone.
+fn placing(files: &[SettingsFile]) -> impl Iterator<Item = &SettingsFile> {
+    files.iter().filter(|file| {
         let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
         let settings = &file.typed;
         !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
+    })
+}
+
+/// What one policy holds a namespace to.
+struct Held<'q> {
+    /// Its name, where several policies place.
+    policy: Option<&'q str>,
+    settings: &'q Settings,
+    rules: Rules<'q>,
+}
+
+/// What the policies that place hold the namespace to: those that are asked about its Pods; all, if none is.
+fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
+    let Question { files, namespace, .. } = *question;
+    let found = namespace_of(question)?;
+    let pod = plain_pod::creation(namespace);
+    let all: Vec<&SettingsFile> = placing(files).collect();
+    let is_asked = |file: &&SettingsFile| {
+        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, Some(found)).kept_away().is_none())
     };
-    files.iter().find(places).map_or(&NONE, |file| &file.typed)
+    let asked: Vec<&SettingsFile> = all.iter().copied().filter(is_asked).collect();
+    let is_one = all.len() == 1;
+    let held = if asked.is_empty() { all } else { asked };
+    let held = held.into_iter().map(|file| {
+        let policy = file.name.as_deref().filter(|_| !is_one);
+        Ok(Held { policy, settings: &file.typed, rules: rules(&file.typed, namespace, found)? })
+    });
+    held.collect()
+}
+
+impl Held<'_> {
+    fn demands(&self) -> impl Iterator<Item = Sourced<'_>> {
+        self.rules.demands.iter().map(|demand| Sourced { demand, policy: self.policy })
+    }
+
+    /// The entries before the one that holds, and those after it that would hold, too.
+    fn passed_over(&self, question: &Question<'_>) -> Result<Vec<PassedOver>> {
+        let mut passed_over: Vec<PassedOver> = self.rules.entries.iter().filter_map(PassedOver::read).collect();
+        passed_over.extend(too_late(question, self.settings, &self.rules)?);
+        for passed in &mut passed_over {
+            passed.entry = in_policy(self.policy, &passed.entry);
+        }
+        Ok(passed_over)
+    }
 }
 
 fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
@@ -282,8 +319,8 @@ impl Explanation {
     fn place(
         &mut self,
         created: &Created,
-        settings: &Settings,
-        demands: &[Demanded<'_>],
+        files: &[SettingsFile],
+        demands: &[Sourced<'_>],
         cluster: &Manifests,
     ) -> Result<()> {
         let as_is = Placed::read(std::slice::from_ref(&created.as_is), cluster)?;
@@ -292,7 +329,7 @@ impl Explanation {
             Fate::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&created.as_is), cluster)?),
             Fate::Refused(_) | Fate::Unknown(_) => None,
         };
-        let pools = pools_of(settings, [&as_is].into_iter().chain(&as_new), cluster)?;
+        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
@@ -344,18 +381,14 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p Placed>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    pools_of(placing(files), pods, cluster)
-}
-
-fn pools_of<'p>(settings: &Settings, pods: impl IntoIterator<Item = &'p Placed>, cluster: &Manifests) -> Result<Pools> {
-    let mut keys = keys_of(settings);
+    let mut keys = keys_of(files);
     pods.into_iter().flat_map(|pod| &pod.constraints).for_each(|pod| keys.add(pod));
     Pools::of(cluster, &keys)
 }
 
 /// The labels that the settings name.
-fn keys_of(settings: &Settings) -> Keys {
-    let selectors = node_selectors(settings);
+fn keys_of(files: &[SettingsFile]) -> Keys {
+    let selectors: Vec<String> = placing(files).flat_map(|file| node_selectors(&file.typed)).collect();
     let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
     let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
     Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())
@@ -409,8 +442,9 @@ impl DemandSort {
 
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
-    fn read(demanded: &Demanded<'_>) -> Vec<Self> {
-        let source = demanded.source.path();
+    fn read(sourced: &Sourced<'_>) -> Vec<Self> {
+        let Sourced { demand: demanded, policy } = sourced;
+        let source = in_policy(*policy, &demanded.source.path());
         let problem = demanded.value.as_ref().err().map(|rejection| rejection.message());
         let requirements = match (&demanded.value, demanded.kind) {
             (Ok(DemandValue::Selector(selector)), DemandKind::NodeSelector) if !selector.is_empty() => {

@@ -145,9 +145,9 @@ fn summary(fit: &Fit) -> String {
     if let Some(why) = why_it_waits(fit) {
         return format!("it waits: {why}");
     }
-    let count: usize = fit.usable().map(|pool| pool.nodes.len()).sum();
+    let count: usize = fit.usable().map(|pool| pool.usable.len()).sum();
     let all: usize = fit.pools.iter().map(|pool| pool.nodes.len()).sum();
-    match fit.usable().any(|pool| pool.nodes.is_empty()) {
+    match fit.usable().any(|pool| pool.usable.is_empty()) {
         false => format!("can run on {count} of {all} nodes"),
         true => format!("can run on {count} of {all} nodes, and on nodes that Karpenter would create"),
     }
@@ -172,7 +172,8 @@ pub fn where_to_run(whose: &str, fit: &Fit) -> Vec<String> {
         let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool, fit)));
         return std::iter::once(format!("{whose} would wait: {why}")).chain(pools).collect();
     }
-    let pools = fit.usable().map(|pool| match pool.nodes.as_slice() {
+    let pools = fit.usable().map(|pool| match pool.usable.as_slice() {
+        [] if !pool.nodes.is_empty() => format!("{} (new nodes)", pool.name),
         [] => format!("{} (no nodes yet)", pool.name),
         nodes => names(nodes),
     });
@@ -191,7 +192,11 @@ fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
         None if !lacks.is_empty() => format!("{name}: fits, but no node has enough {}", lacks.join(", ")),
         None if fit.too_small.contains(&pool.name) => format!("{name}: fits, but no node is large enough"),
         None if fit.not_now.contains(&pool.name) => {
-            format!("{name}: fits, but every node is cordoned, not ready, or about to go")
+            let which = if pool.has_small_nodes { " that is large enough" } else { "" };
+            format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")
+        }
+        None if pool.usable.len() < nodes.len() && !pool.usable.is_empty() => {
+            format!("{name}: fits, now on {}", names(&pool.usable))
         }
         None => format!("{name}: fits"),
     }

@@ -4,6 +4,8 @@ use anyhow::{Result, anyhow};
 use minijinja::{Environment, syntax::SyntaxConfig, value::Serde};
 use serde_json::Value;
 
+use crate::input::yaml::is_boolean_for_kubectl;
+
 /// Fills a template in. What its name ends with says how texts are escaped: `.html`, `.yml`.
 ///
 /// # Errors
@@ -20,17 +22,13 @@ pub fn render(name: &str, template: &str, data: Value) -> Result<String> {
     environment.render_named_str(name, template, Serde(data)).map_err(|error| anyhow!("{name}: {error:#}"))
 }
 
-/// What kubectl, which reads YAML 1.1, takes for true or false, beside `true` and `false`.
-const BOOLEANS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
-
 /// A text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as something
 /// else stands without quotes.
 fn yaml_scalar(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:@".contains(character);
     let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.chars().all(is_plain);
-    let is_boolean = BOOLEANS.iter().any(|boolean| text.eq_ignore_ascii_case(boolean));
     match yaml_serde::to_string(text) {
-        Ok(written) if written.trim_end() == text && is_word && !is_boolean => text.to_owned(),
+        Ok(written) if written.trim_end() == text && is_word && !is_boolean_for_kubectl(text) => text.to_owned(),
         // JSON's texts are YAML's, too.
         _ => Value::from(text).to_string(),
     }

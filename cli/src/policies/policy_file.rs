@@ -14,6 +14,7 @@ use crate::{
     input::documents::yaml_documents,
     input::settings::{NODE_METADATA, PLACEMENT, has, is, read},
     input::settings_file::SettingsFile,
+    input::yaml::with_quoted_booleans,
     output::template::render,
     policies::backstop::Backstop,
     policies::required_rules::{Feature, Kind, Update},
@@ -536,10 +537,11 @@ fn indentation(line: &str) -> usize {
 /// A text that somebody wrote, if it says the same as the settings; else the settings, written anew.
 fn or_written_anew(text: String, settings: &Value) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
-    match yaml_documents(&text) {
+    let text = match yaml_documents(&text) {
         Ok(documents) if is_block_style && documents == [settings.clone()] => text,
         _ => yaml_serde::to_string(settings).unwrap_or_default(),
-    }
+    };
+    with_quoted_booleans(&text)
 }
 
 fn indented(text: &str) -> String {

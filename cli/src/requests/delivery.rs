@@ -76,6 +76,13 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
     }
 }
 
+/// The namespaces that a policy covers: Kubewarden drops `matchLabels`.
+///
+/// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
+fn covered(policy: &PolicySpec) -> LabelSelector {
+    LabelSelector { match_labels: None, ..policy.namespace_selector.clone() }
+}
+
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
     let is_selected = |object: &Value| selects(&policy.object_selector, &object["metadata"]["labels"]);
     is_selected(&request["object"]) || !request["oldObject"].is_null() && is_selected(&request["oldObject"])
@@ -89,11 +96,11 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();
-    let selector = &policy.namespace_selector;
+    let selector = covered(policy);
     match namespace {
-        Some(_) => Some(selects(selector, &labels)),
-        None if !selects(&about_known(selector, &labels), &labels) => Some(false),
-        None if about_known(selector, &labels) == *selector => Some(true),
+        Some(_) => Some(selects(&selector, &labels)),
+        None if !selects(&about_known(&selector, &labels), &labels) => Some(false),
+        None if about_known(&selector, &labels) == selector => Some(true),
         None => None,
     }
 }
@@ -101,7 +108,7 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
 /// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
 pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
     let labels = json!({ NAMESPACE_NAME: namespace });
-    !selects(&about_known(&policy.namespace_selector, &labels), &labels)
+    !selects(&about_known(&covered(policy), &labels), &labels)
 }
 
 /// Whether labels are selected; an empty selector selects all.
@@ -163,6 +170,7 @@ mod tests {
     #[rstest]
     #[case::all(json!({}))]
     #[case::a_label(selecting("tenant", "In", &["a"]))]
+    #[case::a_label_that_kubewarden_drops(json!({ "namespaceSelector": { "matchLabels": { "tenant": "b" } } }))]
     #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]))]
     #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "web" } } }))]
     #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "request.operation == 'CREATE'" }] }))]
