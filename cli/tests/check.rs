@@ -651,7 +651,8 @@ fn what_policy_does_not_keep_is_told(#[case] example: &str, #[case] told: &[&str
 fn a_text_that_kubectl_takes_for_a_boolean_is_told() -> Result<()> {
     let toleration = "{key: dedicated, operator: Equal, value: yes, effect: NoSchedule}";
     let settings = format!("{{placement: {{namespaces: [{{name: no, defaultTolerations: [{toleration}]}}]}}}}");
-    let told = "defaultTolerations[0].value: for kubectl, which reads YAML 1.1, yes without quotes is true; write \"yes\"";
+    let told =
+        "defaultTolerations[0].value: for kubectl, which reads YAML 1.1, yes without quotes is true; write \"yes\"";
     let found = changed("{placement: {}}", &settings)?;
     assert!(says(&found["mistakes"], told) && says(&found["mistakes"], "[0].name: for kubectl"), "{found}");
     let settings = format!("placement:\n  # Why.\n  namespaces: [{{name: a, defaultTolerations: [{toleration}]}}]\n");

@@ -449,18 +449,22 @@ fn deployed(from: &str, to: &str) -> Result<String> {
     "mode: monitor",
     "mode: monitor: nothing is refused or changed yet; this is what enforcing would do"
 )]
-#[case::users_can_bypass_it("Fail\n", "Ignore\n  mode: protect\n", "spec.failurePolicy: Ignore, but placement needs Fail")]
-#[case::an_api_server_refuses_it("timeoutSeconds: 5", "timeoutSeconds: 40", "spec.timeoutSeconds: expected from 2 to 30")]
+#[case::users_can_bypass_it(
+    "Fail\n",
+    "Ignore\n  mode: protect\n",
+    "spec.failurePolicy: Ignore, but placement needs Fail"
+)]
+#[case::an_api_server_refuses_it(
+    "timeoutSeconds: 5",
+    "timeoutSeconds: 40",
+    "spec.timeoutSeconds: expected from 2 to 30"
+)]
 #[case::labels_that_kubewarden_drops(
     "namespaceSelector:\n",
     "namespaceSelector:\n    matchLabels: { tenant: gone }\n",
     "spec.namespaceSelector.matchLabels: Kubewarden drops it"
 )]
-fn a_policy_that_can_be_improved_is_explained(
-    #[case] from: &str,
-    #[case] to: &str,
-    #[case] told: &str,
-) -> Result<()> {
+fn a_policy_that_can_be_improved_is_explained(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
     let output = explain("team-blue", &["deployment/wrong"], &deployed(from, to)?, "text")?;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let found = text(&output);

@@ -140,12 +140,8 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
 }
 
 /// What changes no answer of the policy: what happens while it does not answer, and labels that Kubewarden drops.
-const NO_OBSTACLES: [&str; 4] = [
-    "spec.failurePolicy",
-    "spec.timeoutSeconds",
-    "spec.timeoutEvalSeconds",
-    "spec.namespaceSelector.matchLabels",
-];
+const NO_OBSTACLES: [&str; 4] =
+    ["spec.failurePolicy", "spec.timeoutSeconds", "spec.timeoutEvalSeconds", "spec.namespaceSelector.matchLabels"];
 
 /// The mistakes with which no question about settings can be answered; and those with which it can. What a policy is not
 /// asked about can, too.

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::{Outcome, input::there};
 use crate::{
@@ -51,6 +52,18 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
     let mut lost = vec![];
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
         lost.push("spec.mutating: false is not kept: this command writes a policy that enforces, with mutating: true");
+    }
+    let selector = &policy.namespace_selector;
+    if selector.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
+        lost.push("spec.namespaceSelector.matchLabels becomes matchExpressions: Kubewarden drops matchLabels");
+    }
+    if *selector == LabelSelector::default() && !policy.is_about_nodes() {
+        lost.push(
+            "spec.namespaceSelector is missing: what is written exempts kube-system, kube-node-lease and kubewarden",
+        );
+    }
+    if policy.object_selector != LabelSelector::default() {
+        lost.push("spec.objectSelector is not kept: users choose the labels of their objects");
     }
     if policy.background_audit == Some(true) {
         lost.push("spec.backgroundAudit: true is not kept: the audit scanner can't run the rules that are written");

@@ -6,7 +6,12 @@ use node_placement_policy::toleration::Toleration as PolicyToleration;
 use serde_json::{Value, json};
 
 use super::plugins::{PairList, Plugins, PodNodeSelector, PodTolerationRestriction};
-use crate::{engine::native::mistakes, input::{documents::yaml_documents, yaml::with_quoted_booleans}, output::template::render, wrap};
+use crate::{
+    engine::native::mistakes,
+    input::{documents::yaml_documents, yaml::with_quoted_booleans},
+    output::template::render,
+    wrap,
+};
 
 const TEMPLATE: &str = include_str!("settings.yml.j2");
 

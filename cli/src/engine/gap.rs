@@ -47,7 +47,7 @@ impl Gap {
             Self::Kind { reason: None, .. } => format!("{self}: {list}"),
             Self::Kind { .. } => format!("{self}: run it as somebody who may list them"),
             Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor and failurePolicy: Ignore"),
-            Self::Condition(_) => format!("{self}: ask first whether the field is there, with has(…)"),
+            Self::Condition(_) => format!("{self}; ask first whether the field is there, with has(…)"),
             Self::Unreadable(_) => self.to_string(),
         }
     }

@@ -99,8 +99,7 @@ impl Placed {
             let fits = excluded.is_none();
             let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
             // A NodePool may take what its nodes do not.
-            let takes_it =
-                self.constraints.iter().all(|constraints| fits && pool.nodes_exclude(constraints).is_none());
+            let takes_it = self.constraints.iter().all(|constraints| fits && pool.nodes_exclude(constraints).is_none());
             let large: Vec<&Node> = pool.nodes.iter().filter(|node| self.requests.fit(node)).collect();
             let is_too_small = fits && !creates && large.is_empty();
             // Where no node is large enough, it is still worth knowing that none is ready either.

@@ -56,15 +56,18 @@ pub fn with_quoted_booleans(text: &str) -> String {
     words.dedup_by_key(|word| word.position);
     let mut quoted = String::with_capacity(text.len());
     for (place, line) in text.split_inclusive('\n').enumerate() {
-        let mut rest = line;
-        let mut column = 1;
+        let mut written = 0;
         for word in words.iter().filter(|word| word.position.line == place + 1) {
-            let before: String = rest.chars().take(word.position.column - column).collect();
-            rest = rest.get(before.len() + word.text.len()..).unwrap_or_default();
-            column = word.position.column + word.text.len();
-            quoted += &format!("{before}\"{}\"", word.text);
+            let Some((start, _)) = line.char_indices().nth(word.position.column - 1) else { continue };
+            let rest = line.get(start..).unwrap_or_default();
+            // An anchor comes before the word.
+            let anchor = if rest.starts_with('&') { rest.find(' ').unwrap_or_default() } else { 0 };
+            let Some(place) = rest.get(anchor..).and_then(|rest| rest.find(&word.text)) else { continue };
+            let start = start + anchor + place;
+            quoted += &format!("{}\"{}\"", line.get(written..start).unwrap_or_default(), word.text);
+            written = start + word.text.len();
         }
-        quoted += rest;
+        quoted += line.get(written..).unwrap_or_default();
     }
     quoted
 }

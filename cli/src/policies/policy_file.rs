@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use k8s_openapi::{
+    api::admissionregistration::v1::MatchCondition, apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement,
+};
 use node_placement_policy::{resource::Resource, selector::syntax::is_subdomain, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,6 +14,7 @@ use crate::{
     ManagedKeys, PolicySpec,
     engine::native::{Operator, parse_selector},
     input::documents::yaml_documents,
+    input::json::{list_of, members},
     input::settings::{NODE_METADATA, PLACEMENT, has, is, read},
     input::settings_file::SettingsFile,
     input::yaml::with_quoted_booleans,
@@ -53,6 +56,21 @@ const RESOURCES: [&str; 15] = [
     "nodes",
     "nodes/status",
     "pods/status",
+];
+
+/// The names of the conditions that are written, for all settings. Others are somebody's own, and kept.
+const CONDITIONS: [&str; 11] = [
+    "a-kubelet-changes-labels",
+    "not-being-deleted",
+    "not-being-deleted-or-annotations-change",
+    "not-being-deleted-or-labels-change",
+    "not-being-deleted-or-labels-or-annotations-change",
+    "placement-or-tolerations-can-still-change",
+    "placement-can-still-change",
+    "pod-template-changes",
+    "selector-changes",
+    "pod-template-or-selector-changes",
+    "namespace-labels-or-annotations-change",
 ];
 
 /// What the API server takes as the name of a policy.
@@ -152,8 +170,13 @@ pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
     let Some(SettingsFile { name, policy, typed, .. }) = files.pop() else {
         bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
     };
+    let conditions = policy.iter().flat_map(own_conditions).cloned().collect();
     let spec = policy.map(|policy| policy.spec).unwrap_or_default();
-    let mut namespaces = covered_namespaces(&spec, around)?;
+    let mut namespaces = match spec["namespaceSelector"].is_null() && spec.is_object() && around.namespaces.is_none() {
+        // The policy covers all.
+        true => vec![],
+        false => covered_namespaces(&spec, around)?,
+    };
     // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
     // starting.
     if spec["allowInsideAdmissionControllerNamespace"] != true
@@ -169,7 +192,12 @@ pub fn backstop_file(text: &str, around: &Around) -> Result<String> {
     });
     let name = around.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
     let placement = typed.placement.unwrap_or_default();
-    Backstop { name: &name, placement: &placement, namespaces: namespaces.collect() }.write()
+    Backstop { name: &name, placement: &placement, namespaces: namespaces.collect(), conditions }.write()
+}
+
+/// The conditions that are not written for settings.
+fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &MatchCondition> {
+    policy.match_conditions.written().filter(|condition| !CONDITIONS.contains(&condition.name.as_str()))
 }
 
 /// The namespaces that a policy covers, or is to cover.
@@ -191,8 +219,26 @@ struct Written {
     policy_server: Option<String>,
     mode: Option<String>,
     namespaces: Vec<Expression>,
+    conditions: Vec<OwnCondition>,
     /// Its rules are about Nodes alone: another policy places.
     guards_nodes: bool,
+}
+
+/// A condition that somebody wrote.
+#[derive(Clone, Debug, Serialize)]
+struct OwnCondition {
+    name: String,
+    /// On one line, if its lines can't be told apart from spaces.
+    expression: String,
+    lines: Vec<String>,
+}
+
+impl From<&MatchCondition> for OwnCondition {
+    fn from(MatchCondition { name, expression }: &MatchCondition) -> Self {
+        let lines = wrap(expression, 112);
+        let lines = if lines.join(" ") == *expression { lines } else { vec![] };
+        Self { name: name.clone(), expression: expression.clone(), lines }
+    }
 }
 
 /// A requirement on labels, as Kubernetes writes it in objects.
@@ -224,6 +270,7 @@ impl Written {
             policy_server: around.policy_server.clone().or(kept("policyServer")),
             mode: kept("mode"),
             namespaces,
+            conditions: file.policy.iter().flat_map(own_conditions).map(OwnCondition::from).collect(),
             guards_nodes: file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes),
         })
     }
@@ -266,6 +313,8 @@ impl Written {
             "bound": bound,
             "workloads": WorkloadUpdates::new(&features),
             "sends_namespaces": features.iter().any(|feature| feature.updates.contains(&Update::LabelsOrAnnotations)),
+            // Those of a policy about Pods need not be met by Nodes.
+            "conditions": if part.guards_nodes == self.guards_nodes { self.conditions.as_slice() } else { &[] },
             "rules": rules,
             "settings": indented(&part.text),
         });
@@ -452,16 +501,19 @@ fn expressions(selector: &str) -> Result<Vec<Expression>> {
 /// Those of a policy that is written already.
 fn expressions_in(selector: &Value) -> Option<Vec<Expression>> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let expressions =
-        selector["matchExpressions"].as_array().filter(|list| !list.is_empty())?.iter().map(|expression| {
-            let values = expression["values"].as_array().into_iter().flatten().map(text);
-            Expression {
-                key: text(&expression["key"]),
-                operator: text(&expression["operator"]),
-                values: values.collect(),
-            }
-        });
-    Some(expressions.collect())
+    // Kubewarden reads expressions only.
+    let labels = members(&selector["matchLabels"]).map(|(key, value)| Expression {
+        key: key.clone(),
+        operator: "In".to_owned(),
+        values: vec![text(value)],
+    });
+    let expressions = list_of(&selector["matchExpressions"]).iter().map(|expression| Expression {
+        key: text(&expression["key"]),
+        operator: text(&expression["operator"]),
+        values: list_of(&expression["values"]).iter().map(text).collect(),
+    });
+    let all: Vec<Expression> = labels.chain(expressions).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// The comments before the first field.

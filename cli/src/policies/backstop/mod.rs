@@ -42,6 +42,8 @@ pub struct Backstop<'s> {
     pub placement: &'s Placement,
     /// The namespaces that it covers.
     pub namespaces: Vec<LabelSelectorRequirement>,
+    /// What else it is to be asked about: the policy's conditions that are not about updates.
+    pub conditions: Vec<MatchCondition>,
 }
 
 /// An entry with a `requiredNodeSelector`.
@@ -121,7 +123,7 @@ impl Backstop<'_> {
                 resource_rules: Some(vec![creation_of_pods()]),
                 ..MatchResources::default()
             }),
-            match_conditions: Some(vec![not_a_mirror_pod()]),
+            match_conditions: Some([&[not_a_mirror_pod()], self.conditions.as_slice()].concat()),
             variables: Some(variables),
             validations: Some(validations),
             ..ValidatingAdmissionPolicySpec::default()
