@@ -10,7 +10,7 @@ use node_placement_policy::{
 
 use super::{
     Guards,
-    entries::{Entry, entries, read},
+    entries::{Entry, entries},
 };
 use crate::check::finding::Finding;
 
@@ -26,21 +26,21 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
     let entries = entries(placement);
     let fenced: Vec<(&Entry<'_>, Selector)> =
         entries.iter().filter_map(|entry| Some((entry, entry.fence()?))).collect();
-    if fenced.is_empty()
-        || default_that_holds(placement).is_some_and(|own| fenced.iter().all(|(_, fence)| excludes(&own, fence)))
-    {
+    if fenced.is_empty() {
         return vec![];
     }
     let mut findings: Vec<Finding> =
         entries.iter().filter(|entry| is_for_the_rest(entry)).filter_map(|entry| open_rest(entry, &fenced)).collect();
-    findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
+    if !has_default_for_all(placement) {
+        findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
+    }
     findings
 }
 
-/// The cluster's default, if Pods can't choose something else. Whoever may annotate a Namespace can.
-fn default_that_holds(placement: &Placement) -> Option<Selector> {
-    let holds = placement.on_default_conflict == OnDefaultConflict::Reject;
-    placement.cluster_default_node_selector.as_deref().filter(|_| holds).and_then(read)
+/// Whether Pods of the rest get a selector that they can't avoid. Whoever may annotate a Namespace can.
+fn has_default_for_all(placement: &Placement) -> bool {
+    let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
+    has_default && placement.on_default_conflict == OnDefaultConflict::Reject
 }
 
 fn excludes(own: &Selector, fence: &Selector) -> bool {

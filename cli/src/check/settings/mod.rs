@@ -95,8 +95,8 @@ mod tests {
          others; add a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \
          \"!node-restriction.kubernetes.io/pool\"}"
     )]
-    #[case::a_default_for_the_rest(
-        "{ onBindings: Verify, clusterDefaultNodeSelector: a=b, namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }",
+    #[case::a_default_for_the_rest_that_yields(
+        "{ onBindings: Verify, onDefaultConflict: Yield, clusterDefaultNodeSelector: a=b, namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }",
         "placement.namespaces: other namespaces have no entry, so their Pods may run on the nodes of others; add \
          a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
     )]
@@ -181,8 +181,8 @@ mod tests {
     #[case::numbers(
         "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (1, 2), t', FENCE }, { namespaceSelector: 't notin (1, 2)', FENCE }] }"
     )]
-    #[case::a_default_for_the_rest_that_holds(
-        "{ onBindings: Verify, clusterDefaultNodeSelector: '!node-restriction.kubernetes.io/pool', \
+    #[case::a_default_for_the_rest(
+        "{ onBindings: Verify, clusterDefaultNodeSelector: a=b, \
          namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }"
     )]
     #[case::nodes_of_its_own_for_the_rest(
