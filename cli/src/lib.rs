@@ -11,7 +11,7 @@
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
-//! | [`testing`], [`tour`], [`stored`] | settings held to expectations; the tour, which is made of such |
+//! | [`testing`], [`stored`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 
@@ -28,13 +28,11 @@ pub mod requests;
 pub mod scheduling;
 pub mod stored;
 pub mod testing;
-pub mod tour;
 
 pub use engine::{
-    call::Call,
+    call::{Call, Metadata},
     cluster::{Cluster, Lookup, NoCluster},
     evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
-    metadata::Metadata,
     policy::Policy,
 };
 pub use input::{
@@ -44,4 +42,4 @@ pub use input::{
     settings::ManagedKeys,
     settings_file::SettingsFile,
 };
-pub use output::{changes::changes, wrap::wrap};
+pub use output::{changes::changes, terminal::wrap};

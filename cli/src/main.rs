@@ -1,4 +1,4 @@
-//! `kubectl node-placement`: what the policy would do, told on the desk.
+//! `kubectl node-placement`: what the policy would do, offline.
 
 use std::process::ExitCode;
 

@@ -1,36 +1,13 @@
 //! What `check` finds, where, and how it ends.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+mod common;
+
+use std::{fs, path::Path, process::Output};
 
 use anyhow::{Context, Result};
+use common::{file, run, text};
 use rstest::rstest;
 use serde_json::Value;
-
-/// At the root of the workspace.
-fn run(arguments: &[&str]) -> Result<Output> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
-    Ok(Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement")).args(arguments).current_dir(root).output()?)
-}
-
-/// A file in a folder of its own: tests run side by side.
-fn file(name: &str, text: &str) -> Result<PathBuf> {
-    static FILES: AtomicUsize = AtomicUsize::new(0);
-    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check").join(folder);
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(name);
-    fs::write(&path, text)?;
-    Ok(path)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 #[rstest]
 #[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found a Role")]

@@ -178,7 +178,7 @@ fn an_empty_whitelist_becomes_none() -> Result<()> {
 #[case::a_type(
     "type",
     "podNodeSelectorPluginConfig: { a: 5 }",
-    "podNodeSelectorPluginConfig.a: invalid type: integer `5`"
+    "podNodeSelectorPluginConfig.a: expected a text; found integer `5`"
 )]
 #[case::a_toleration(
     "toleration",
@@ -188,7 +188,7 @@ fn an_empty_whitelist_becomes_none() -> Result<()> {
 #[case::the_type_of_a_toleration(
     "toleration-type",
     "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, default: [{key: 5}]}",
-    "default[0].key: invalid type: integer `5`"
+    "default[0].key: expected a text; found integer `5`"
 )]
 fn what_no_plugin_reads_is_a_mistake(#[case] test: &str, #[case] file: &str, #[case] told: &str) -> Result<()> {
     let output = convert(test, &[("plugin.yml", file)], &[])?;

@@ -1,13 +1,11 @@
 //! Questions of administrators, each answered by one command.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+mod common;
+
+use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
+use common::{file, run};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -127,20 +125,6 @@ items:
   metadata: { name: sample, namespace: other }
   template: { spec: { containers: [{ name: c, image: i }] } }
 "#;
-
-fn run(arguments: &[&str]) -> Result<Output> {
-    Ok(Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement")).args(arguments).output()?)
-}
-
-fn file(name: &str, text: &str) -> Result<PathBuf> {
-    static FILES: AtomicUsize = AtomicUsize::new(0);
-    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("explain").join(folder);
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(name);
-    fs::write(&path, text)?;
-    Ok(path)
-}
 
 fn explain(namespace: &str, subject: &[&str], settings: &str, format: &str) -> Result<Output> {
     let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
@@ -284,8 +268,8 @@ fn an_explanation_is_data() -> Result<()> {
     assert_eq!(
         told["demands"],
         json!([
-            { "sort": "required", "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
-            { "sort": "added", "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
+            { "requirement": "node.example.com/pool=blue", "source": "placement.namespaces[1].requiredNodeSelector" },
+            { "requirement": "tenant=blue:NoSchedule", "source": "placement.namespaces[1].defaultTolerations" },
         ])
     );
     assert_eq!(told["notAsked"], Value::Null);

@@ -11,8 +11,8 @@ use cli::{
         findings,
     },
     input::documents::yaml_documents,
-    policies::policy_file::{Around, backstop_file, policy_file},
     policies::required_rules::{FEATURES, Feature, Rule, Setting, Update},
+    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,14 +26,14 @@ fn root() -> PathBuf {
 }
 
 /// The policies for some settings.
-fn policies(settings: &str, around: &Around) -> Result<Vec<SettingsFile>> {
-    SettingsFile::read_all(yaml_documents(&policy_file(settings, around)?)?)
+fn policies(settings: &str, overrides: &Overrides) -> Result<Vec<SettingsFile>> {
+    SettingsFile::read_all(yaml_documents(&policy_file(settings, overrides)?)?)
 }
 
 /// What `check` says of what `policy` writes, and does not say of the settings.
 fn said(settings: &str) -> Result<Vec<String>> {
     let of_settings = all(&check(settings, &Policy::native())?);
-    let report = check(&policy_file(settings, &Around::default())?, &Policy::native())?;
+    let report = check(&policy_file(settings, &Overrides::default())?, &Policy::native())?;
     ensure!(report.has_policy && report.mistakes.is_empty(), "{report:?}");
     Ok(all(&report).into_iter().filter(|finding| !of_settings.contains(finding)).map(|it| it.to_string()).collect())
 }
@@ -64,7 +64,7 @@ fn examples_are_what_the_tool_writes(
     name: &str,
 ) -> Result<()> {
     let example = read(&format!("examples/{name}.yml"))?;
-    let written = policy_file(&example, &Around::default())?;
+    let written = policy_file(&example, &Overrides::default())?;
     ensure!(
         written == example,
         "run: kubectl node-placement policy examples/{name}.yml > new.yml && mv new.yml examples/{name}.yml"
@@ -145,12 +145,12 @@ fn what_wants_two_policies_gets_two(
     #[case] names: &[&str],
     #[case] failure_policies: &[&str],
 ) -> Result<()> {
-    let files = policies(settings, &Around::default())?;
+    let files = policies(settings, &Overrides::default())?;
     let spec = |file: &SettingsFile| file.policy.as_ref().map(|deployment| deployment.spec.clone()).unwrap_or_default();
     assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
     assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
-    let written = policy_file(settings, &Around::default())?;
-    assert_eq!(policy_file(&written, &Around::default())?, written, "the tool takes what it has written");
+    let written = policy_file(settings, &Overrides::default())?;
+    assert_eq!(policy_file(&written, &Overrides::default())?, written, "the tool takes what it has written");
     assert_eq!(said(settings)?, Vec::<String>::new());
     Ok(())
 }
@@ -160,25 +160,26 @@ fn what_wants_two_policies_gets_two(
 fn several_policies_are_read_from_any_file() -> Result<()> {
     let settings =
         "placement: {clusterDefaultNodeSelector: a=b, onNodes: Reject}\nnodeMetadata: {propagate: [{nodeLabel: a}]}";
-    let written = policy_file(settings, &Around::default())?;
-    let said = |text: &str| yaml_documents(&policy_file(text, &Around::default())?);
+    let written = policy_file(settings, &Overrides::default())?;
+    let said = |text: &str| yaml_documents(&policy_file(text, &Overrides::default())?);
     let documents = yaml_documents(&written)?;
     assert_eq!(documents.len(), 3);
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": documents }).to_string();
     for text in [format!("\u{feff}{written}"), written.replace('\n', "\r\n"), format!("# why\n---\n{written}"), list] {
         assert_eq!(said(&text)?, documents, "{text}");
     }
-    let around = Around { name: Some("mine".to_owned()), ..Around::default() };
-    assert!(policy_file(&written, &around).is_err(), "three policies can't have one name");
+    let overrides = Overrides { name: Some("mine".to_owned()), ..Overrides::default() };
+    assert!(policy_file(&written, &overrides).is_err(), "three policies can't have one name");
     Ok(())
 }
 
 #[test]
 fn a_placeholder_says_so() -> Result<()> {
-    let own = Around { module: Some("registry://example.com/module:v1".to_owned()), ..Around::default() };
-    let says_so =
-        |around| Ok::<_, anyhow::Error>(policy_file("placement: {}", &around)?.contains("# A placeholder: nothing is"));
-    assert!(says_so(Around::default())? && !says_so(own)?);
+    let own = Overrides { module: Some("registry://example.com/module:v1".to_owned()), ..Overrides::default() };
+    let says_so = |overrides| {
+        Ok::<_, anyhow::Error>(policy_file("placement: {}", &overrides)?.contains("# A placeholder: nothing is"))
+    };
+    assert!(says_so(Overrides::default())? && !says_so(own)?);
     Ok(())
 }
 
@@ -186,7 +187,7 @@ fn a_placeholder_says_so() -> Result<()> {
 fn comments_survive() -> Result<()> {
     let settings =
         "# about all\nplacement:\n  # about one\n  clusterDefaultNodeSelector: a=b # here\n  onNodes: Reject\n";
-    let written = policy_file(settings, &Around::default())?;
+    let written = policy_file(settings, &Overrides::default())?;
     for comment in ["    # about all\n", "      # about one\n", "a=b # here\n"] {
         assert_eq!(written.matches(comment).count(), 2, "{comment:?} in\n{written}");
     }
@@ -196,14 +197,14 @@ fn comments_survive() -> Result<()> {
 
 #[test]
 fn options_are_written_and_those_of_a_policy_are_kept() -> Result<()> {
-    let around = Around {
+    let overrides = Overrides {
         name: Some("mine".to_owned()),
         module: Some("registry://example.com/module:v1".to_owned()),
         policy_server: Some("second".to_owned()),
         namespaces: Some("tenant in (blue, red), !sandbox, tier=silver".to_owned()),
     };
-    let written = policy_file("{placement: {}}", &around)?;
-    let again = policy_file(&written.replace("mode: monitor", "mode: protect"), &Around::default())?;
+    let written = policy_file("{placement: {}}", &overrides)?;
+    let again = policy_file(&written.replace("mode: monitor", "mode: protect"), &Overrides::default())?;
     for text in [&written, &again] {
         let policy = yaml_documents(text)?.remove(0);
         assert_eq!(policy["metadata"]["name"], "mine");
@@ -226,19 +227,19 @@ fn conditions_and_labels_of_a_policy_are_kept() -> Result<()> {
     let own = "request.namespace != 'x' ||   request.name == \"a: b\"";
     let own = json!({ "name": "not-x", "expression": own });
     let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}], onNodes: Reject}}";
-    let written = policy_file(settings, &Around::default())?;
+    let written = policy_file(settings, &Overrides::default())?;
     let mut documents = yaml_documents(&written)?;
     documents[0]["spec"]["matchConditions"].as_array_mut().unwrap().push(own.clone());
     documents[0]["spec"]["namespaceSelector"] = json!({ "matchLabels": { "tenant": "blue" } });
     let given = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
-    let again = yaml_documents(&policy_file(&given, &Around::default())?)?;
+    let again = yaml_documents(&policy_file(&given, &Overrides::default())?)?;
     let conditions = again[0]["spec"]["matchConditions"].as_array().unwrap();
     assert_eq!(conditions.last(), Some(&own));
     assert_eq!(conditions.len(), documents[0]["spec"]["matchConditions"].as_array().unwrap().len());
     assert!(!again[1]["spec"]["matchConditions"].to_string().contains("not-x"), "{}", again[1]);
     let covered = json!({ "matchExpressions": [{ "key": "tenant", "operator": "In", "values": ["blue"] }] });
     assert_eq!(again[0]["spec"]["namespaceSelector"], covered);
-    let backstop = yaml_documents(&backstop_file(&given, &Around::default())?)?;
+    let backstop = yaml_documents(&backstop_file(&given, &Overrides::default())?)?;
     assert_eq!(backstop[0]["spec"]["matchConditions"][1], own);
     let covered = &backstop[0]["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"];
     assert_eq!(covered[0]["key"], "tenant", "{covered}");
@@ -249,9 +250,9 @@ fn conditions_and_labels_of_a_policy_are_kept() -> Result<()> {
 #[test]
 fn the_backstop_of_a_policy_for_all_namespaces_is_for_all() -> Result<()> {
     let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}";
-    let mut policy = yaml_documents(&policy_file(settings, &Around::default())?)?.remove(0);
+    let mut policy = yaml_documents(&policy_file(settings, &Overrides::default())?)?.remove(0);
     policy["spec"].as_object_mut().unwrap().remove("namespaceSelector");
-    let backstop = yaml_documents(&backstop_file(&policy.to_string(), &Around::default())?)?;
+    let backstop = yaml_documents(&backstop_file(&policy.to_string(), &Overrides::default())?)?;
     let covered = &backstop[0]["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"];
     assert_eq!(covered[0]["values"], json!(["kubewarden"]), "{covered}");
     Ok(())
@@ -270,8 +271,8 @@ fn no_condition_that_is_written_is_kept_as_somebody_s_own() -> Result<()> {
         "{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}], protect: true}}".to_owned(),
         "{nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}".to_owned(),
     ] {
-        let written = policy_file(&settings, &Around::default())?;
-        assert!(!policy_file(&written, &Around::default())?.contains("Kept, as"), "{written}");
+        let written = policy_file(&settings, &Overrides::default())?;
+        assert!(!policy_file(&written, &Overrides::default())?.contains("Kept, as"), "{written}");
     }
     Ok(())
 }
@@ -281,8 +282,8 @@ fn no_condition_that_is_written_is_kept_as_somebody_s_own() -> Result<()> {
 #[case::a_number("n>5", "can't compare numbers")]
 #[case::a_mistake("a in", "--namespaces")]
 fn namespaces_are_selected_as_kubernetes_can(#[case] namespaces: &str, #[case] told: &str) {
-    let around = Around { namespaces: Some(namespaces.to_owned()), ..Around::default() };
-    let error = policy_file("{placement: {}}", &around).expect_err("a mistake");
+    let overrides = Overrides { namespaces: Some(namespaces.to_owned()), ..Overrides::default() };
+    let error = policy_file("{placement: {}}", &overrides).expect_err("a mistake");
     assert!(format!("{error:#}").contains(told), "{error:#}");
 }
 
@@ -292,8 +293,8 @@ fn namespaces_are_selected_as_kubernetes_can(#[case] namespaces: &str, #[case] t
 #[case::an_empty_list("x in ()", json!([["x", [""]]]))]
 #[case::null("null=null", json!([["null", ["null"]]]))]
 fn namespaces_are_written_as_texts(#[case] namespaces: &str, #[case] expected: Value) -> Result<()> {
-    let around = Around { namespaces: Some(namespaces.to_owned()), ..Around::default() };
-    let policy = yaml_documents(&policy_file("{placement: {}}", &around)?)?.remove(0);
+    let overrides = Overrides { namespaces: Some(namespaces.to_owned()), ..Overrides::default() };
+    let policy = yaml_documents(&policy_file("{placement: {}}", &overrides)?)?.remove(0);
     let expressions = policy["spec"]["namespaceSelector"]["matchExpressions"].as_array().context("a list")?.iter();
     let found: Vec<Value> = expressions.map(|it| json!([it["key"], it["values"]])).collect();
     assert_eq!(Value::from(found), expected);
@@ -305,24 +306,25 @@ fn namespaces_are_written_as_texts(#[case] namespaces: &str, #[case] expected: V
 #[case::true_or_false("true")]
 fn names_are_written_as_texts(#[case] name: &str) -> Result<()> {
     let name = Some(name.to_owned());
-    let around = Around { name: name.clone(), module: name.clone(), policy_server: name.clone(), ..Around::default() };
-    let policy = yaml_documents(&policy_file("{placement: {}}", &around)?)?.remove(0);
+    let overrides =
+        Overrides { name: name.clone(), module: name.clone(), policy_server: name.clone(), ..Overrides::default() };
+    let policy = yaml_documents(&policy_file("{placement: {}}", &overrides)?)?.remove(0);
     let found = [&policy["metadata"]["name"], &policy["spec"]["module"], &policy["spec"]["policyServer"]];
     assert!(found.iter().all(|found| found.as_str() == name.as_deref()), "{policy}");
     Ok(())
 }
 
 #[rstest]
-#[case::a_name(Around { name: Some("No Name".to_owned()), ..Around::default() }, "--name: expected lowercase")]
-#[case::no_name(Around { name: Some(String::new()), ..Around::default() }, "--name: expected lowercase")]
-#[case::no_module(Around { module: Some(String::new()), ..Around::default() }, "--module: expected a text of one line")]
+#[case::a_name(Overrides { name: Some("No Name".to_owned()), ..Overrides::default() }, "--name: expected lowercase")]
+#[case::no_name(Overrides { name: Some(String::new()), ..Overrides::default() }, "--name: expected lowercase")]
+#[case::no_module(Overrides { module: Some(String::new()), ..Overrides::default() }, "--module: expected a text of one line")]
 #[case::two_lines(
-    Around { policy_server: Some("a\nmutating: false".to_owned()), ..Around::default() },
+    Overrides { policy_server: Some("a\nmutating: false".to_owned()), ..Overrides::default() },
     "--policy-server: expected a text of one line"
 )]
-fn options_that_nobody_could_deploy_are_refused(#[case] around: Around, #[case] told: &str) {
+fn options_that_nobody_could_deploy_are_refused(#[case] overrides: Overrides, #[case] told: &str) {
     for write in [policy_file, backstop_file] {
-        let error = write("{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}", &around);
+        let error = write("{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}", &overrides);
         let error = format!("{:#}", error.expect_err("a mistake"));
         assert!(error.contains(told), "{error}");
     }
@@ -434,7 +436,7 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
 
 /// What is said of the last of the policies for these settings, after a change.
 fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> {
-    let file = policies(&settings.to_string(), &Around::default())?.pop().context("a policy")?;
+    let file = policies(&settings.to_string(), &Overrides::default())?.pop().context("a policy")?;
     let mut spec = file.policy.as_ref().context("a policy")?.spec.clone();
     change(&mut spec);
     let file = SettingsFile { policy: Some(cli::PolicySpec::read(&spec)?), ..file };

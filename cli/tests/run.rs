@@ -1,13 +1,11 @@
 //! The commands: what they take, what they print, and how they end.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-    sync::atomic::{AtomicUsize, Ordering},
-};
+mod common;
+
+use std::{env, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result};
+use common::{file, run, text};
 use rstest::rstest;
 use serde_json::json;
 
@@ -15,33 +13,6 @@ const CLUSTER: &str = "cli/tour/cluster";
 const FENCES: &str = "cli/tour/fences.yml";
 const NAMESPACE: &str = "{apiVersion: v1, kind: Namespace, metadata: {name: default}}";
 const POD: &str = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: i}]}}";
-
-/// At the root of the workspace, as `make run` does.
-fn run(arguments: &[&str]) -> Result<Output> {
-    Ok(command(arguments)?.output()?)
-}
-
-fn command(arguments: &[&str]) -> Result<Command> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace")?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
-    command.args(arguments).current_dir(root);
-    Ok(command)
-}
-
-/// A file in a folder of its own: tests run side by side.
-fn file(name: &str, text: &str) -> Result<PathBuf> {
-    static FILES: AtomicUsize = AtomicUsize::new(0);
-    let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run").join(folder);
-    fs::create_dir_all(&folder)?;
-    let path = folder.join(name);
-    fs::write(&path, text)?;
-    Ok(path)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 #[rstest]
 #[case::a_manifest(&["try", "nowhere.json"], "the path \"nowhere.json\" does not exist")]
@@ -144,7 +115,7 @@ fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
     let printed = text(&output.stdout);
     assert_eq!(printed.matches("name: mine-backstop\n").count(), 2, "{printed}");
     assert!(printed.contains("policyName: mine-backstop\n"), "{printed}");
-    assert!(printed.contains("- key: tenant\n        operator: Exists\n"), "{printed}");
+    assert!(printed.contains("- key: tenant\n          operator: Exists\n"), "{printed}");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The policy does what the tour tells of it.
 
 use anyhow::{Result, ensure};
-use cli::{Policy, testing::report::lines, tour::tour};
+use cli::{Policy, commands::tour::tour, testing::report::lines};
 use rstest::rstest;
 
 #[rstest]

@@ -26,7 +26,10 @@ use wasmtime_provider::wasmtime::{
     self, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Module, Store, TypedFunc, error::format_err,
 };
 
-use cli::{Cluster, Metadata, engine::call::Call, engine::host_calls::HostCalls};
+use cli::{
+    Cluster, Metadata,
+    engine::call::{Call, HostCalls},
+};
 
 use crate::wasm;
 

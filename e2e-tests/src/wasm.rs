@@ -8,8 +8,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use cli::{
     Metadata, Policy,
-    engine::call::Engine,
-    engine::host_calls::{HostCalls, lock},
+    engine::call::{Engine, HostCalls, lock},
 };
 use wapc::{WapcHost, WebAssemblyEngineProvider};
 use wasmtime_provider::{ResourceLimits, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre, wasmtime};

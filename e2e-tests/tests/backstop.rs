@@ -4,7 +4,7 @@
 use std::{cell::Cell, collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Result, ensure};
-use cli::policies::policy_file::{Around, backstop_file, policy_file};
+use cli::policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file};
 use e2e_tests::{Manifests, Policy, admission_policies::AdmissionPolicies};
 use node_placement_policy::selector::{Operator, Requirement, parse};
 use proptest::{
@@ -15,7 +15,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 fn backstop(settings: &Value) -> Result<AdmissionPolicies> {
-    AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Around::default())?)
+    AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Overrides::default())?)
 }
 
 fn namespace(name: &str, labels: &Value) -> Value {
@@ -441,8 +441,8 @@ fn it_covers_the_namespaces_of_the_policy(
     #[case] is_covered: bool,
 ) -> Result<()> {
     let settings = r#"{ "placement": { "namespaces": [{ "name": "*", "requiredNodeSelector": "pool=blue" }] } }"#;
-    let around = Around { namespaces: selector.map(str::to_owned), ..Around::default() };
-    let backstop = AdmissionPolicies::read(&backstop_file(settings, &around)?)?;
+    let overrides = Overrides { namespaces: selector.map(str::to_owned), ..Overrides::default() };
+    let backstop = AdmissionPolicies::read(&backstop_file(settings, &overrides)?)?;
     let tenant = namespace(name, &labels);
     assert_ne!(backstop.admit(&creation(&tenant, &plain()), &tenant)?.denied.is_empty(), is_covered);
     Ok(())
@@ -455,11 +455,11 @@ fn it_stands_behind_the_policy_that_places() -> Result<()> {
 placement: { onNodes: Reject, namespaces: [{ name: '*', requiredNodeSelector: pool=blue }] }
 nodeMetadata: { propagate: [{ nodeLabel: zone }] }
 ";
-    let around =
-        Around { name: Some("fences".to_owned()), namespaces: Some("covered".to_owned()), ..Around::default() };
-    let policies = policy_file(settings, &around)?;
+    let overrides =
+        Overrides { name: Some("fences".to_owned()), namespaces: Some("covered".to_owned()), ..Overrides::default() };
+    let policies = policy_file(settings, &overrides)?;
     ensure!(policies.matches("kind: ClusterAdmissionPolicy").count() == 3, "{policies}");
-    assert_eq!(backstop_file(&policies, &Around::default())?, backstop_file(settings, &around)?);
+    assert_eq!(backstop_file(&policies, &Overrides::default())?, backstop_file(settings, &overrides)?);
     Ok(())
 }
 
@@ -494,7 +494,7 @@ fn without_a_fence_there_is_no_backstop(#[case] settings: Value) {
 #[test]
 fn the_example_is_what_the_tool_writes() -> Result<()> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let written = backstop_file(&fs::read_to_string(examples.join("tenants.yml"))?, &Around::default())?;
+    let written = backstop_file(&fs::read_to_string(examples.join("tenants.yml"))?, &Overrides::default())?;
     let example = fs::read_to_string(examples.join("backstop.yml"))?;
     ensure!(
         example.trim_end() == written.trim_end(),
@@ -515,7 +515,7 @@ fn what_is_left_out_is_told() -> Result<()> {
             { "name": "f", "defaultNodeSelector": "" }
         ]
     } }"#;
-    let written = backstop_file(settings, &Around::default())?;
+    let written = backstop_file(settings, &Overrides::default())?;
     for told in [
         "node selectors in annotations of namespaces",
         "placement.clusterDefaultNodeSelector",

@@ -8,7 +8,7 @@ mod common;
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
-use cli::policies::policy_file::{Around, backstop_file};
+use cli::policies::{backstop::backstop_file, overrides::Overrides};
 use common::Case;
 use e2e_tests::{
     Evaluation, Policy,
@@ -64,7 +64,7 @@ fn passes_backstop(case: &Case, evaluation: &Evaluation) -> Result<()> {
     let name = request["namespace"].as_str().unwrap_or_default();
     let mut namespace = case.cluster().namespace(name).cloned().unwrap_or_else(|| json!({ "metadata": {} }));
     namespace["metadata"]["labels"]["kubernetes.io/metadata.name"] = name.into();
-    let backstop = AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Around::default())?)?;
+    let backstop = AdmissionPolicies::read(&backstop_file(&settings.to_string(), &Overrides::default())?)?;
     let denied = backstop.admit(&request, &namespace)?.denied;
     ensure!(denied.is_empty(), "the backstop refuses what the policy completed: {denied:?}");
     Ok(())

@@ -57,12 +57,6 @@ pub struct Line {
     pub finding: Finding,
 }
 
-/// A document of a file that is settings, or has some.
-struct Checked<'d> {
-    document: &'d Document,
-    file: SettingsFile,
-}
-
 impl Report {
     /// All of it, for a file of this name.
     pub fn lines(&self, file: &str) -> Lines {
@@ -82,16 +76,16 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     let mut checked = vec![];
     for document in &read.documents {
         match SettingsFile::read(document.value.clone()) {
-            Ok(file) => checked.push(Checked { document, file }),
+            Ok(file) => checked.push((document, file)),
             Err(error) => report.mistakes.push(Line::new(document, None, Finding::read(&format!("{error:#}")))),
         }
     }
-    let files: Vec<&SettingsFile> = checked.iter().map(|checked| &checked.file).collect();
+    let files: Vec<&SettingsFile> = checked.iter().map(|(_, file)| file).collect();
     if let (0, [], None) = (report.mistakes.len(), files.as_slice(), &read.error) {
         SettingsFile::read_all(vec![])?;
     }
     report.has_policy = files.iter().any(|file| file.policy.is_some());
-    for Checked { document, file } in &checked {
+    for (document, file) in &checked {
         let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
         if file.policy.is_some() {
             mistakes.extend(policy::fields::find_beside_spec(&document.value));

@@ -5,12 +5,15 @@ use clap::Args;
 
 use super::{
     Outcome,
-    input::{Engine, there},
+    input::{Engine, existing},
 };
 use crate::{
     check::{Lines, check},
     input::documents::read_text,
-    output::{format::Format, paper::Paper, terminal::complain},
+    output::{
+        printer::{Format, Printer},
+        terminal::complain,
+    },
 };
 
 /// Find mistakes in settings, and in the policy around them
@@ -35,14 +38,14 @@ pub struct Check {
 }
 
 impl Check {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let policy = self.engine.policy()?;
         let path = self.settings.display();
-        let report = check(&read_text(there(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
+        let report = check(&read_text(existing(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
         let lines = report.lines(&path.to_string());
         match self.output {
-            Format::Text => tell(&path.to_string(), report.has_policy, &lines, paper),
-            format => paper.data(format, &serde_json::to_value(&lines)?)?,
+            Format::Text => tell(&path.to_string(), report.has_policy, &lines, printer),
+            format => printer.data(format, &lines)?,
         }
         Ok(match () {
             () if !lines.mistakes.is_empty() => Outcome::Mistaken,
@@ -52,11 +55,11 @@ impl Check {
     }
 }
 
-fn tell(path: &str, has_policy: bool, lines: &Lines, paper: &mut Paper) {
+fn tell(path: &str, has_policy: bool, lines: &Lines, printer: &mut Printer) {
     lines.mistakes.iter().for_each(|line| complain(&format!("error: {line}")));
     if lines.mistakes.is_empty() {
         let what = if has_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
-        paper.write(&format!("{path}: {what}"));
+        printer.write(&format!("{path}: {what}"));
     }
-    lines.remarks.iter().for_each(|line| paper.write(line));
+    lines.remarks.iter().for_each(|line| printer.write(line));
 }

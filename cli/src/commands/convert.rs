@@ -5,14 +5,14 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Outcome,
-    input::{Cluster, Engine, there},
+    input::{Cluster, Engine, existing},
 };
 use crate::{
     check::policy::exempt_entries,
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
-    output::{paper::Paper, terminal::complain},
-    policies::policy_file::{Around, policy_file},
+    output::{printer::Printer, terminal::complain},
+    policies::{overrides::Overrides, policy_file::policy_file},
 };
 
 /// Turn the configuration of PodNodeSelector and PodTolerationRestriction into settings
@@ -45,8 +45,8 @@ enum Output {
 }
 
 impl Convert {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
-        let plugins = Plugins::load(there(&self.file)?)?;
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+        let plugins = Plugins::load(existing(&self.file)?)?;
         let from = match self.file.as_os_str() == "-" {
             true => "the standard input".to_owned(),
             false => self.file.display().to_string(),
@@ -60,13 +60,13 @@ impl Convert {
             text = write_settings(&plugins, &from, Some(&report))?;
         }
         if self.output == Output::Policy {
-            text = policy_file(&text, &Around::default())?;
+            text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {
                 let exempt = file.policy.iter().flat_map(|policy| exempt_entries(&file, policy));
                 exempt.for_each(|finding| complain(&format!("warning: {finding}")));
             }
         }
-        paper.write(text.trim_end());
+        printer.write(text.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     explain::{Question, explain, subject::SubjectName},
     input::kubectl::{Kubectl, Listed},
-    output::{explanation, paper::Paper},
+    output::{explanation, printer::Printer},
 };
 
 /// Show which rules hold in a namespace, and why one of its Pods waits, is refused, or runs where it runs
@@ -39,7 +39,7 @@ pub struct Explain {
 }
 
 impl Explain {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let subject = self.subject.as_deref().map(SubjectName::read).transpose()?;
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
@@ -56,8 +56,8 @@ impl Explain {
         };
         let explained = explain(&question)?;
         match self.output {
-            Format::Text => explanation::write(&explained, paper),
-            format => paper.data(format, &serde_json::to_value(&explained)?)?,
+            Format::Text => explanation::write(&explained, printer),
+            format => printer.data(format, &explained)?,
         }
         Ok(match () {
             () if explained.is_unknown => Outcome::Mistaken,

@@ -24,7 +24,7 @@ impl Engine {
     pub fn policy(&self) -> Result<Policy> {
         #[cfg(feature = "module")]
         if let Some(path) = &self.module {
-            let module = std::fs::read(there(path)?).with_context(|| path.display().to_string())?;
+            let module = std::fs::read(existing(path)?).with_context(|| path.display().to_string())?;
             return Policy::interpreted(&module).with_context(|| path.display().to_string());
         }
         Ok(Policy::native())
@@ -65,7 +65,7 @@ impl Settings {
 
 /// Settings that are valid: all policies of a file are one deployment.
 pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
-    let files = SettingsFile::load_all(there(path)?)?;
+    let files = SettingsFile::load_all(existing(path)?)?;
     let mut lines = vec![];
     for file in &files {
         let (obstacles, others) = obstacles(file, policy)?;
@@ -87,7 +87,7 @@ impl Cluster {
     /// What is written down, if something is.
     pub fn manifests(&self) -> Result<Option<Manifests>> {
         let Some(path) = &self.cluster else { return Ok(None) };
-        let manifests = Manifests::load(there(path)?)?;
+        let manifests = Manifests::load(existing(path)?)?;
         // What a command leaves that failed; of an empty cluster nothing could be told.
         let mut objects = manifests.objects().iter();
         ensure!(
@@ -142,7 +142,7 @@ impl AskedCluster {
 }
 
 /// Fails, as kubectl does, if a path leads nowhere.
-pub fn there(path: &Path) -> Result<&Path> {
+pub fn existing(path: &Path) -> Result<&Path> {
     if path.as_os_str() != "-" && !path.exists() {
         bail!("the path {:?} does not exist", path.display().to_string());
     }

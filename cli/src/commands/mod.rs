@@ -1,24 +1,25 @@
-//! The command line. A file for each command; [`input`] reads what several of them take.
+//! The command line. A file for each command, but for the one that is about the command line itself; [`input`] reads what
+//! several of them take.
 
 mod check;
-mod completion;
 mod convert;
 mod explain;
 mod input;
 mod policy;
 mod preview;
 mod test;
-mod tour;
+pub mod tour;
 mod trial;
 mod try_manifests;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand, error::ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap_complete::{Shell, generate};
 
-pub use crate::output::format::Format;
-use crate::output::paper::{Color, Paper};
+pub use crate::output::printer::Format;
+use crate::output::printer::{Color, Printer};
 use crate::output::terminal::complain;
 
 /// How a command ends.
@@ -72,7 +73,7 @@ enum Command {
     Preview(preview::Preview),
     Convert(convert::Convert),
     Test(test::Test),
-    Completion(completion::Completion),
+    Completion(Completion),
 }
 
 /// Runs the command that the process was started with.
@@ -105,19 +106,40 @@ fn refuse(error: &clap::Error) -> ExitCode {
 
 impl Arguments {
     fn run(self) -> Result<Outcome> {
-        let mut paper = Paper::new(self.color);
+        let mut printer = Printer::new(self.color);
         let outcome = match self.command.unwrap_or_else(|| Command::Tour(tour::Tour::default())) {
-            Command::Tour(tour) => tour.run(&mut paper),
-            Command::Try(try_manifests) => try_manifests.run(&mut paper),
-            Command::Check(check) => check.run(&mut paper),
-            Command::Policy(policy) => policy.run(&mut paper),
-            Command::Explain(explain) => explain.run(&mut paper),
-            Command::Preview(preview) => preview.run(&mut paper),
-            Command::Convert(convert) => convert.run(&mut paper),
-            Command::Test(test) => test.run(&mut paper),
-            Command::Completion(completion) => completion.run(&mut paper),
+            Command::Tour(tour) => tour.run(&mut printer),
+            Command::Try(try_manifests) => try_manifests.run(&mut printer),
+            Command::Check(check) => check.run(&mut printer),
+            Command::Policy(policy) => policy.run(&mut printer),
+            Command::Explain(explain) => explain.run(&mut printer),
+            Command::Preview(preview) => preview.run(&mut printer),
+            Command::Convert(convert) => convert.run(&mut printer),
+            Command::Test(test) => test.run(&mut printer),
+            Command::Completion(completion) => completion.run(&mut printer),
         }?;
-        paper.print()?;
+        printer.print()?;
         Ok(outcome)
+    }
+}
+
+/// The name of the binary, without which shells complete nothing.
+const BINARY: &str = "kubectl-node_placement";
+
+/// Print a script that completes commands and flags in a shell
+#[derive(Args)]
+#[command(after_help = "Examples:
+  source <(kubectl-node_placement completion bash)
+  kubectl-node_placement completion zsh > \"${fpath[1]}/_kubectl-node_placement\"")]
+pub struct Completion {
+    shell: Shell,
+}
+
+impl Completion {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+        let mut script = vec![];
+        generate(self.shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
+        printer.write(String::from_utf8_lossy(&script).trim_end());
+        Ok(Outcome::Accepted)
     }
 }

@@ -4,13 +4,13 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{Outcome, input::there};
+use super::{Outcome, input::existing};
 use crate::{
     engine::native,
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
-    output::{paper::Paper, terminal::complain},
-    policies::policy_file::{Around, backstop_file, policy_file},
+    output::{printer::Printer, terminal::complain},
+    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
 };
 
 /// Write the ClusterAdmissionPolicy that settings need
@@ -28,18 +28,8 @@ pub struct Policy {
     /// The settings, or a ClusterAdmissionPolicy that has them; - is the standard input
     #[arg(value_name = "SETTINGS")]
     settings: PathBuf,
-    /// The name of the policy [default: node-placement]
-    #[arg(long)]
-    name: Option<String>,
-    /// Where the policy-server finds the module, such as registry://…
-    #[arg(long, value_name = "URL")]
-    module: Option<String>,
-    /// The PolicyServer that runs it
-    #[arg(long, value_name = "NAME")]
-    policy_server: Option<String>,
-    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
-    #[arg(long, value_name = "SELECTOR")]
-    namespaces: Option<String>,
+    #[command(flatten)]
+    overrides: Overrides,
     /// Write a ValidatingAdmissionPolicy instead: the API server itself refuses Pods that lack their namespace's
     /// requiredNodeSelector
     #[arg(long, conflicts_with_all = ["module", "policy_server"])]
@@ -72,9 +62,9 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
 }
 
 impl Policy {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let path = self.settings.display();
-        let text = read_text(there(&self.settings)?)?;
+        let text = read_text(existing(&self.settings)?)?;
         for file in SettingsFile::read_all(yaml_documents(&text)?).with_context(|| path.to_string())? {
             let mistakes = native::mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
@@ -85,14 +75,8 @@ impl Policy {
                 }
             }
         }
-        let around = Around {
-            name: self.name.clone(),
-            module: self.module.clone(),
-            policy_server: self.policy_server.clone(),
-            namespaces: self.namespaces.clone(),
-        };
         let write = if self.backstop { backstop_file } else { policy_file };
-        paper.write(write(&text, &around).with_context(|| path.to_string())?.trim_end());
+        printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -15,8 +15,8 @@ use super::{
 use crate::output::terminal::{escaped, width};
 use crate::{
     output::{
-        paper::Paper,
         preview::{Origin, commands, page, text},
+        printer::Printer,
     },
     preview::{self, Accepted, Input},
 };
@@ -81,7 +81,7 @@ enum Wanted {
 }
 
 impl Preview {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let progress = Progress::new();
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
@@ -101,11 +101,11 @@ impl Preview {
         }
         progress.end();
         match self.output {
-            Output::Text => paper.write(text(&preview, width(), self.verbose).trim_end()),
-            Output::Html => paper.write(page(&preview, &self.origin())?.trim_end()),
-            Output::Json => paper.data(Format::Json, &serde_json::to_value(&preview)?)?,
-            Output::Yaml => paper.data(Format::Yaml, &serde_json::to_value(&preview)?)?,
-            Output::Commands => paper.write(commands(&preview).trim_end()),
+            Output::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
+            Output::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
+            Output::Json => printer.data(Format::Json, &preview)?,
+            Output::Yaml => printer.data(Format::Yaml, &preview)?,
+            Output::Commands => printer.write(commands(&preview).trim_end()),
         }
         Ok(if preview.is_bad() { Outcome::Rejected } else { Outcome::Accepted })
     }

@@ -5,11 +5,11 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Format, Outcome,
-    input::{Cluster, Engine, there},
+    input::{Cluster, Engine, existing},
 };
 use crate::{
     Policy, SettingsFile,
-    output::paper::Paper,
+    output::printer::Printer,
     testing::{
         Report, Suite,
         init::write_tests,
@@ -56,35 +56,35 @@ enum Output {
 }
 
 impl Test {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let policy = self.engine.policy()?;
         if self.init {
-            return self.write_first_file(&policy, paper);
+            return self.write_first_file(&policy, printer);
         }
         let mut report = Report::default();
         for path in &self.files {
-            let suite = Suite::load(there(path)?)?;
+            let suite = Suite::load(existing(path)?)?;
             report.results.extend(results(&suite, path, &policy)?);
         }
         match self.output {
-            Output::Text => tell(&report, paper),
-            Output::Json => paper.data(Format::Json, &report.data())?,
-            Output::Yaml => paper.data(Format::Yaml, &report.data())?,
-            Output::Junit => paper.write(report.junit()?.trim_end()),
+            Output::Text => tell(&report, printer),
+            Output::Json => printer.data(Format::Json, &report.data())?,
+            Output::Yaml => printer.data(Format::Yaml, &report.data())?,
+            Output::Junit => printer.write(report.junit()?.trim_end()),
         }
         Ok(if report.failed().next().is_none() { Outcome::Accepted } else { Outcome::Rejected })
     }
 
-    fn write_first_file(&self, policy: &Policy, paper: &mut Paper) -> Result<Outcome> {
+    fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<Outcome> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = SettingsFile::load_all(there(settings)?)?;
+        let files = SettingsFile::load_all(existing(settings)?)?;
         for file in &files {
             let answer = policy.validate_settings(&file.settings)?;
             ensure!(answer.valid, "{}: {}", settings.display(), answer.message.unwrap_or_default());
         }
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
-        paper.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());
+        printer.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());
         Ok(Outcome::Accepted)
     }
 }
@@ -104,11 +104,11 @@ fn results(suite: &Suite, path: &Path, policy: &Policy) -> Result<Vec<CaseResult
     Ok(results)
 }
 
-fn tell(report: &Report, paper: &mut Paper) {
+fn tell(report: &Report, printer: &mut Printer) {
     for result in report.failed() {
-        paper.heading(&format!("{}: {}: {}", result.file, result.test, result.case));
-        lines(&result.mismatches).iter().for_each(|line| paper.write(&format!("  {line}")));
-        paper.gap();
+        printer.heading(&format!("{}: {}: {}", result.file, result.test, result.case));
+        lines(&result.mismatches).iter().for_each(|line| printer.write(&format!("  {line}")));
+        printer.gap();
     }
-    paper.write(&report.summary());
+    printer.write(&report.summary());
 }

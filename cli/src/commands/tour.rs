@@ -1,8 +1,26 @@
+//! The tour: tests that are told, one case after the other.
+
 use anyhow::{Result, bail};
 use clap::Args;
 
 use super::{Outcome, input::Engine};
-use crate::{output::paper::Paper, testing::Ended, tour::tour};
+use crate::{
+    Manifests,
+    input::documents::yaml_objects,
+    output::printer::Printer,
+    testing::{Ended, Suite, source::Files},
+};
+
+const SHORT: &str = include_str!("../../tour/short.yml");
+const ALL: &str = include_str!("../../tour/all.yml");
+const AFTER_SHORT: &str = include_str!("../../tour/short.txt");
+const AFTER_ALL: &str = include_str!("../../tour/all.txt");
+/// What the tour calls `cluster`.
+const CLUSTER: [&str; 3] = [
+    include_str!("../../tour/cluster/namespaces.yml"),
+    include_str!("../../tour/cluster/nodes.yml"),
+    include_str!("../../tour/cluster/workloads.yml"),
+];
 
 /// Show what the policy does, with requests to a sample cluster
 #[derive(Args, Default)]
@@ -15,29 +33,39 @@ pub struct Tour {
 }
 
 impl Tour {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let policy = self.engine.policy()?;
         let (suite, after) = tour(self.all)?;
         for test in &suite.tests {
-            paper.chapter(&test.name, &test.description, test.settings_as_written());
+            printer.scenario(&test.name, &test.description, test.settings_as_written());
             for case in &test.cases {
                 let answered = match test.run(case, &policy)? {
                     Ended::Answered(answered) => answered,
                     Ended::Invalid(message) => bail!("{}: {}: invalid settings: {message}", test.name, case.name),
                 };
-                paper.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
+                printer.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
                 if let Some(pod) = &answered.bound_pod {
-                    paper.bound_pod(pod);
+                    printer.bound_pod(pod);
                 }
                 if self.all {
-                    paper.gap();
+                    printer.gap();
                 }
             }
             if !self.all {
-                paper.gap();
+                printer.gap();
             }
         }
-        paper.write(after.trim_end());
+        printer.write(after.trim_end());
         Ok(Outcome::Accepted)
     }
+}
+
+/// The tour in short, or all of it; and what to try next.
+///
+/// # Errors
+/// The built-in files have a mistake, and no test has found it.
+pub fn tour(all: bool) -> Result<(Suite, &'static str)> {
+    let (text, after) = if all { (ALL, AFTER_ALL) } else { (SHORT, AFTER_SHORT) };
+    let objects = CLUSTER.iter().map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat();
+    Ok((Suite::parse(text, "the tour", &Files::built_in("cluster", Manifests::read(objects)?))?, after))
 }

@@ -11,7 +11,7 @@ use crate::{
         fit::{Fit, Placed},
         pools_for,
     },
-    output::{explanation::where_to_run, gets::gets, paper::Paper},
+    output::{changes::gets, explanation::where_to_run, printer::Printer},
     requests::{delivery::delivery, runtime_class, template::creation_from},
 };
 
@@ -45,40 +45,40 @@ struct Asked {
 
 impl Trial<'_> {
     /// Asks about one request.
-    pub fn judge(&self, request: &Value, paper: &mut Paper) -> Result<(Outcome, Vec<Value>)> {
+    pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(Outcome, Vec<Value>)> {
         let name = name(request);
         let asked = match self.ask(request)? {
             Outcomes::Unsent(reason) => {
-                paper.unsent(&name, &reason);
-                let nodes = self.tell_of_pods(request, &request["object"], paper)?;
+                printer.unsent(&name, &reason);
+                let nodes = self.tell_of_pods(request, &request["object"], printer)?;
                 let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
                 return Ok((Outcome::Accepted, vec![data]));
             }
             Outcomes::Asked(asked) => asked,
         };
-        let mut told: Vec<Value> = asked.iter().map(|asked| self.tell(&name, asked, paper)).collect();
+        let mut told: Vec<Value> = asked.iter().map(|asked| self.tell(&name, asked, printer)).collect();
         if !is_accepted(&asked) {
             return Ok((Outcome::Rejected, told));
         }
         let object = stored(request, &asked);
-        let nodes = self.tell_of_pods(request, object, paper)?;
+        let nodes = self.tell_of_pods(request, object, printer)?;
         if let Some(last) = told.last_mut() {
             last["nodes"] = nodes;
         }
-        paper.stored(object);
+        printer.stored(object);
         Ok((Outcome::Accepted, told))
     }
 
     /// What one policy said.
-    fn tell(&self, name: &str, asked: &Asked, paper: &mut Paper) -> Value {
+    fn tell(&self, name: &str, asked: &Asked, printer: &mut Printer) -> Value {
         let Asked { policy, request, evaluation } = asked;
         let title = match policy {
             Some(policy) if self.files.len() > 1 => format!("{name}, by {policy}"),
             _ => name.to_owned(),
         };
-        paper.evaluation(&title, request, evaluation, &self.known);
-        paper.missing(evaluation, &self.known, self.has_cluster);
-        paper.records(evaluation);
+        printer.evaluation(&title, request, evaluation, &self.known);
+        printer.missing(evaluation, &self.known, self.has_cluster);
+        printer.records(evaluation);
         let answer = &evaluation.answer;
         json!({
             "request": name,
@@ -135,44 +135,44 @@ impl Trial<'_> {
 
     /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,
     /// and where they could run. The names of the nodes are for programs.
-    fn tell_of_pods(&self, request: &Value, object: &Value, paper: &mut Paper) -> Result<Value> {
+    fn tell_of_pods(&self, request: &Value, object: &Value, printer: &mut Printer) -> Result<Value> {
         if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
             return Ok(Value::Null);
         }
         if object["kind"] == "Pod" && request["operation"] == "CREATE" {
-            return self.tell_of_nodes("it", &object["spec"], paper);
+            return self.tell_of_nodes("it", &object["spec"], printer);
         }
         let Some(creation) = creation_from(object, &self.known) else { return Ok(Value::Null) };
         let asked = match self.ask(&creation)? {
             Outcomes::Unsent(reason) => {
-                paper.below(&format!("its Pods are not sent to the policy: {reason}"));
-                return self.tell_of_nodes("its Pods", &creation["object"]["spec"], paper);
+                printer.below(&format!("its Pods are not sent to the policy: {reason}"));
+                return self.tell_of_nodes("its Pods", &creation["object"]["spec"], printer);
             }
             Outcomes::Asked(asked) => asked,
         };
         if let Some(asked) = asked.iter().find(|asked| self.missing(&asked.evaluation).next().is_some()) {
-            paper.missing(&asked.evaluation, &self.known, self.has_cluster);
+            printer.missing(&asked.evaluation, &self.known, self.has_cluster);
             return Ok(Value::Null);
         }
         if let Some(Asked { evaluation, .. }) = asked.last().filter(|asked| !asked.evaluation.answer.accepted) {
             let code = evaluation.answer.code.unwrap_or_default();
             let message = evaluation.answer.message.as_deref().unwrap_or("(no message)");
-            paper.below(&format!("its Pods would be rejected: {code}: {message}"));
+            printer.below(&format!("its Pods would be rejected: {code}: {message}"));
             return Ok(Value::Null);
         }
         let now = asked.iter().flat_map(|asked| gets(&asked.evaluation)).collect::<Vec<_>>().join("; ");
         let later = self.files.iter().flat_map(when_bound).collect::<Vec<_>>().join(", ");
-        paper.below(&match (now.is_empty(), later.is_empty()) {
+        printer.below(&match (now.is_empty(), later.is_empty()) {
             (true, true) => "its Pods would stay as they are".to_owned(),
             (false, true) => format!("its Pods would get {now}"),
             (true, false) => format!("its Pods would get {later} when they are bound"),
             (false, false) => format!("its Pods would get {now}; and when they are bound, {later}"),
         });
-        self.tell_of_nodes("its Pods", &stored(&creation, &asked)["spec"], paper)
+        self.tell_of_nodes("its Pods", &stored(&creation, &asked)["spec"], printer)
     }
 
     /// Tells on which nodes of the cluster a Pod could run, where there are some.
-    fn tell_of_nodes(&self, whose: &str, spec: &Value, paper: &mut Paper) -> Result<Value> {
+    fn tell_of_nodes(&self, whose: &str, spec: &Value, printer: &mut Printer) -> Result<Value> {
         let has_nodes =
             self.known.objects().iter().any(|object| ["Node", "NodePool"].contains(&object.identity.kind.as_str()));
         if !self.has_cluster || !has_nodes || runtime_class::missing(spec, &self.known).is_some() {
@@ -181,7 +181,7 @@ impl Trial<'_> {
         let placed = Placed::read(std::slice::from_ref(spec), &self.known)?;
         let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[]);
         let usable: Vec<&String> = fit.usable().flat_map(|pool| &pool.usable).collect();
-        where_to_run(whose, &fit).iter().for_each(|line| paper.below(line));
+        where_to_run(whose, &fit).iter().for_each(|line| printer.below(line));
         Ok(json!(usable))
     }
 }

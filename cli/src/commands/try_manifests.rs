@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::{
     Format, Outcome,
-    input::{Cluster, Engine, Settings, there},
+    input::{Cluster, Engine, Settings, existing},
     trial::{Trial, join},
 };
 use crate::{
     Manifests, admission_request,
     input::documents::{read_document, read_documents},
-    output::paper::Paper,
+    output::printer::Printer,
     requests::admission::of_manifest,
 };
 
@@ -51,7 +51,7 @@ enum Asked {
 }
 
 impl Try {
-    pub fn run(&self, paper: &mut Paper) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let asked = self.asked()?;
         let policy = self.engine.policy()?;
         let trial = Trial {
@@ -63,13 +63,13 @@ impl Try {
         let (mut worst, mut told) = (Outcome::Accepted, vec![]);
         for (place, asked) in asked.iter().enumerate() {
             if place > 0 {
-                paper.gap();
+                printer.gap();
             }
             let (outcome, data) = match asked {
-                Asked::Request(request) => trial.judge(request, paper)?,
+                Asked::Request(request) => trial.judge(request, printer)?,
                 Asked::Other(object) => {
                     let reason = no_business(object);
-                    paper.skipped(&title(object), &reason);
+                    printer.skipped(&title(object), &reason);
                     let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
                     (Outcome::Accepted, vec![data])
                 }
@@ -78,8 +78,8 @@ impl Try {
             told.extend(data);
         }
         if self.output != Format::Text {
-            paper.clear();
-            paper.data(self.output, &Value::from(told))?;
+            printer.clear();
+            printer.data(self.output, &Value::from(told))?;
         }
         Ok(worst)
     }
@@ -88,7 +88,7 @@ impl Try {
     fn asked(&self) -> Result<Vec<Asked>> {
         let mut documents = vec![];
         for path in &self.manifests {
-            let read = read_documents(there(path)?)?;
+            let read = read_documents(existing(path)?)?;
             documents.extend(read.into_iter().flat_map(items).map(|document| (path, document)));
         }
         let old = self.old_object(documents.len())?;
@@ -124,7 +124,7 @@ impl Try {
     fn old_object(&self, manifests: usize) -> Result<Option<Value>> {
         let Some(old) = &self.old else { return Ok(None) };
         ensure!(manifests == 1, "--old: expected one manifest; found {manifests}");
-        Ok(Some(read_document(there(old)?)?))
+        Ok(Some(read_document(existing(old)?)?))
     }
 
     /// What may be looked up: the cluster, and the Namespaces that are created here.

@@ -8,7 +8,10 @@ use node_placement_policy::selector::{Requirement, parse_pairs};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use crate::{engine::native::mistakes, input::documents::read_document};
+use crate::{
+    engine::native::mistakes,
+    input::{documents::read_document, json::typed},
+};
 
 const NODE_SELECTOR: &str = "PodNodeSelector";
 const TOLERATIONS: &str = "PodTolerationRestriction";
@@ -162,14 +165,9 @@ impl Plugins {
 
     /// Reads a type of the API server's, and keeps the paths of the fields that it does not have.
     fn typed<T: DeserializeOwned>(&mut self, document: &Value, at: &str) -> Result<T> {
-        let mut unknown = |path: serde_ignored::Path<'_>| {
-            self.unknown_fields.push(format!("{at}{path}").replace(".?.", ".").replace("?.", ""));
-        };
-        let deserializer = serde_ignored::Deserializer::new(document, &mut unknown);
-        serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            let path = error.path().to_string().replace(".?.", ".").replace("?.", "");
-            anyhow!("{at}{path}: {}", error.into_inner())
-        })
+        let (read, unknown) = typed(document, at)?;
+        self.unknown_fields.extend(unknown);
+        Ok(read)
     }
 }
 

@@ -7,10 +7,7 @@ use serde_json::Value;
 use super::gap::Gap;
 use crate::{
     engine::policy::Policy,
-    input::{
-        manifests::{Identity, Manifests},
-        settings_file::SettingsFile,
-    },
+    input::{manifests::Manifests, settings_file::SettingsFile},
     requests::delivery::{Delivery, delivery},
 };
 
@@ -143,8 +140,7 @@ impl<'p> Deployed<'p> {
 }
 
 fn lacking(kind: &str, name: Option<&str>) -> Gap {
-    let Identity { kind, name, .. } = Identity::new("", kind, None, name.unwrap_or_default());
-    Gap::Object { kind, name }
+    Gap::Object { kind: kind.to_owned(), name: name.unwrap_or_default().to_owned() }
 }
 
 /// Settings as if every entry said `enforcement: Enforce`.

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What a policy says to a request, word for word.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct Answer {
     pub accepted: bool,
     pub message: Option<String>,
@@ -32,7 +32,7 @@ pub struct SettingsAnswer {
 }
 
 /// One evaluated request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Evaluation {
     pub answer: Answer,
     /// The JSON patch that the API server would get; none if the answer changes nothing.

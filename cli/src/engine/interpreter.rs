@@ -12,8 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use wasmi::{Caller, Config, Engine as Interpreter, Error, Extern, Linker, Memory, Module, Store, errors::MemoryError};
 
 use super::{
-    call::Engine,
-    host_calls::{HostCalls, lock},
+    call::{Engine, HostCalls, lock},
     native::cause_of,
 };
 

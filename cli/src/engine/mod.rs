@@ -8,9 +8,7 @@ pub mod cluster;
 pub mod deployed;
 pub mod evaluation;
 pub mod gap;
-pub mod host_calls;
 #[cfg(feature = "module")]
 pub mod interpreter;
-pub mod metadata;
 pub mod native;
 pub mod policy;

@@ -9,10 +9,7 @@ pub use node_placement_policy::selector::{Operator, Requirement, Selector, synta
 use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 
-use crate::{
-    engine::call::Engine,
-    engine::host_calls::{HostCalls, lock},
-};
+use super::call::{Engine, HostCalls, lock};
 
 /// Answers as the module does, and calls the host as the module does.
 pub struct Native;

@@ -7,10 +7,8 @@ use anyhow::Result;
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use super::{
-    call::{Call, Engine},
+    call::{Call, Engine, HostCalls, Metadata},
     cluster::Cluster,
-    host_calls::HostCalls,
-    metadata::Metadata,
     native::Native,
 };
 

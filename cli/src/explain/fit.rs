@@ -51,6 +51,7 @@ pub struct PoolFit {
     /// The first thing that excludes the Pod, if it does not.
     pub excluded_by: Option<String>,
     /// What the Pod requests more of than any of its nodes has.
+    #[serde(skip)]
     pub lacks: Vec<String>,
     /// The names of its nodes where the Pod can run now: they take it, are large enough, and ready.
     #[serde(skip)]

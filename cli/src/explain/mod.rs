@@ -50,9 +50,11 @@ pub struct Explanation {
     /// The path of the entry that holds, if one does.
     pub entry: Option<String>,
     /// What that entry is for: `namespaceSelector "tenant=blue"`.
+    #[serde(skip)]
     pub entry_for: Option<String>,
     /// The `enforcement` of that entry. With `Warn`, what is demanded is neither added nor enforced.
-    pub enforcement: Option<EntryEnforcement>,
+    #[serde(skip)]
+    pub enforcement: Option<Enforcement>,
     /// The other entries that say something about the namespace: those before it, and why they do not hold; and those
     /// after it that would.
     pub passed_over: Vec<PassedOver>,
@@ -65,20 +67,11 @@ pub struct Explanation {
     /// What can't be told, since the cluster as given lacks something.
     pub unknown: Vec<String>,
     /// Commands that tell more.
+    #[serde(skip)]
     pub commands: Vec<String>,
     /// Whether nobody can tell what becomes of the subject.
     #[serde(skip)]
     pub is_unknown: bool,
-}
-
-/// Whether an entry is enforced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum EntryEnforcement {
-    /// It is.
-    Enforce,
-    /// Requests pass unchanged, with a warning.
-    Warn,
 }
 
 /// An entry that does not hold.
@@ -92,28 +85,14 @@ pub struct PassedOver {
     pub because: String,
 }
 
-/// What a demand is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum DemandSort {
-    /// What nodes must have.
-    Required,
-    /// What is added to Pods: preferences, default tolerations.
-    Added,
-    /// All that Pods may ask for.
-    Allowed,
-    /// What Pods must not ask for.
-    Forbidden,
-}
-
 /// Something that is demanded.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Demand {
     /// What it is about.
-    pub sort: DemandSort,
+    #[serde(skip)]
+    pub kind: DemandKind,
     /// What, with references filled in.
     pub requirement: String,
     /// Where: the path of a setting, or an annotation.
@@ -178,7 +157,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         entry: entry.map(|(held, at)| in_policy(held.policy, &at.to_string())),
-        enforcement: entry.map(|(_, at)| EntryEnforcement::of(at.entry)),
+        enforcement: entry.map(|(_, at)| at.entry.enforcement),
         entry_for: entry.map(|(_, at)| about(at.entry)),
         passed_over: held.iter().map(|held| held.passed_over(question)).collect::<Result<Vec<_>>>()?.concat(),
         demands: demands.iter().flat_map(Demand::read).collect(),
@@ -420,26 +399,6 @@ fn about(entry: &NamespaceEntry) -> String {
     name.into_iter().chain(selector).collect::<Vec<_>>().join(", ")
 }
 
-impl EntryEnforcement {
-    fn of(entry: &NamespaceEntry) -> Self {
-        match entry.enforcement {
-            Enforcement::Enforce => Self::Enforce,
-            Enforcement::Warn => Self::Warn,
-        }
-    }
-}
-
-impl DemandSort {
-    const fn of(kind: DemandKind) -> Self {
-        match kind {
-            DemandKind::NodeSelector => Self::Required,
-            DemandKind::PreferredNodeSelector(_) | DemandKind::DefaultTolerations => Self::Added,
-            DemandKind::AllowedNodeSelector | DemandKind::AllowedTolerations => Self::Allowed,
-            DemandKind::ForbiddenTolerations => Self::Forbidden,
-        }
-    }
-}
-
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
     fn read(sourced: &Sourced<'_>) -> Vec<Self> {
@@ -453,8 +412,8 @@ impl Demand {
             (_, DemandKind::PreferredNodeSelector(weight)) => vec![format!("{} (weight {weight})", demanded.text)],
             _ => vec![demanded.text.clone()],
         };
-        let sort = DemandSort::of(demanded.kind);
-        let demand = |requirement| Self { sort, requirement, source: source.clone(), problem: problem.clone() };
+        let kind = demanded.kind;
+        let demand = |requirement| Self { kind, requirement, source: source.clone(), problem: problem.clone() };
         requirements.into_iter().map(demand).collect()
     }
 }

@@ -1,5 +1,7 @@
-//! Reading JSON values whose types nobody has checked: what is of another type is as if it were absent.
+//! Reading JSON values whose types nobody has checked: what is of another type is as if it were absent, or a mistake.
 
+use anyhow::{Result, anyhow};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// A text; of anything else, the empty text.
@@ -22,4 +24,63 @@ pub fn remove(object: &mut Value, names: &[&str]) {
     if let Some(object) = object.as_object_mut() {
         names.iter().for_each(|name| drop(object.remove(*name)));
     }
+}
+
+/// A value of a type, and the paths of the fields that the type does not have, as `spec.rules[0].resorces`: each begins
+/// with `at`.
+///
+/// # Errors
+/// The first field of a wrong type: its path, what was expected, and what was found.
+pub fn typed<T: DeserializeOwned>(value: &Value, at: &str) -> Result<(T, Vec<String>)> {
+    let mut unknown = vec![];
+    let mut note = |path: serde_ignored::Path<'_>| unknown.push(format!("{at}{}", with_positions(&path.to_string())));
+    let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(value, &mut note));
+    let read = read.map_err(|error| {
+        anyhow!("{at}{}: {}", with_positions(&error.path().to_string()), expectation(error.inner()))
+    })?;
+    Ok((read, unknown))
+}
+
+/// `rules.?.0.resorces` as `rules[0].resorces`.
+fn with_positions(path: &str) -> String {
+    let mut written = String::new();
+    for step in path.split('.').filter(|step| *step != "?") {
+        match step.parse::<usize>() {
+            Ok(position) => written += &format!("[{position}]"),
+            Err(_) if written.is_empty() => written += step,
+            Err(_) => written += &format!(".{step}"),
+        }
+    }
+    written
+}
+
+/// What `serde` says, in the words of the other mistakes.
+pub fn expectation(error: &serde_json::Error) -> String {
+    let text = error.to_string().replace("unknown variant", "unknown word");
+    // The path says it better.
+    let text = text.split(" at line ").next().unwrap_or_default().to_owned();
+    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
+    else {
+        return text;
+    };
+    let expected = match expected {
+        "a boolean" => "true or false",
+        "i64" => "a number",
+        "u16" => "a whole number",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "Quantity" => "a quantity",
+        "IntOrString" => "a number or a text",
+        "Time" | "MicroTime" => "a time",
+        other if other.starts_with("struct ") || other.starts_with(char::is_uppercase) => "an object",
+        other => other,
+    };
+    let found = match found {
+        "map" => "an object",
+        "sequence" => "a list",
+        "null" => "nothing",
+        found => found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text),
+    };
+    format!("expected {expected}; found {found}")
 }

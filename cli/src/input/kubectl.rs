@@ -90,7 +90,8 @@ impl Kubectl {
     pub fn get(&self, asked: &[Vec<&str>]) -> Result<Listed> {
         let listed = asked.iter().map(|arguments| {
             let resource = arguments.first().copied().unwrap_or_default();
-            self.list(resource, &[&["get"], arguments.as_slice()].concat())
+            let arguments = [&["get"], arguments.as_slice()].concat();
+            answer(resource, &arguments, self.start(&arguments)?)
         });
         Listed::join(listed.collect::<Result<_>>()?)
     }
@@ -102,10 +103,6 @@ impl Kubectl {
             kubectl.args(["config", "current-context"]).args(&self.options).stdin(Stdio::null()).output().ok()?;
         let context = String::from_utf8(output.stdout).ok()?.trim().to_owned();
         (output.status.success() && !context.is_empty()).then_some(context)
-    }
-
-    fn list(&self, resource: &str, arguments: &[&str]) -> Result<Answer> {
-        answer(resource, arguments, self.start(arguments)?)
     }
 
     fn start(&self, arguments: &[&str]) -> Result<Child> {

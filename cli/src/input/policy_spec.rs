@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::match_conditions::MatchConditions;
+use super::{json::typed, match_conditions::MatchConditions};
 
 /// The `spec` of a ClusterAdmissionPolicy, with what decides which requests reach the policy.
 ///
@@ -92,13 +92,7 @@ impl PolicySpec {
     /// # Errors
     /// The first field of a wrong type: its path, what was expected, and what was found.
     pub fn read(spec: &Value) -> Result<Self> {
-        let mut unknown_fields = vec![];
-        let present = without_nulls(spec);
-        let mut note = |path: serde_ignored::Path<'_>| unknown_fields.push(format!("spec.{path}"));
-        let read = serde_ignored::Deserializer::new(&present, &mut note);
-        let read: Result<Self, _> = serde_path_to_error::deserialize(read);
-        let read = read.map_err(|error| anyhow!("spec.{}: {}", error.path(), expectation(error.inner())))?;
-        let unknown_fields = unknown_fields.iter().map(|path| with_positions(path)).collect();
+        let (read, unknown_fields): (Self, _) = typed(&without_nulls(spec), "spec.")?;
         Ok(Self { spec: spec.clone(), unknown_fields, ..read })
     }
 
@@ -175,42 +169,4 @@ fn without_nulls(value: &Value) -> Value {
         Value::Array(elements) => elements.iter().map(without_nulls).collect(),
         scalar => scalar.clone(),
     }
-}
-
-/// `rules.?.0.resorces` as `rules[0].resorces`.
-fn with_positions(path: &str) -> String {
-    let mut written = String::new();
-    for step in path.split('.').filter(|step| *step != "?") {
-        match step.parse::<usize>() {
-            Ok(position) => written += &format!("[{position}]"),
-            Err(_) if written.is_empty() => written += step,
-            Err(_) => written += &format!(".{step}"),
-        }
-    }
-    written
-}
-
-/// What `serde` says, in the words of the other mistakes.
-pub fn expectation(error: &serde_json::Error) -> String {
-    let text = error.to_string().replace("unknown variant", "unknown word");
-    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
-    else {
-        return text;
-    };
-    let expected = match expected {
-        "a boolean" => "true or false",
-        "i64" => "a number",
-        "u16" => "a whole number",
-        "a string" => "a text",
-        "a sequence" => "a list",
-        "a map" => "an object",
-        other => other.strip_prefix("struct ").map_or(other, |_| "an object"),
-    };
-    let found = match found {
-        "map" => "an object",
-        "sequence" => "a list",
-        "null" => "nothing",
-        found => found.split_once(' ').filter(|(kind, _)| *kind == "string").map_or(found, |(_, text)| text),
-    };
-    format!("expected {expected}; found {found}")
 }

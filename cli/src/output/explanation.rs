@@ -1,75 +1,83 @@
 //! An explanation as text.
 
-use super::paper::Paper;
-use crate::explain::{
-    Demand, DemandSort, EntryEnforcement, Explanation, Subject,
-    fit::{Fit, PoolFit},
+use node_placement_policy::placement::explanation::DemandKind::{
+    AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations,
+};
+
+use super::printer::Printer;
+use crate::{
+    explain::{
+        Demand, Explanation, Subject,
+        fit::{Fit, PoolFit},
+    },
+    input::settings::Enforcement,
 };
 
 /// So many names are enough.
 const SHOWN: usize = 10;
 
 /// Writes all of it.
-pub fn write(explanation: &Explanation, paper: &mut Paper) {
-    paper.heading(&format!("Namespace {}", explanation.namespace));
+pub fn write(explanation: &Explanation, printer: &mut Printer) {
+    printer.heading(&format!("Namespace {}", explanation.namespace));
     if let Some(reason) = &explanation.not_asked {
-        paper.item(&format!("the policy is not asked: {reason}"));
+        printer.item(&format!("the policy is not asked: {reason}"));
     }
     match (&explanation.entry, &explanation.entry_for) {
-        (Some(entry), Some(about)) => paper.item(&format!("{entry} ({about}) holds")),
-        _ => paper.item("no entry of placement.namespaces holds"),
+        (Some(entry), Some(about)) => printer.item(&format!("{entry} ({about}) holds")),
+        _ => printer.item("no entry of placement.namespaces holds"),
     }
-    if explanation.enforcement == Some(EntryEnforcement::Warn) {
-        paper.item("its enforcement is Warn: requests pass unchanged, with a warning");
+    if explanation.enforcement == Some(Enforcement::Warn) {
+        printer.item("its enforcement is Warn: requests pass unchanged, with a warning");
     }
     for passed_over in &explanation.passed_over {
-        paper.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
+        printer.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
     }
-    write_demands(explanation, paper);
-    write_subject(explanation, paper);
+    write_demands(explanation, printer);
+    write_subject(explanation, printer);
     if !explanation.unknown.is_empty() {
-        paper.gap();
-        paper.heading("What can't be told");
-        explanation.unknown.iter().for_each(|unknown| paper.item(unknown));
+        printer.gap();
+        printer.heading("What can't be told");
+        explanation.unknown.iter().for_each(|unknown| printer.item(unknown));
     }
     if !explanation.commands.is_empty() {
-        paper.gap();
-        paper.heading("What the cluster itself can tell");
-        explanation.commands.iter().for_each(|command| paper.item(command));
+        printer.gap();
+        printer.heading("What the cluster itself can tell");
+        explanation.commands.iter().for_each(|command| printer.item(command));
     }
 }
 
-fn write_demands(explanation: &Explanation, paper: &mut Paper) {
-    let limits = |demand: &&Demand| matches!(demand.sort, DemandSort::Allowed | DemandSort::Forbidden);
+fn write_demands(explanation: &Explanation, printer: &mut Printer) {
+    let limits =
+        |demand: &&Demand| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
     let (limits, demands): (Vec<&Demand>, Vec<&Demand>) = explanation.demands.iter().partition(limits);
-    paper.gap();
-    paper.heading("What is demanded");
+    printer.gap();
+    printer.heading("What is demanded");
     if demands.is_empty() {
-        paper.item("nothing");
+        printer.item("nothing");
     }
-    demands.iter().for_each(|demand| write_demand(demand, paper));
+    demands.iter().for_each(|demand| write_demand(demand, printer));
     if !limits.is_empty() {
-        paper.gap();
-        paper.heading("What Pods may ask for");
-        limits.iter().for_each(|demand| write_demand(demand, paper));
+        printer.gap();
+        printer.heading("What Pods may ask for");
+        limits.iter().for_each(|demand| write_demand(demand, printer));
     }
 }
 
-fn write_demand(demand: &Demand, paper: &mut Paper) {
-    let Demand { sort, requirement, source, problem } = demand;
+fn write_demand(demand: &Demand, printer: &mut Printer) {
+    let Demand { kind, requirement, source, problem } = demand;
     let what = if requirement.is_empty() { "nothing" } else { requirement };
-    paper.item(&match sort {
-        DemandSort::Required | DemandSort::Added => format!("{what}, by {source}"),
-        DemandSort::Allowed if requirement.is_empty() => format!("nothing, by {source}"),
-        DemandSort::Allowed => format!("only {what}, by {source}"),
-        DemandSort::Forbidden => format!("not {what}, by {source}"),
-    });
+    let limit = match kind {
+        AllowedNodeSelector | AllowedTolerations if !requirement.is_empty() => "only ",
+        ForbiddenTolerations => "not ",
+        _ => "",
+    };
+    printer.item(&format!("{limit}{what}, by {source}"));
     if let Some(problem) = problem {
-        paper.item(&format!("    {problem}: requests that need it are refused"));
+        printer.item(&format!("    {problem}: requests that need it are refused"));
     }
 }
 
-fn write_subject(explanation: &Explanation, paper: &mut Paper) {
+fn write_subject(explanation: &Explanation, printer: &mut Printer) {
     let Explanation { subject, .. } = explanation;
     let called = match (&subject.kind, &subject.name) {
         (Some(kind), Some(name)) => format!("{kind} {name}"),
@@ -77,39 +85,39 @@ fn write_subject(explanation: &Explanation, paper: &mut Paper) {
     };
     let is_pod = subject.kind.as_deref() == Some("Pod");
     let is_same = subject.as_new.refused.is_none() && subject.as_is.pools == subject.as_new.pools;
-    paper.gap();
+    printer.gap();
     if !is_same {
         let as_is = if is_pod { "as it is" } else { "without the policy" };
-        paper.heading(&format!("{called}, {as_is}"));
-        write_node(subject, paper);
-        write_fit(&subject.as_is, paper);
-        paper.gap();
+        printer.heading(&format!("{called}, {as_is}"));
+        write_node(subject, printer);
+        write_fit(&subject.as_is, printer);
+        printer.gap();
     }
     let as_new = match (is_same, is_pod) {
         (false, _) => "created now",
         (true, true) => "as it is, and if it were created now",
         (true, false) => "with the policy and without",
     };
-    paper.heading(&format!("{called}, {as_new}"));
+    printer.heading(&format!("{called}, {as_new}"));
     if is_same {
-        write_node(subject, paper);
+        write_node(subject, printer);
     }
-    if explanation.enforcement == Some(EntryEnforcement::Warn) && explanation.not_asked.is_none() {
-        paper.item("placement changes nothing: enforcement is Warn");
+    if explanation.enforcement == Some(Enforcement::Warn) && explanation.not_asked.is_none() {
+        printer.item("placement changes nothing: enforcement is Warn");
     }
-    write_fit(&subject.as_new, paper);
+    write_fit(&subject.as_new, printer);
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
-        paper.item(&format!("it can't be told where it can run: {why}"));
+        printer.item(&format!("it can't be told where it can run: {why}"));
     }
 }
 
-fn write_node(subject: &Subject, paper: &mut Paper) {
+fn write_node(subject: &Subject, printer: &mut Printer) {
     if let Some(why) = &subject.not_running {
-        paper.item(why);
+        printer.item(why);
     }
     if let Some(node) = &subject.node {
-        paper.item(&runs_on(node, subject));
+        printer.item(&runs_on(node, subject));
     }
 }
 
@@ -126,17 +134,17 @@ fn runs_on(node: &str, subject: &Subject) -> String {
     }
 }
 
-fn write_fit(fit: &Fit, paper: &mut Paper) {
+fn write_fit(fit: &Fit, printer: &mut Printer) {
     if let Some(message) = &fit.refused {
         let told = if message.starts_with("would be") { message.clone() } else { format!("is refused: {message}") };
-        paper.item(&told);
+        printer.item(&told);
     }
     if fit.pools.is_empty() {
         return;
     }
-    paper.item(&summary(fit));
+    printer.item(&summary(fit));
     for pool in &fit.pools {
-        paper.item(&format!("    {}", pool_in_words(pool, fit)));
+        printer.item(&format!("    {}", pool_in_words(pool, fit)));
     }
 }
 

@@ -2,12 +2,9 @@
 
 pub mod changes;
 pub mod explanation;
-pub mod format;
-pub mod gets;
-pub mod paper;
 pub mod preview;
+pub mod printer;
 #[cfg(test)]
 pub mod schema;
 pub mod template;
 pub mod terminal;
-pub mod wrap;

@@ -1,9 +1,10 @@
-//! Templates: the policy's file, and the preview's page.
+//! Templates: files of YAML, and the preview's page.
 
 use anyhow::{Result, anyhow};
 use minijinja::{Environment, syntax::SyntaxConfig, value::Serde};
 use serde_json::Value;
 
+use super::terminal::escaped;
 use crate::input::yaml::is_boolean_for_kubectl;
 
 /// Fills a template in. What its name ends with says how texts are escaped: `.html`, `.yml`.
@@ -19,7 +20,13 @@ pub fn render(name: &str, template: &str, data: Value) -> Result<String> {
         false => minijinja::AutoEscape::None,
     });
     environment.add_filter("yaml", yaml_scalar);
+    environment.add_filter("comment", comment);
     environment.render_named_str(name, template, Serde(data)).map_err(|error| anyhow!("{name}: {error:#}"))
+}
+
+/// A text that stays on its line of a comment, whatever it has.
+pub fn comment(text: &str) -> String {
+    escaped(text).replace('\n', "\\n").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 /// A text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as something

@@ -1,8 +1,9 @@
-//! What a terminal is shown: how wide it is, and what must not reach it.
+//! What a terminal is shown: how wide it is, lines that fit, and what must not reach it.
 
 use std::{borrow::Cow, env, fmt::Write};
 
 use terminal_size::{Width, terminal_size};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Where there is no terminal, and nobody says otherwise.
 pub const WIDTH: usize = 100;
@@ -15,6 +16,16 @@ pub fn width() -> usize {
     let terminal = terminal_size().map(|(Width(width), _)| usize::from(width));
     let columns = || env::var("COLUMNS").ok()?.parse().ok();
     terminal.or_else(columns).unwrap_or(WIDTH).max(LEAST_WIDTH)
+}
+
+/// Breaks a text at spaces, so that no line is longer than `width`, unless a single word is; its own line breaks stay.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .word_separator(WordSeparator::AsciiSpace)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    text.lines().flat_map(|line| textwrap::wrap(line, &options)).map(Cow::into_owned).collect()
 }
 
 /// A text whose control characters are written out, as `\u001b`: what comes from files or a cluster could clear the
@@ -60,5 +71,15 @@ mod tests {
         let expected = "\\u001b[2J\\u001b[Henv=prod\\u000d\n\\u007f\\u009b31m\\u202eabc\\u2066\\u0009";
         assert_eq!(escaped(screen), expected);
         assert_eq!(escaped("größer, 日本\n"), "größer, 日本\n");
+    }
+
+    #[test]
+    fn a_word_that_is_too_long_stands_alone() {
+        assert_eq!(wrap("one two-three four\n\nfive", 7), ["one", "two-three", "four", "", "five"]);
+    }
+
+    #[test]
+    fn what_is_written_with_spaces_stays_so() {
+        assert_eq!(wrap("  a  b", 10), ["  a  b"]);
     }
 }

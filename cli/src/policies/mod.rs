@@ -2,5 +2,8 @@
 //! behind it.
 
 pub mod backstop;
+mod conditions;
+pub mod overrides;
 pub mod policy_file;
 pub mod required_rules;
+mod settings_text;

@@ -4,19 +4,13 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    expect::Mismatch,
-    file::{Case, Deployed, Operation, Test},
-    nodes::nodes,
+    asked::{Asked, Deployed},
+    expect::{Answered, Mismatch},
+    file::{Case, Test},
+    nodes::{Places, nodes},
     source::written_out,
 };
-use crate::{
-    Answer, Evaluation, Manifests, Policy, admission_request,
-    requests::{
-        admission::of_manifest,
-        delivery::{Delivery, delivery},
-    },
-    stored,
-};
+use crate::{Evaluation, Policy, admission_request, requests::admission::of_manifest, stored};
 
 /// How a case ended.
 #[derive(Debug)]
@@ -24,19 +18,6 @@ pub enum Ended {
     /// The settings are refused, with this message.
     Invalid(String),
     Answered(Box<Answered>),
-}
-
-/// A request that was answered.
-#[derive(Debug)]
-pub struct Answered {
-    pub request: Value,
-    pub evaluation: Evaluation,
-    /// Why no policy is asked, if none is.
-    pub not_asked: Option<String>,
-    /// The names of the nodes that its Pods may run on; none if nobody expects any.
-    pub nodes: Option<Vec<String>>,
-    /// The Pod as it is stored once the Binding is carried out.
-    pub bound_pod: Option<Value>,
 }
 
 impl Test {
@@ -56,7 +37,10 @@ impl Test {
         let request = self.request(case)?;
         let (evaluation, not_asked) = asked.answer(&request)?;
         let nodes = match case.expect.nodes {
-            Some(_) => Some(nodes(&asked, self.places()?, &request, &evaluation).context("expect.nodes")?),
+            Some(_) => {
+                let places = Places::of(self.cluster())?;
+                Some(nodes(&asked, &places, &request, &evaluation).context("expect.nodes")?)
+            }
             None => None,
         };
         let binding = evaluation.answer.mutated_object.as_ref();
@@ -119,13 +103,7 @@ impl Test {
             })?
         };
         if let Some(operation) = case.operation {
-            let word = match operation {
-                Operation::Create => "CREATE",
-                Operation::Update => "UPDATE",
-                Operation::Delete => "DELETE",
-                Operation::Connect => "CONNECT",
-            };
-            request["operation"] = word.into();
+            request["operation"] = json!(operation);
         }
         if let Some(user) = &case.user {
             request["userInfo"] = json!({ "username": user.username, "groups": user.groups });
@@ -137,81 +115,4 @@ impl Test {
         ensure!(!is_update || case.operation.is_none(), "old: an UPDATE needs the object as it is before");
         Ok(request)
     }
-}
-
-/// Policies, and the cluster that they look things up in.
-pub struct Asked<'a> {
-    pub deployed: &'a [Deployed<'a>],
-    pub cluster: &'a Manifests,
-    pub policy: &'a Policy,
-}
-
-impl Asked<'_> {
-    /// What all policies together say to a request, one after the other; and why none is asked, if none is.
-    ///
-    /// # Errors
-    /// A policy fails to answer.
-    pub fn answer(&self, request: &Value) -> Result<(Evaluation, Option<String>)> {
-        let name = request["namespace"].as_str().unwrap_or_default();
-        let namespace = self.cluster.namespace(name);
-        let mut together = untouched();
-        let (mut is_asked, mut not_asked) = (false, None);
-        let mut request = request.clone();
-        for Deployed { settings, policy } in self.deployed {
-            match policy.map_or(Delivery::Sent, |policy| delivery(policy, &request, namespace)) {
-                Delivery::Sent => {}
-                Delivery::KeptAway(reason) => {
-                    not_asked.get_or_insert(reason);
-                    continue;
-                }
-                Delivery::Fails(reason) | Delivery::Unknown(reason) => {
-                    bail!("nobody can tell whether the policy is asked: {reason}")
-                }
-            }
-            is_asked = true;
-            let evaluation = self.policy.validate(&request, settings, self.cluster.clone())?;
-            if let Some(object) = &evaluation.answer.mutated_object {
-                request["object"] = object.clone();
-            }
-            add(&mut together, evaluation);
-            if !together.answer.accepted {
-                break;
-            }
-        }
-        Ok((together, not_asked.filter(|_| !is_asked)))
-    }
-}
-
-/// What becomes of a request that nobody is asked about.
-fn untouched() -> Evaluation {
-    let answer = Answer {
-        accepted: true,
-        message: None,
-        code: None,
-        mutated_object: None,
-        audit_annotations: None,
-        warnings: None,
-    };
-    Evaluation { answer, patch: None, lookups: vec![], logs: vec![], refused: vec![], cause: None }
-}
-
-/// What the next policy says, after those before it.
-fn add(together: &mut Evaluation, next: Evaluation) {
-    let Answer { accepted, message, code, mutated_object, audit_annotations, warnings } = next.answer;
-    let answer = &mut together.answer;
-    (answer.accepted, answer.message, answer.code) = (accepted, message, code);
-    answer.mutated_object = mutated_object.or(answer.mutated_object.take());
-    if let Some(annotations) = audit_annotations {
-        answer.audit_annotations.get_or_insert_default().extend(annotations);
-    }
-    if let Some(warnings) = warnings {
-        answer.warnings.get_or_insert_default().extend(warnings);
-    }
-    if let Some(mut patch) = next.patch {
-        together.patch.get_or_insert_default().0.append(&mut patch.0);
-    }
-    together.cause = next.cause;
-    together.lookups.extend(next.lookups);
-    together.logs.extend(next.logs);
-    together.refused.extend(next.refused);
 }

@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::case::Answered;
-use crate::{Lookup, output::gets::gets, stored};
+use crate::{Evaluation, Lookup, output::changes::gets, stored};
 
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -63,8 +62,21 @@ impl Parts {
     }
 }
 
+/// A request that was answered.
+#[derive(Debug)]
+pub struct Answered {
+    pub request: Value,
+    pub evaluation: Evaluation,
+    /// Why no policy is asked, if none is.
+    pub not_asked: Option<String>,
+    /// The names of the nodes that its Pods may run on; none if nobody expects any.
+    pub nodes: Option<Vec<String>>,
+    /// The Pod as it is stored once the Binding is carried out.
+    pub bound_pod: Option<Value>,
+}
+
 /// Something that ended otherwise than expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The field of `expect`.
     pub field: &'static str,

@@ -1,22 +1,21 @@
 //! The format of a file with tests.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt, path::Path, sync::OnceLock};
+use std::{collections::BTreeSet, fmt, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    asked::Deployed,
     expect::Expect,
-    nodes::Places,
     source::{Files, Source},
 };
 use crate::{
-    Manifests, PolicySpec, SettingsFile, admission_request,
+    Manifests, SettingsFile, admission_request,
     input::{
         documents::read_text,
-        json::members,
-        policy_spec::expectation,
+        json::{expectation, members},
         yaml::{self, Document, Position, SyntaxError},
     },
 };
@@ -65,14 +64,6 @@ struct Read {
     /// The settings as YAML, in the order in which somebody wrote them.
     settings_as_written: String,
     cluster: Manifests,
-    places: OnceLock<Places>,
-}
-
-/// Settings, and the policy around them, if there is one.
-#[derive(Debug)]
-pub struct Deployed<'t> {
-    pub settings: Cow<'t, Value>,
-    pub policy: Option<&'t PolicySpec>,
 }
 
 /// One request, and how it must end.
@@ -105,7 +96,7 @@ pub struct Case {
 }
 
 /// What is done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Operation {
@@ -165,13 +156,6 @@ fn read_manifest(manifest: &mut Source, files: &Files) -> Result<()> {
     match manifest.inline().map(admission_request) {
         Some(request) if request.get("operation").is_some() => ensure_request_fields(request),
         _ => Ok(()),
-    }
-}
-
-impl<'t> Deployed<'t> {
-    /// What a file has.
-    pub fn new(file: &'t SettingsFile) -> Self {
-        Self { settings: Cow::Borrowed(&file.settings), policy: file.policy.as_ref() }
     }
 }
 
@@ -292,18 +276,6 @@ impl Test {
     /// The objects that there are.
     pub fn cluster(&self) -> &Manifests {
         &self.read.cluster
-    }
-
-    /// Its Nodes and NodePools, read when somebody asks for them.
-    ///
-    /// # Errors
-    /// One of them is none.
-    pub fn places(&self) -> Result<&Places> {
-        if let Some(places) = self.read.places.get() {
-            return Ok(places);
-        }
-        let places = Places::of(self.cluster())?;
-        Ok(self.read.places.get_or_init(|| places))
     }
 
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {

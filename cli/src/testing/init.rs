@@ -8,14 +8,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    case::Asked,
-    file::Deployed,
+    asked::{Asked, Deployed},
     nodes::{Places, nodes},
 };
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     input::json::{members, text},
-    output::gets::gets,
+    output::changes::gets,
     requests::{
         admission::of_manifest,
         owner::controller,

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1;
 use serde_json::Value;
 
-use super::case::Asked;
+use super::asked::Asked;
 use crate::{
     Evaluation, Manifests,
     requests::{runtime_class, template::creation_from},

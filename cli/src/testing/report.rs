@@ -71,8 +71,6 @@ pub fn lines(mismatches: &[Mismatch]) -> Vec<String> {
 impl CaseResult {
     fn data(&self) -> Value {
         let Self { file, test, case, mismatches } = self;
-        let told = |mismatch: &Mismatch| json!({ "field": mismatch.field, "expected": mismatch.expected, "found": mismatch.found });
-        let mismatches: Vec<Value> = mismatches.iter().map(told).collect();
         json!({ "file": file, "test": test, "case": case, "passed": mismatches.is_empty(), "mismatches": mismatches })
     }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::to_raw_value};
 
@@ -55,29 +55,23 @@ impl Source {
     }
 }
 
-/// The files that a file of tests can name. Each is read once.
-#[derive(Debug)]
+/// The files that a file of tests can name. Each cluster is read once.
+#[derive(Debug, Default)]
 pub struct Files {
-    folder: Folder,
+    folder: PathBuf,
     clusters: RefCell<BTreeMap<PathBuf, Manifests>>,
-}
-
-#[derive(Debug)]
-enum Folder {
-    Disk(PathBuf),
-    /// Files that are built in, by their names.
-    BuiltIn(Vec<(&'static str, &'static [&'static str])>),
 }
 
 impl Files {
     /// Those in a folder, and below it.
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: Folder::Disk(folder.to_owned()), clusters: RefCell::default() }
+        Self { folder: folder.to_owned(), ..Self::default() }
     }
 
-    /// Clusters that are built in, each with the texts of its files.
-    pub fn built_in(clusters: Vec<(&'static str, &'static [&'static str])>) -> Self {
-        Self { folder: Folder::BuiltIn(clusters), clusters: RefCell::default() }
+    /// A cluster that is built in, and none of a folder's files.
+    pub fn built_in(name: &str, cluster: Manifests) -> Self {
+        let clusters = RefCell::new(BTreeMap::from([(name.into(), cluster)]));
+        Self { clusters, ..Self::default() }
     }
 
     /// Settings, or the policies that have them.
@@ -87,7 +81,7 @@ impl Files {
     pub fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
         match source {
             Source::Inline(settings) => SettingsFile::read_all(vec![settings.clone()]),
-            Source::Path(path) => SettingsFile::read_all(read_documents(&self.on_disk(path)?)?),
+            Source::Path(path) => SettingsFile::read_all(read_documents(&self.folder.join(path))?),
         }
     }
 
@@ -97,7 +91,7 @@ impl Files {
     /// The file can't be read.
     pub fn document(&self, source: &mut Source) -> Result<()> {
         if let Source::Path(path) = source {
-            *source = Source::Inline(read_document(&self.on_disk(path)?)?);
+            *source = Source::Inline(read_document(&self.folder.join(path))?);
         }
         Ok(())
     }
@@ -119,22 +113,9 @@ impl Files {
         if let Some(cluster) = self.clusters.borrow().get(path) {
             return Ok(cluster.clone());
         }
-        let cluster = match &self.folder {
-            Folder::Disk(folder) => Manifests::load(&folder.join(path))?,
-            Folder::BuiltIn(clusters) => {
-                let texts = clusters.iter().filter(|(name, _)| Path::new(name) == path).flat_map(|(_, texts)| *texts);
-                Manifests::read(texts.map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat())?
-            }
-        };
+        let cluster = Manifests::load(&self.folder.join(path))?;
         self.clusters.borrow_mut().insert(path.clone(), cluster.clone());
         Ok(cluster)
-    }
-
-    fn on_disk(&self, path: &Path) -> Result<PathBuf> {
-        match &self.folder {
-            Folder::Disk(folder) => Ok(folder.join(path)),
-            Folder::BuiltIn(_) => bail!("{}: only clusters are built in", path.display()),
-        }
     }
 }
 

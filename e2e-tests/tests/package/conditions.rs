@@ -8,7 +8,7 @@ use cli::{
         documents::yaml_documents,
         match_conditions::{MatchConditions, Passage},
     },
-    policies::policy_file::{Around, policy_file},
+    policies::{overrides::Overrides, policy_file::policy_file},
 };
 use e2e_tests::{admission_request, read_document};
 use rstest::rstest;
@@ -275,7 +275,7 @@ fn replication_controllers_are_sent_for_what_settings_need(
     #[case] field: &str,
     #[case] sent: bool,
 ) -> Result<()> {
-    let written = yaml_documents(&policy_file(settings, &Around::default())?)?;
+    let written = yaml_documents(&policy_file(settings, &Overrides::default())?)?;
     let old_object = stored("replicationcontrollers");
     let mut object = old_object.clone();
     object["spec"][field] = json!({ "changed": true });

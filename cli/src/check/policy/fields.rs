@@ -14,7 +14,7 @@ use crate::{
     check::finding::Finding,
     engine::native::label_key,
     input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
-    policies::policy_file::NAME_OF_AN_OBJECT,
+    policies::overrides::NAME_OF_AN_OBJECT,
 };
 
 const API_VERSION: &str = "policies.kubewarden.io/v1";

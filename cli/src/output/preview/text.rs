@@ -5,7 +5,7 @@ use super::{
     workloads::{Finding, NamespaceSection, sections, untold},
 };
 use crate::{
-    output::wrap::wrap,
+    output::terminal::wrap,
     preview::{
         Outcome, Pool, Preview, Row,
         verdict::{counted, listed},

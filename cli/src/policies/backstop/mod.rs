@@ -4,26 +4,25 @@
 //! - `entry`: which namespaces an entry of the settings is about
 //! - `demand`: what a Pod must have there
 //! - `cel`: the language of both
+//! - `backstop.yml.j2`: the file around them
 
 mod cel;
 mod demand;
 mod entry;
 
-use anyhow::{Context, Result, ensure};
-use k8s_openapi::{
-    api::admissionregistration::v1::{
-        MatchCondition, MatchResources, NamedRuleWithOperations, ValidatingAdmissionPolicy,
-        ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingSpec, ValidatingAdmissionPolicySpec,
-        Validation, Variable,
-    },
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
-};
+use anyhow::{Context, Result, bail, ensure};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::settings::{
     Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement, Source,
 };
 use serde::Serialize;
+use serde_json::json;
 
-use crate::wrap;
+use super::conditions::{OwnCondition, own_conditions};
+use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
+use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
+
+const TEMPLATE: &str = include_str!("../backstop.yml.j2");
 
 /// With more entries, nobody has tried whether an API server evaluates the expressions within its limits.
 const MOST_ENTRIES: usize = 100;
@@ -33,57 +32,102 @@ const LONGEST_EXPRESSION: usize = 100_000;
 
 const LINE: usize = 118;
 
+/// Writes the backstop of the policy that `policy` writes: for settings, or for the one policy in a file that places Pods.
+///
+/// # Errors
+/// The file has something else, or `overrides` a mistake; or there is no backstop for these settings.
+pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
+    overrides.validate()?;
+    let is_about_nodes = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
+    let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
+    files.retain(|file| file.typed.placement.is_some() && !is_about_nodes(file));
+    ensure!(files.len() <= 1, "expected one policy that places Pods; found {}", files.len());
+    let Some(SettingsFile { name, policy, typed, .. }) = files.pop() else {
+        bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
+    };
+    let covers_all = policy.as_ref().is_some_and(|policy| policy.namespace_selector == LabelSelector::default());
+    let policy = policy.unwrap_or_default();
+    let mut namespaces = match covers_all && overrides.namespaces.is_none() {
+        true => vec![],
+        false => overrides.namespaces(&policy)?,
+    };
+    // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
+    // starting.
+    let covers_kubewarden = policy.allow_inside_admission_controller_namespace == Some(true);
+    if !covers_kubewarden && !namespaces.iter().any(excludes_kubewarden) {
+        namespaces.push(exempting(&[KUBEWARDEN]));
+    }
+    let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
+    let conditions = own_conditions(&policy).map(OwnCondition::from).collect();
+    Backstop { name, placement: typed.placement.unwrap_or_default(), namespaces, conditions }.write()
+}
+
 /// What a backstop is written for.
-#[derive(Debug)]
-pub struct Backstop<'s> {
+struct Backstop {
     /// The name of the policy that it stands behind.
-    pub name: &'s str,
+    name: String,
     /// What that policy demands.
-    pub placement: &'s Placement,
+    placement: Placement,
     /// The namespaces that it covers.
-    pub namespaces: Vec<LabelSelectorRequirement>,
-    /// What else it is to be asked about: the policy's conditions that are not about updates.
-    pub conditions: Vec<MatchCondition>,
+    namespaces: Vec<LabelSelectorRequirement>,
+    /// What else keeps Pods away from that policy.
+    conditions: Vec<OwnCondition>,
 }
 
-/// An entry with a `requiredNodeSelector`.
-#[derive(Clone, Copy)]
-struct Fence<'s> {
-    at: EntryAt<'s>,
-    selector: &'s str,
+/// What an API server answers with 403 if `expression` is false.
+#[derive(Serialize)]
+struct Validation {
+    expression: String,
+    message: String,
+    message_expression: Option<String>,
 }
 
-impl Backstop<'_> {
+impl Backstop {
     /// Writes it: a ValidatingAdmissionPolicy and its binding for the entries that are enforced, and another two for
     /// those that only warn.
-    ///
-    /// # Errors
-    /// There are too many entries, or none of them requires anything.
-    pub fn write(&self) -> Result<String> {
+    fn write(&self) -> Result<String> {
         let count = self.placement.namespaces.len();
         ensure!(
             count <= MOST_ENTRIES,
             "placement.namespaces: a backstop can have at most {MOST_ENTRIES} entries; found {count}. One entry can \
              serve many tenants: refer to a label of their namespaces"
         );
-        let fences = self.fences();
-        ensure!(
-            !fences.is_empty(),
-            "nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces, and no entry has one"
-        );
-        let (enforced, warning): (Vec<Fence<'_>>, Vec<Fence<'_>>) =
-            fences.iter().partition(|fence| fence.at.entry.enforcement == Enforcement::Enforce);
-        let mut documents = vec![];
-        for (fences, suffix, action) in [(enforced, "backstop", "Deny"), (warning, "backstop-warn", "Warn")] {
-            if fences.is_empty() {
+        let matches = self.entries().map(|at| entry::matches(at.entry).with_context(|| at.to_string()));
+        let entry_matches = cel::lines(&matches.collect::<Result<Vec<_>>>()?);
+        ensure_short_enough(&entry_matches)?;
+        let mut policies = vec![];
+        for (enforcement, suffix, action) in
+            [(Enforcement::Enforce, "backstop", "Deny"), (Enforcement::Warn, "backstop-warn", "Warn")]
+        {
+            let (mut positions, mut validations) = (vec![], vec![]);
+            for at in self.entries().filter(|at| at.entry.enforcement == enforcement) {
+                let Some(selector) = &at.entry.required_node_selector else { continue };
+                positions.push(at.position.to_string());
+                let source = Source::Entry(at, "requiredNodeSelector").to_string();
+                validations.extend(self::validations(at.position, selector, &source).context(source)?);
+            }
+            if positions.is_empty() {
                 continue;
             }
+            validations.iter().try_for_each(|validation| ensure_short_enough(&validation.expression))?;
             let name = format!("{}-{suffix}", self.name);
-            let comments = if action == "Deny" { self.about_enforced() } else { about_warning() };
-            documents.push(format!("{}{}", comment(&comments), to_yaml(&self.policy(&name, &fences)?)?));
-            documents.push(to_yaml(&binding(&name, action))?);
+            let entries = cel::list(&positions);
+            policies.push(json!({ "name": name, "action": action, "entries": entries, "validations": validations }));
         }
-        Ok(documents.join("---\n"))
+        ensure!(
+            !policies.is_empty(),
+            "nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces, and no entry has one"
+        );
+        let left_out = self.left_out();
+        let data = json!({
+            "policies": policies,
+            "left_out": left_out.iter().flat_map(|item| wrap(&format!("- {item}"), LINE)).collect::<Vec<_>>(),
+            "namespaces": self.namespaces,
+            "conditions": self.conditions,
+            "entry_matches": entry_matches,
+            "entry": cel::first_that_holds("variables.entryMatches", count),
+        });
+        render("backstop.yml", TEMPLATE, data)
     }
 
     fn entries(&self) -> impl Iterator<Item = EntryAt<'_>> {
@@ -91,82 +135,9 @@ impl Backstop<'_> {
         entries.map(|(position, entry)| EntryAt { position, entry })
     }
 
-    fn fences(&self) -> Vec<Fence<'_>> {
-        let fences = self.entries().filter_map(|at| {
-            let selector = at.entry.required_node_selector.as_deref()?;
-            Some(Fence { at, selector })
-        });
-        fences.collect()
-    }
-
-    fn policy(&self, name: &str, fences: &[Fence<'_>]) -> Result<ValidatingAdmissionPolicy> {
-        let mut validations = vec![named_node(fences)];
-        for fence in fences {
-            validations.extend(fence.validations().with_context(|| fence.source())?);
-        }
-        let variables = self.variables()?;
-        let expressions = validations.iter().map(|validation| &validation.expression);
-        for expression in expressions.chain(variables.iter().map(|variable| &variable.expression)) {
-            ensure!(
-                expression.chars().count() <= LONGEST_EXPRESSION,
-                "an expression of the backstop is longer than the {LONGEST_EXPRESSION} characters that an API server \
-                 reads: name fewer values in the selectors"
-            );
-        }
-        let spec = ValidatingAdmissionPolicySpec {
-            failure_policy: Some("Fail".to_owned()),
-            match_constraints: Some(MatchResources {
-                namespace_selector: Some(LabelSelector {
-                    match_expressions: Some(self.namespaces.clone()),
-                    match_labels: None,
-                }),
-                resource_rules: Some(vec![creation_of_pods()]),
-                ..MatchResources::default()
-            }),
-            match_conditions: Some([&[not_a_mirror_pod()], self.conditions.as_slice()].concat()),
-            variables: Some(variables),
-            validations: Some(validations),
-            ..ValidatingAdmissionPolicySpec::default()
-        };
-        Ok(ValidatingAdmissionPolicy { metadata: named(name), spec: Some(spec), status: None })
-    }
-
-    /// What the expressions use. An API server evaluates each once, and only if it is used.
-    fn variables(&self) -> Result<Vec<Variable>> {
-        let mut conditions = vec![];
-        for at in self.entries() {
-            conditions.push(entry::matches(at.entry).with_context(|| at.to_string())?);
-        }
-        let variables = [
-            ("labels", "namespaceObject.metadata.?labels.orValue({})".to_owned()),
-            ("entryMatches", cel::lines(&conditions)),
-            ("entry", cel::first_that_holds("variables.entryMatches", conditions.len())),
-            ("nodeSelector", "object.spec.?nodeSelector.orValue({})".to_owned()),
-            ("terms", TERMS.to_owned()),
-        ];
-        Ok(variables.map(|(name, expression)| Variable { name: name.to_owned(), expression }).to_vec())
-    }
-
-    fn about_enforced(&self) -> Vec<String> {
-        let mut lines = vec![
-            "A backstop: the API server itself refuses Pods that lack what requiredNodeSelector demands. It needs no \
-             policy-server, so it also holds during an outage, for requests that are too large for the policy-server, \
-             without the policy's webhook, and after another webhook changed a Pod."
-                .to_owned(),
-            String::new(),
-            "Apply it when the policy's mode is protect. Before that, Pods lack what it asks for, and are refused. \
-             Write it again whenever the settings change. docs/operating.md says in which order to apply both."
-                .to_owned(),
-            String::new(),
-            "It is about Pods when they are created, and does not check:".to_owned(),
-        ];
-        lines.extend(self.left_out().into_iter().map(|left_out| format!("- {left_out}")));
-        lines
-    }
-
     /// What the policy does and the backstop does not.
     fn left_out(&self) -> Vec<String> {
-        let placement = self.placement;
+        let placement = &self.placement;
         let mut left_out = vec![];
         if !placement.namespace_annotations.0.is_empty() {
             left_out.push("node selectors in annotations of namespaces (placement.namespaceAnnotations)".to_owned());
@@ -209,104 +180,34 @@ impl Backstop<'_> {
     }
 }
 
-impl Fence<'_> {
-    /// Where it is demanded: `placement.namespaces[0].requiredNodeSelector (name "blue")`.
-    fn source(&self) -> String {
-        Source::Entry(self.at, "requiredNodeSelector").to_string()
-    }
-
-    fn validations(&self) -> Result<Vec<Validation>> {
-        let elsewhere = format!("variables.entry != {} ||\n", self.at.position);
-        let source = self.source();
-        let selector = self.selector.split_whitespace().collect::<Vec<_>>().join(" ");
-        let message = format!(
-            "{source} demands {selector} of nodes, which the Pod does not ask for; node-placement-policy adds it while \
-             its policy-server answers, or add it to the Pod yourself"
-        );
-        let is_met = demand::is_met(self.selector)?;
-        let mut refused = refusal(format!("{elsewhere}{is_met}"), message);
-        let Some(can_be_filled_in) = demand::can_be_filled_in(self.selector)? else { return Ok(vec![refused]) };
-        refused.message_expression = refused.message.as_deref().map(cel::filled_in);
-        let message = format!(
-            "{source} demands {selector} of nodes, but the namespace lacks a label that this refers to, or its value \
-             does not fit; label the namespace"
-        );
-        Ok(vec![refusal(format!("{elsewhere}{can_be_filled_in}"), message), refused])
-    }
-}
-
-/// The labels that each term of required node affinity is about. A term without expressions and fields matches no node,
-/// and is passed over. A Pod without required node affinity is like one with a term that demands nothing.
-const TERMS: &str = "\
-object.spec.?affinity.?nodeAffinity.?requiredDuringSchedulingIgnoredDuringExecution.hasValue() ?
-object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.?nodeSelectorTerms.orValue([])
-  .filter(t, t.?matchExpressions.orValue([]).size() > 0 || t.?matchFields.orValue([]).size() > 0)
-  .map(t, t.?matchExpressions.orValue([])) :
-[[]]";
-
-/// A mirror Pod reports a Pod that a kubelet already runs.
-fn not_a_mirror_pod() -> MatchCondition {
-    MatchCondition {
-        name: "not-a-mirror-pod".to_owned(),
-        expression: "!('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}) &&\n\
-                     'system:nodes' in request.userInfo.?groups.orValue([]))"
-            .to_owned(),
-    }
-}
-
-/// No Node can be read here, so a Pod with `nodeName` can't be compared with its Node.
-fn named_node(fences: &[Fence<'_>]) -> Validation {
-    let positions: Vec<String> = fences.iter().map(|fence| fence.at.position.to_string()).collect();
-    refusal(
-        format!("!(variables.entry in {}) ||\nobject.spec.?nodeName.orValue('') == ''", cel::list(&positions)),
-        "the Pod has spec.nodeName, and so no scheduler compares the node with the requiredNodeSelector of the \
-         namespace; remove nodeName and let the scheduler choose"
-            .to_owned(),
-    )
-}
-
-/// What an API server answers with 403 if `expression` is false.
-fn refusal(expression: String, message: String) -> Validation {
-    let reason = Some("Forbidden".to_owned());
-    Validation { expression, message: Some(message), reason, message_expression: None }
-}
-
-fn creation_of_pods() -> NamedRuleWithOperations {
-    let one = |text: &str| Some(vec![text.to_owned()]);
-    NamedRuleWithOperations {
-        api_groups: one(""),
-        api_versions: one("v1"),
-        operations: one("CREATE"),
-        resources: one("pods"),
-        ..NamedRuleWithOperations::default()
-    }
-}
-
-fn binding(policy: &str, action: &str) -> ValidatingAdmissionPolicyBinding {
-    let spec = ValidatingAdmissionPolicyBindingSpec {
-        policy_name: policy.to_owned(),
-        validation_actions: vec![action.to_owned()],
-        ..ValidatingAdmissionPolicyBindingSpec::default()
+/// What a Pod must have in the namespaces of the entry at `position`, which has the `requiredNodeSelector`; `source` is
+/// where that is demanded: `placement.namespaces[0].requiredNodeSelector (name "blue")`.
+fn validations(position: usize, selector: &str, source: &str) -> Result<Vec<Validation>> {
+    let elsewhere = format!("variables.entry != {position} ||\n");
+    let demanded = selector.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = format!(
+        "{source} demands {demanded} of nodes, which the Pod does not ask for; node-placement-policy adds it while \
+         its policy-server answers, or add it to the Pod yourself"
+    );
+    let expression = format!("{elsewhere}{}", demand::is_met(selector)?);
+    let Some(can_be_filled_in) = demand::can_be_filled_in(selector)? else {
+        return Ok(vec![Validation { expression, message, message_expression: None }]);
     };
-    ValidatingAdmissionPolicyBinding { metadata: named(policy), spec }
+    let message_expression = Some(cel::filled_in(&message));
+    let refused = Validation { expression, message, message_expression };
+    let message = format!(
+        "{source} demands {demanded} of nodes, but the namespace lacks a label that this refers to, or its value does \
+         not fit; label the namespace"
+    );
+    let expression = format!("{elsewhere}{can_be_filled_in}");
+    Ok(vec![Validation { expression, message, message_expression: None }, refused])
 }
 
-fn named(name: &str) -> ObjectMeta {
-    ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() }
-}
-
-fn about_warning() -> Vec<String> {
-    vec!["Entries with enforcement: Warn. Their Pods are let in, with a warning.".to_owned()]
-}
-
-fn comment(paragraphs: &[String]) -> String {
-    let lines = paragraphs.iter().flat_map(|paragraph| match paragraph.as_str() {
-        "" => vec![String::new()],
-        paragraph => wrap(paragraph, LINE),
-    });
-    lines.map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
-}
-
-fn to_yaml(object: &impl Serialize) -> Result<String> {
-    Ok(yaml_serde::to_string(object)?)
+fn ensure_short_enough(expression: &str) -> Result<()> {
+    ensure!(
+        expression.chars().count() <= LONGEST_EXPRESSION,
+        "an expression of the backstop is longer than the {LONGEST_EXPRESSION} characters that an API server reads: \
+         name fewer values in the selectors"
+    );
+    Ok(())
 }

@@ -7,26 +7,35 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     Evaluation, Lookup, Manifests,
     output::{
         changes::changes,
-        format::Format,
-        terminal::{escaped, width},
+        terminal::{escaped, width, wrap},
     },
     stored::environment,
-    wrap,
 };
 
 /// Where the text beside a verdict begins.
 const INDENT: usize = 12;
 
+const PLAIN: &str = "";
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const RED: &str = "1;31";
 const GREEN: &str = "32";
+
+/// How something is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    Yaml,
+}
 
 /// When there are colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -39,30 +48,14 @@ pub enum Color {
 }
 
 /// What people read: plain text, with colours where there is a terminal that wants them.
-pub struct Paper {
+pub struct Printer {
     colors: bool,
     /// No line is longer, unless a single word is.
     width: usize,
     text: String,
 }
 
-/// Text whose control characters are written out, with the tool's own colours.
-pub struct Ink(String);
-
-impl From<&str> for Ink {
-    fn from(text: &str) -> Self {
-        Self(escaped(text).into_owned())
-    }
-}
-
-impl Ink {
-    fn and(mut self, other: &Self) -> Self {
-        self.0 += &other.0;
-        self
-    }
-}
-
-impl Paper {
+impl Printer {
     /// With colours as `color` says.
     pub fn new(color: Color) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -75,7 +68,9 @@ impl Paper {
     }
 
     /// For programs: JSON or YAML.
-    pub fn data(&mut self, format: Format, data: &Value) -> Result<()> {
+    pub fn data(&mut self, format: Format, data: &impl Serialize) -> Result<()> {
+        // In the order of names, in both formats.
+        let data = &serde_json::to_value(data)?;
         let text = match format {
             Format::Json => serde_json::to_string_pretty(data)?,
             Format::Yaml | Format::Text => yaml_serde::to_string(data)?,
@@ -104,7 +99,7 @@ impl Paper {
 
     /// A heading, in bold.
     pub fn heading(&mut self, text: &str) {
-        wrap(text, self.width).iter().for_each(|line| self.draw(&self.ink(BOLD, line)));
+        wrap(text, self.width).iter().for_each(|line| self.draw(0, &[(BOLD, line)]));
     }
 
     /// A line below a heading, or more where it is long.
@@ -117,12 +112,12 @@ impl Paper {
         }
     }
 
-    /// A chapter of the tour, with its settings.
-    pub fn chapter(&mut self, title: &str, prose: &str, settings: &str) {
+    /// A scenario of the tour, with its settings.
+    pub fn scenario(&mut self, title: &str, prose: &str, settings: &str) {
         self.heading(title);
         wrap(prose, self.width).iter().for_each(|line| self.write(line));
         self.gap();
-        settings.lines().for_each(|line| self.draw(&Ink::from("    ").and(&self.ink(DIM, line))));
+        settings.lines().for_each(|line| self.draw(4, &[(DIM, line)]));
         self.gap();
     }
 
@@ -130,10 +125,10 @@ impl Paper {
     pub fn evaluation(&mut self, asked: &str, request: &Value, evaluation: &Evaluation, cluster: &Manifests) {
         let answer = &evaluation.answer;
         let verdict = match answer.accepted {
-            true => self.ink(GREEN, "  accepted  "),
-            false => self.ink(RED, "  REJECTED  "),
+            true => (GREEN, "  accepted  "),
+            false => (RED, "  REJECTED  "),
         };
-        self.draw(&verdict.and(&self.ink(BOLD, asked)));
+        self.draw(0, &[verdict, (BOLD, asked)]);
         if !answer.accepted || answer.message.is_some() {
             let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
             self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
@@ -165,13 +160,13 @@ impl Paper {
 
     /// An object that is not the policy's business.
     pub fn skipped(&mut self, object: &str, reason: &str) {
-        self.draw(&Ink::from("  skipped   ").and(&self.ink(BOLD, object)));
+        self.draw(0, &[(PLAIN, "  skipped   "), (BOLD, object)]);
         self.below(reason);
     }
 
     /// A request that the policy never sees.
     pub fn unsent(&mut self, asked: &str, reason: &str) {
-        self.draw(&Ink::from("  not sent  ").and(&self.ink(BOLD, asked)));
+        self.draw(0, &[(PLAIN, "  not sent  "), (BOLD, asked)]);
         self.below(&format!("not sent to the policy: {reason}"));
     }
 
@@ -196,10 +191,8 @@ impl Paper {
             }
         }
         for (name, value) in environment(pod) {
-            self.draw_below(
-                &Ink::from("  container sees ")
-                    .and(&self.ink(BOLD, &format!("{name}={}", value.as_str().unwrap_or_default()))),
-            );
+            let seen = format!("{name}={}", value.as_str().unwrap_or_default());
+            self.draw(INDENT, &[(PLAIN, "  container sees "), (BOLD, &seen)]);
         }
     }
 
@@ -242,30 +235,29 @@ impl Paper {
     }
 
     fn aside(&mut self, text: &str) {
-        wrap(text, self.width - INDENT).iter().for_each(|line| self.draw_below(&self.ink(DIM, line)));
+        wrap(text, self.width - INDENT).iter().for_each(|line| self.draw(INDENT, &[(DIM, line)]));
     }
 
     fn line(&mut self, text: &str) {
-        self.draw_below(&text.into());
+        self.draw(INDENT, &[(PLAIN, text)]);
     }
 
-    fn draw_below(&mut self, ink: &Ink) {
-        self.draw(&Ink(" ".repeat(INDENT)).and(ink));
-    }
-
-    /// A line, or several. Control characters are written out; colours are the tool's own.
+    /// A line, or several.
     pub fn write(&mut self, line: &str) {
-        self.draw(&line.into());
+        self.draw(0, &[(PLAIN, line)]);
     }
 
-    fn draw(&mut self, Ink(line): &Ink) {
-        self.text.push_str(line);
+    /// A line of texts, each in an ink. Control characters are written out; colours are the tool's own.
+    fn draw(&mut self, indent: usize, texts: &[(&str, &str)]) {
+        self.text += &" ".repeat(indent);
+        for (ink, text) in texts {
+            let text = escaped(text);
+            match self.colors && *ink != PLAIN {
+                true => self.text += &format!("\x1b[{ink}m{text}\x1b[0m"),
+                false => self.text += &text,
+            }
+        }
         self.text.push('\n');
-    }
-
-    fn ink(&self, ink: &str, text: &str) -> Ink {
-        let text = escaped(text);
-        Ink(if self.colors { format!("\x1b[{ink}m{text}\x1b[0m") } else { text.into_owned() })
     }
 }
 

@@ -1,0 +1,115 @@
+//! What settings do not say of the policy around them: whoever asks for it, else the policy that has them, else nobody.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use node_placement_policy::selector::{Operator, Requirement, syntax::is_subdomain};
+
+use crate::{PolicySpec, engine::native::parse_selector, requests::delivery::NAMESPACE_NAME};
+
+/// What a policy is called if nobody says it.
+pub const NAME: &str = "node-placement";
+
+/// Where Kubewarden is installed, as its documentation has it.
+pub const KUBEWARDEN: &str = "kubewarden";
+/// What a cluster needs to start again by itself.
+const SYSTEM: [&str; 3] = ["kube-system", "kube-node-lease", KUBEWARDEN];
+
+/// What the API server takes as the name of a policy.
+pub const NAME_OF_AN_OBJECT: &str =
+    "lowercase letters, digits, '-' and '.', beginning and ending with a letter or digit, at most 253 of them";
+
+/// What somebody wants around the settings, whatever the policy in their file has.
+#[derive(Debug, Default, Args)]
+pub struct Overrides {
+    /// The name of the policy [default: node-placement]
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Where the policy-server finds the module, such as registry://…
+    #[arg(long, value_name = "URL")]
+    pub module: Option<String>,
+    /// The PolicyServer that runs it
+    #[arg(long, value_name = "NAME")]
+    pub policy_server: Option<String>,
+    /// The namespaces that it covers: a selector of their labels [default: all but kube-system and Kubewarden's]
+    #[arg(long, value_name = "SELECTOR")]
+    pub namespaces: Option<String>,
+}
+
+impl Overrides {
+    /// Refuses what Kubernetes would refuse, or no policy-server could find.
+    ///
+    /// # Errors
+    /// Which option, and what was expected.
+    pub fn validate(&self) -> Result<()> {
+        if let Some(name) = &self.name {
+            ensure!(is_subdomain(name), "--name: expected {NAME_OF_AN_OBJECT}; found {name:?}");
+        }
+        for (option, text) in [("--module", &self.module), ("--policy-server", &self.policy_server)] {
+            if let Some(text) = text {
+                let is_one_line = !text.trim().is_empty() && !text.contains(char::is_control);
+                ensure!(is_one_line, "{option}: expected a text of one line; found {text:?}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The namespaces to cover: these, else those of the policy, else all but the system's.
+    ///
+    /// # Errors
+    /// The selector is none that a namespaceSelector can be.
+    pub fn namespaces(&self, policy: &PolicySpec) -> Result<Vec<LabelSelectorRequirement>> {
+        if let Some(selector) = &self.namespaces {
+            return expressions(selector).context("--namespaces");
+        }
+        let LabelSelector { match_labels, match_expressions } = &policy.namespace_selector;
+        // Kubewarden reads expressions only.
+        let labels = match_labels.iter().flatten().map(|(key, value)| LabelSelectorRequirement {
+            key: key.clone(),
+            operator: "In".to_owned(),
+            values: Some(vec![value.clone()]),
+        });
+        let own: Vec<_> = labels.chain(match_expressions.iter().flatten().cloned()).collect();
+        Ok(if own.is_empty() { vec![exempting(&SYSTEM)] } else { own })
+    }
+}
+
+/// Whether namespaces are covered as if nobody had said anything.
+pub fn exempts_system(namespaces: &[LabelSelectorRequirement]) -> bool {
+    namespaces == [exempting(&SYSTEM)]
+}
+
+/// All namespaces but these.
+pub fn exempting(names: &[&str]) -> LabelSelectorRequirement {
+    let values = names.iter().map(|name| (*name).to_owned()).collect();
+    LabelSelectorRequirement { key: NAMESPACE_NAME.to_owned(), operator: "NotIn".to_owned(), values: Some(values) }
+}
+
+/// Whether Kubewarden's own namespace is none of those that are selected.
+pub fn excludes_kubewarden(expression: &LabelSelectorRequirement) -> bool {
+    let LabelSelectorRequirement { key, operator, values } = expression;
+    key == NAMESPACE_NAME && operator == "NotIn" && values.iter().flatten().any(|value| value == KUBEWARDEN)
+}
+
+/// A selector as an object has it.
+fn expressions(selector: &str) -> Result<Vec<LabelSelectorRequirement>> {
+    let selector = parse_selector(selector).map_err(|error| anyhow!(error))?;
+    ensure!(!selector.is_empty(), "expected a selector, such as tenant=blue");
+    selector.requirements().iter().map(expression).collect()
+}
+
+fn expression(requirement: &Requirement) -> Result<LabelSelectorRequirement> {
+    // `x in ()` asks for the empty value, and so does `x=`.
+    let values = match requirement.values() {
+        [] => vec![String::new()],
+        values => values.to_vec(),
+    };
+    let (operator, values) = match requirement.operator().as_set() {
+        Operator::In => ("In", Some(values)),
+        Operator::NotIn => ("NotIn", Some(values)),
+        Operator::Exists => ("Exists", None),
+        Operator::DoesNotExist => ("DoesNotExist", None),
+        _ => bail!("{requirement}: a namespaceSelector can't compare numbers"),
+    };
+    Ok(LabelSelectorRequirement { key: requirement.key().to_owned(), operator: operator.to_owned(), values })
+}
