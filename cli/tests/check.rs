@@ -393,6 +393,16 @@ spec:
     "\"some\" raises an error (No such key: priorityClassName) for CREATE of pods, UPDATE of Pods that are not bound, which \
      the API server then refuses, by failurePolicy: Fail, even with mode: monitor; ask first whether the field is there"
 )]
+#[case::a_module_that_nobody_finds(
+    "module: m",
+    "module: htps://example.com/m.wasm",
+    "spec.module: expected one of registry://…, https://…, http://…, file://…; found htps://"
+)]
+#[case::a_selector_that_contradicts_itself(
+    "operator: NotIn, values: [kube-system]",
+    "operator: In, values: [a]}, {key: kubernetes.io/metadata.name, operator: NotIn, values: [a]",
+    "spec.namespaceSelector: no namespace meets all of its expressions"
+)]
 #[case::a_variable_that_webhooks_lack(
     "\"true\"",
     "\"namespaceObject.metadata.name != 'a'\"",
@@ -640,6 +650,41 @@ fn a_text_that_kubectl_takes_for_a_boolean_is_told() -> Result<()> {
     let written = text(&run(&["policy", &path.to_string_lossy()])?.stdout);
     assert!(written.contains("value: \"yes\"") && written.contains("# Why."), "{written}");
     assert_eq!(mistakes(&written)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[rstest]
+#[case::two_settings(
+    "placement: {}\n---\nplacement: {}\n",
+    "settings must stand alone in their file; found 2 documents"
+)]
+#[case::settings_beside_a_policy("{POLICY}---\nplacement: {}\n", "settings must stand alone in their file")]
+#[case::two_policies_of_a_name("{POLICY}---{POLICY}", "metadata.name: \"p\" stands there already; this one would")]
+fn what_can_t_stand_in_one_file_is_a_mistake(#[case] text: &str, #[case] told: &str) -> Result<()> {
+    let found = mistakes(&text.replace("{POLICY}", AROUND))?;
+    assert!(found.iter().any(|line| line.contains(told)), "{found:?}");
+    Ok(())
+}
+
+/// A misspelt operation is to be corrected, and its rule must not be removed.
+#[test]
+fn a_rule_with_a_mistake_is_not_superfluous() -> Result<()> {
+    let found = changed(
+        "rules: [",
+        "rules: [{apiGroups: [apps], apiVersions: [v1], resources: [daemonsets], operations: [create]}, ",
+    )?;
+    assert!(
+        says(&found["mistakes"], "expected one of CREATE") && !says(&found["remarks"], "remove the rule"),
+        "{found}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_file_that_policy_can_t_read_is_named() -> Result<()> {
+    let path = file("broken.yml", "placement: {}\n---\na: [\n")?;
+    let output = run(&["policy", &path.to_string_lossy()])?;
+    assert!(text(&output.stderr).contains("broken.yml: line 4, column 1: "), "{output:?}");
     Ok(())
 }
 

@@ -317,7 +317,7 @@ fn what_pods_may_ask_for_is_told_apart() -> Result<()> {
     let settings = format!("placement: {{ namespaces: [{entry}] }}");
     let told = text(&explain("other", &[], &settings, "text")?);
     let expected = "What is demanded os=linux, by placement.namespaces[0].requiredNodeSelector What Pods may ask for only \
-                    disk, by placement.namespaces[0].allowedNodeSelector nothing, by \
+                    disk, by placement.namespaces[0].allowedNodeSelector no tolerations, by \
                     placement.namespaces[0].allowedTolerations not gpu";
     assert!(told.contains(expected), "{told}");
     let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
@@ -482,5 +482,112 @@ fn a_node_must_be_large_enough_and_ready() -> Result<()> {
     assert!(told.contains("fits, but every node that is large enough is cordoned"), "{told}");
     let told = text(&ask(&[&small_or_cordoned[..], &[node("large", 16, false)]].concat())?);
     assert!(told.contains("can run on 1 of 3 nodes") && told.contains("fits, now on large"), "{told}");
+    Ok(())
+}
+
+/// Objects of the namespace `a` and three nodes, of which one is blue.
+fn explain_one(settings: &str, namespace: &str, objects: &str, subject: &[&str]) -> Result<Output> {
+    let cluster = format!(
+        "kind: List\napiVersion: v1\nitems:\n- {{ apiVersion: v1, kind: Namespace, metadata: {{ name: a }}, {namespace} }}\n\
+         - {{ apiVersion: v1, kind: Node, metadata: {{ name: blue, labels: {{ pool: blue, zone: b }} }} }}\n\
+         - {{ apiVersion: v1, kind: Node, metadata: {{ name: red, labels: {{ pool: red, zone: a }} }} }}\n{objects}"
+    );
+    let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", &cluster)?.to_string_lossy().into_owned();
+    run(&[&["explain", "-n", "a", "-s", &settings, "-c", &cluster], subject].concat())
+}
+
+const AGENT: &str = "
+- apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: { name: agent, namespace: a }
+  spec: { selector: {}, template: { spec: { containers: [{ name: c, image: i }] } } }
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    { name: agent-x, namespace: a, ownerReferences: [{ apiVersion: apps/v1, kind: DaemonSet, name: agent, controller: true }] }
+  spec: { containers: [{ name: c, image: i }] }
+";
+
+const BLUE: &str = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }";
+
+const GREEN: &str = "
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: green, namespace: a }
+  spec: { template: { spec: { nodeSelector: { pool: green }, containers: [{ name: c, image: i }] } } }
+";
+
+const GATED: &str = "
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: gated, namespace: a }
+  spec: { schedulingGates: [{ name: example.com/quota }], containers: [{ name: c, image: i }] }
+";
+
+const TERMS: &str = "
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: multi, namespace: a }
+  spec:
+    affinity:
+      nodeAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - { matchExpressions: [{ key: zone, operator: In, values: [c] }] }
+          - { matchExpressions: [{ key: zone, operator: In, values: [b] }] }
+    containers: [{ name: c, image: i }]
+";
+
+#[rstest]
+#[case::a_daemon_set_that_is_older_than_the_rules(
+    BLUE,
+    AGENT,
+    "daemonset/agent",
+    0,
+    "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait (agent-x); kubectl \
+     rollout restart daemonset agent -n a adds it"
+)]
+#[case::a_deployment_whose_pods_are_refused(
+    "placement: { onWorkloads: Ignore, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }",
+    GREEN,
+    "deployment/green",
+    1,
+    "created now its Pods are refused: pod node label selector conflicts"
+)]
+#[case::a_gate(BLUE, GATED, "pod/gated", 0, "waits while it has spec.schedulingGates: example.com/quota")]
+#[case::terms_of_which_one_would_do(
+    "placement: {}",
+    TERMS,
+    "pod/multi",
+    0,
+    "the Pod needs zone in (c), or to meet another of the 2 terms of its node affinity, which it asks for itself"
+)]
+#[case::a_list_that_is_none(
+    BLUE,
+    "- { apiVersion: apps/v1, kind: Deployment, metadata: { name: d, namespace: a }, \
+     spec: { template: { spec: { containers: { name: a } } } } }\n",
+    "deployment/d",
+    2,
+    "Deployment a/d: spec.containers: invalid type: map"
+)]
+fn what_a_subject_waits_for_is_told(
+    #[case] settings: &str,
+    #[case] objects: &str,
+    #[case] subject: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let output = explain_one(settings, "spec: {}", objects, &[subject])?;
+    assert!(text(&output).contains(told), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn nothing_is_created_in_a_namespace_that_is_deleted() -> Result<()> {
+    let output = explain_one(BLUE, "status: { phase: Terminating }", "", &[])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output).contains("is refused: the namespace is being deleted"), "{output:?}");
     Ok(())
 }

@@ -84,6 +84,20 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     if let (0, [], None) = (report.mistakes.len(), files.as_slice(), &read.error) {
         SettingsFile::read_all(vec![])?;
     }
+    for (place, (document, file)) in checked.iter().enumerate() {
+        let mistake = match &file.name {
+            _ if file.policy.is_none() && read.documents.len() > 1 => {
+                let count = read.documents.len();
+                Finding::new("", format!("settings must stand alone in their file; found {count} documents"))
+            }
+            Some(name) if files.iter().take(place).any(|earlier| earlier.name.as_ref() == Some(name)) => Finding::new(
+                policy::fields::NAME,
+                format!("{name:?} stands there already; this one would overwrite it"),
+            ),
+            _ => continue,
+        };
+        report.mistakes.push(Line::new(document, None, mistake));
+    }
     report.has_policy = files.iter().any(|file| file.policy.is_some());
     for (document, file) in &checked {
         let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
@@ -134,8 +148,13 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
 }
 
 /// What changes no answer of the policy: what happens while it does not answer, and labels that Kubewarden drops.
-const NO_OBSTACLES: [&str; 4] =
-    ["spec.failurePolicy", "spec.timeoutSeconds", "spec.timeoutEvalSeconds", "spec.namespaceSelector.matchLabels"];
+const NO_OBSTACLES: [&str; 5] = [
+    "spec.namespaceSelector",
+    "spec.failurePolicy",
+    "spec.timeoutSeconds",
+    "spec.timeoutEvalSeconds",
+    "spec.namespaceSelector.matchLabels",
+];
 
 /// The mistakes with which no question about settings can be answered; and those with which it can. What a policy is not
 /// asked about can, too.

@@ -65,7 +65,7 @@ impl Policy {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
-        for file in SettingsFile::read_all(yaml_documents(&text)?).with_context(|| path.to_string())? {
+        for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
             let mistakes = native::mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));

@@ -96,7 +96,8 @@ impl Placed {
     pub fn fit(&self, pools: &Pools, demands: &[Sourced<'_>]) -> Fit {
         let mut fit = Fit::default();
         for pool in &pools.pools {
-            let excluded = self.constraints.iter().find_map(|constraints| pool.excludes(constraints));
+            let excludes = |pod| Some((pod, pool.excludes(pod)?));
+            let excluded = self.constraints.iter().find_map(excludes);
             let fits = excluded.is_none();
             let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
             // A NodePool may take what its nodes do not.
@@ -117,7 +118,7 @@ impl Placed {
                 name: pool.name.clone(),
                 nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
                 fits,
-                excluded_by: excluded.map(|excluded| in_words(&excluded, pool, demands)),
+                excluded_by: excluded.map(|(pod, excluded)| in_words(&excluded, pod, pool, demands)),
                 lacks: if is_too_small { self.lacking(pool) } else { vec![] },
                 usable: usable.map(|node| node.name.clone()).collect(),
                 has_small_nodes: large.len() < pool.nodes.len(),
@@ -150,8 +151,12 @@ pub fn in_policy(policy: Option<&str>, path: &str) -> String {
 }
 
 /// The exclusion, and who asked for it.
-fn in_words(excluded: &Exclusion, pool: &Pool, demands: &[Sourced<'_>]) -> String {
-    let told = excluded.describe(pool.place());
+fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sourced<'_>]) -> String {
+    let mut told = excluded.describe(pool.place());
+    let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
+    if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
+        told += &format!(", or to meet another of the {terms} terms of its node affinity");
+    }
     match excluded {
         Exclusion::Label(label) => match demanded_by(label, demands) {
             Some(source) => format!("{told}, demanded by {source}"),

@@ -11,7 +11,7 @@ pub mod subject;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::{
     placement::explanation::{DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
@@ -27,18 +27,18 @@ use self::{
 use crate::{
     engine::{deployed::Deployed, gap::Gap, policy::Policy},
     input::{
-        json::{members, text},
+        json::{list_of, members, text},
         kubectl::Listed,
         manifests::Manifests,
         settings::{ManagedKeys, node_selectors},
         settings_file::SettingsFile,
     },
-    requests::{delivery::delivery, plain_pod},
+    requests::{delivery::delivery, owner::controller, plain_pod},
     scheduling::{keys::Keys, pool::Pools},
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
-const WOULD_BE: &str = "would be rejected: ";
+pub const WOULD_BE: &str = "would be rejected: ";
 
 /// What holds in a namespace, and what becomes of one of its Pods.
 #[derive(Debug, Serialize)]
@@ -115,6 +115,9 @@ pub struct Subject {
     pub node: Option<String>,
     /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
     pub not_running: Option<String>,
+    /// What a DaemonSet lacks that the policy adds, and what becomes of its Pods.
+    #[serde(skip)]
+    pub outdated: Option<String>,
     /// As it is: of a workload, its Pods without the policy.
     pub as_is: Fit,
     /// As it would be created now.
@@ -153,7 +156,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         None => created::plain_pod(namespace, &deployed)?,
     };
     let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
-    let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
+    let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         entry: entry.map(|(held, at)| in_policy(held.policy, &at.to_string())),
@@ -166,6 +169,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
             name: subject.map(|subject| subject.name.clone()),
             node: node.filter(|_| not_running.is_none()).map(str::to_owned),
             not_running,
+            outdated: None,
             as_is: Fit::default(),
             as_new: Fit::default(),
         },
@@ -174,13 +178,32 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&created, files, &demands, cluster)?;
+    explanation.place(&created, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
+    if is_terminating(namespace_of(question)?) {
+        let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
+        explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
+    }
     explanation.add_commands();
     Ok(explanation)
 }
 
-/// Why a Pod that names a node does not run there.
-fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<String> {
+/// `Deployment team-a/web`
+fn title(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+}
+
+fn is_terminating(namespace: &Value) -> bool {
+    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
+}
+
+/// Why a Pod that names a node does not run there, or why no scheduler looks at it.
+fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
+    let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
+    if !gates.is_empty() {
+        return Some(format!("waits while it has spec.schedulingGates: {}", gates.join(", ")));
+    }
+    let node = node?;
     let phase = text(&pod["status"]["phase"]);
     if ["Succeeded", "Failed"].contains(&phase) {
         return Some(format!("has ended ({phase}); it was on {node}"));
@@ -318,6 +341,9 @@ impl Explanation {
         if let Some(as_new) = as_new {
             self.subject.as_new = as_new.fit(&pools, demands);
         }
+        if created.is_outdated && self.subject.as_is.pools != self.subject.as_new.pools {
+            self.subject.outdated = Some(self.why_it_is_outdated(cluster));
+        }
         match &created.as_new {
             Fate::NotAsked(reason) => self.not_asked = Some(reason.clone()),
             Fate::Unknown(gap) => {
@@ -331,6 +357,26 @@ impl Explanation {
             }
         }
         Ok(())
+    }
+
+    /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.
+    fn why_it_is_outdated(&self, cluster: &Manifests) -> String {
+        let (namespace, name) = (&self.namespace, self.subject.name.as_deref().unwrap_or_default());
+        let pods = cluster
+            .objects()
+            .iter()
+            .filter(|object| object.identity.kind == "Pod" && object.identity.namespace.as_ref() == Some(namespace));
+        let waits = |pod: &Value| {
+            let is_own = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet" && owner["name"] == name);
+            is_own && pod["spec"]["nodeName"].is_null()
+        };
+        let waiting: Vec<String> =
+            pods.filter(|pod| waits(&pod.parse())).map(|pod| pod.identity.name.clone()).collect();
+        let which = if waiting.is_empty() { String::new() } else { format!(" ({})", waiting.join(", ")) };
+        format!(
+            "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait{which}; \
+             kubectl rollout restart daemonset {name} -n {namespace} adds it, and leaves Pods on the nodes that fit alone"
+        )
     }
 
     /// Whether the subject can't be created now.

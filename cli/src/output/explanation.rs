@@ -7,7 +7,8 @@ use node_placement_policy::placement::explanation::DemandKind::{
 use super::printer::Printer;
 use crate::{
     explain::{
-        Demand, Explanation, Subject,
+        Demand, Explanation, Subject, WOULD_BE,
+        created::PODS,
         fit::{Fit, PoolFit},
     },
     input::settings::Enforcement,
@@ -65,7 +66,12 @@ fn write_demands(explanation: &Explanation, printer: &mut Printer) {
 
 fn write_demand(demand: &Demand, printer: &mut Printer) {
     let Demand { kind, requirement, source, problem } = demand;
-    let what = if requirement.is_empty() { "nothing" } else { requirement };
+    let what = match kind {
+        _ if !requirement.is_empty() => requirement,
+        AllowedTolerations => "no tolerations",
+        AllowedNodeSelector => "no labels of nodes",
+        _ => "nothing",
+    };
     let limit = match kind {
         AllowedNodeSelector | AllowedTolerations if !requirement.is_empty() => "only ",
         ForbiddenTolerations => "not ",
@@ -106,6 +112,9 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
         printer.item("placement changes nothing: enforcement is Warn");
     }
     write_fit(&subject.as_new, printer);
+    if let Some(outdated) = &subject.outdated {
+        printer.item(outdated);
+    }
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
         printer.item(&format!("it can't be told where it can run: {why}"));
@@ -136,7 +145,8 @@ fn runs_on(node: &str, subject: &Subject) -> String {
 
 fn write_fit(fit: &Fit, printer: &mut Printer) {
     if let Some(message) = &fit.refused {
-        let told = if message.starts_with("would be") { message.clone() } else { format!("is refused: {message}") };
+        let is_told = [WOULD_BE, PODS].iter().any(|beginning| message.starts_with(beginning));
+        let told = if is_told { message.clone() } else { format!("is refused: {message}") };
         printer.item(&told);
     }
     if fit.pools.is_empty() {

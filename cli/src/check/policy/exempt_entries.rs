@@ -25,6 +25,10 @@ use crate::{
 pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
     let covered = covered(policy);
+    // That is a mistake of its own.
+    if covered.contradiction().is_some() {
+        return vec![];
+    }
     let sample = pod_creation(file, policy);
     let mut findings = vec![];
     for entry in entries(placement) {
@@ -69,7 +73,7 @@ fn covers_none(covered: &Selector, entry: &Entry<'_>) -> bool {
 }
 
 /// The policy's namespaceSelector. Kubewarden reads its expressions only.
-fn covered(policy: &PolicySpec) -> Selector {
+pub fn covered(policy: &PolicySpec) -> Selector {
     let read = |expression: &LabelSelectorRequirement| {
         let operator = match expression.operator.as_str() {
             "In" => Operator::In,

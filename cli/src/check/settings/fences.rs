@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::{
     selector::{Requirement, Selector},
-    settings::{OnDefaultConflict, Placement, reference},
+    settings::{Placement, reference},
 };
 
 use super::{
@@ -31,16 +31,12 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> =
         entries.iter().filter(|entry| is_for_the_rest(entry)).filter_map(|entry| open_rest(entry, &fenced)).collect();
-    if !has_default_for_all(placement) {
+    // It holds for the rest, as far as nobody asks for something else.
+    let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
+    if !has_default {
         findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
     }
     findings
-}
-
-/// Whether Pods of the rest get a selector that they can't avoid. Whoever may annotate a Namespace can.
-fn has_default_for_all(placement: &Placement) -> bool {
-    let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
-    has_default && placement.on_default_conflict == OnDefaultConflict::Reject
 }
 
 fn excludes(own: &Selector, fence: &Selector) -> bool {

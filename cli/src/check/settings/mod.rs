@@ -95,11 +95,6 @@ mod tests {
          others; add a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \
          \"!node-restriction.kubernetes.io/pool\"}"
     )]
-    #[case::a_default_for_the_rest_that_yields(
-        "{ onBindings: Verify, onDefaultConflict: Yield, clusterDefaultNodeSelector: a=b, namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }",
-        "placement.namespaces: other namespaces have no entry, so their Pods may run on the nodes of others; add \
-         a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
-    )]
     #[case::an_entry_for_the_rest_without_a_fence(
         "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', defaultNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
         "placement.namespaces[1]: the entry for \"*\" does not keep Pods off the nodes of the entry for \"blue\", \
