@@ -23,14 +23,13 @@ export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS := $(MEMORY) $(INLINING) $(ADDRESSES
 
 # For make run: see the README.
 REQUEST ?=
-OPERATION ?=
 OLD ?=
 SETTINGS ?=
 CLUSTER ?=
 FORMAT ?=
 VERBOSE ?=
 # What else stands on the command line is misspelt, and would not be missed.
-RUN_VARIABLES := REQUEST OPERATION OLD SETTINGS CLUSTER FORMAT VERBOSE CARGO_HOME CARGO_TARGET_DIR
+RUN_VARIABLES := REQUEST OLD SETTINGS CLUSTER FORMAT VERBOSE CARGO_HOME CARGO_TARGET_DIR
 UNKNOWN := $(filter-out $(RUN_VARIABLES),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name))))
 $(if $(and $(filter run,$(MAKECMDGOALS)),$(UNKNOWN)),$(error $(UNKNOWN): expected one of $(RUN_VARIABLES)))
 FILES := $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal))$(filter %.yml %.yaml %.json,$(goal)),$(goal))))
@@ -74,7 +73,7 @@ TOOL := $(BUILD)/debug/kubectl-node_placement
 RUN := $(if $(REQUEST),try "$(REQUEST)",$(if $(CLUSTER),preview,$(if $(SETTINGS),check "$(SETTINGS)",tour)))
 RUN_ARGUMENTS := $(RUN) --module policy.wasm \
 	$(if $(REQUEST)$(CLUSTER),$(if $(SETTINGS),--settings "$(SETTINGS)") $(if $(CLUSTER),--cluster "$(CLUSTER)")) \
-	$(if $(OPERATION),--operation "$(OPERATION)") $(if $(OLD),--old "$(OLD)") \
+	$(if $(OLD),--old "$(OLD)") \
 	$(if $(FORMAT),--output "$(FORMAT)") $(if $(VERBOSE),$(if $(filter tour,$(RUN)),--all,$(if $(filter preview,$(RUN)),--verbose)))
 
 # The module's last step has one thread: the tool is built beside it.

@@ -352,7 +352,7 @@ fn table() -> String {
             "| {} | {} | {} | {} | {} |\n",
             list(settings.iter().map(setting_in_words).collect()),
             rules.iter().map(rule).collect::<Vec<_>>().join("; "),
-            list(looks_up.iter().map(|kind| kind.name().to_owned()).collect()),
+            list(looks_up.iter().map(|kind| kind.name.to_owned()).collect()),
             list(updates.iter().map(|update| update_in_words(*update).to_owned()).collect()),
             if *needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
         );

@@ -162,15 +162,14 @@ impl Part {
             () => Some("nothing"),
         };
         let kinds: BTreeSet<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
-        let kind = |kind: Kind| json!({ "api_version": kind.api_version(), "kind": kind.name() });
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
             "variables": has(settings, "nodeMetadata.propagate[].env"),
-            "kinds": kinds.into_iter().map(kind).collect::<Vec<_>>(),
+            "kinds": kinds,
             "managed": managed_fields(&updates, settings),
             "bound": bound,
-            "workloads": WorkloadUpdates::new(&features),
+            "workloads": workload_updates(&features),
             "sends_namespaces": updates.contains(&Update::LabelsOrAnnotations),
             "rules": rules,
             "settings": textwrap::indent(self.text.trim_matches('\n'), "    "),
@@ -218,53 +217,36 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
     rules
 }
 
-/// Which updates of workloads are sent: those that change one of these fields.
-#[derive(Serialize)]
-struct WorkloadUpdates {
-    /// What changes, for the name of the condition.
-    name: &'static str,
-    /// The comment before it.
-    sends_templates: bool,
-    /// The lines of the condition.
-    expression: Vec<String>,
-}
-
-impl WorkloadUpdates {
-    /// Nothing, if the features need no updates of workloads.
-    fn new(features: &[&Feature]) -> Option<Self> {
-        let updated = |update: Update| {
-            let features = features.iter().filter(move |feature| feature.updates.contains(&update));
-            let updated: BTreeSet<&str> =
-                features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect();
-            updated
-        };
-        let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
-        let name = match (templates.is_empty(), selectors.is_empty()) {
-            (true, true) => return None,
-            (false, true) => "pod-template-changes",
-            (true, false) => "selector-changes",
-            (false, false) => "pod-template-or-selector-changes",
-        };
-        let sent = RESOURCES.iter().filter(|resource| templates.contains(*resource) || selectors.contains(*resource));
-        let sent: Vec<String> = sent.map(|resource| format!("'{resource}'")).collect();
-        let mut fields: Vec<&[&str]> = vec![];
-        for resource in RESOURCES.iter().filter(|resource| templates.contains(*resource)) {
-            fields.extend(Resource::named(group_of(resource), resource).map(Resource::template));
-        }
-        if !selectors.is_empty() {
-            fields.push(&["spec", "selector"]);
-        }
-        let mut conditions = vec![
-            "request.operation != 'UPDATE'".to_owned(),
-            format!("!(request.resource.resource in [{}])", sent.join(", ")),
-        ];
-        for change in fields.into_iter().map(changes) {
-            if !conditions.contains(&change) {
-                conditions.push(change);
-            }
-        }
-        Some(Self { name, sends_templates: !templates.is_empty(), expression: wrap(&conditions.join(" ||\n"), 112) })
+/// Which updates of workloads are sent: those that change the template, the selector, or one of both. Nothing, if the
+/// features need no updates of workloads.
+fn workload_updates(features: &[&Feature]) -> Option<Value> {
+    let updated = |update: Update| -> BTreeSet<&str> {
+        let features = features.iter().filter(|feature| feature.updates.contains(&update));
+        features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect()
+    };
+    let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
+    if templates.is_empty() && selectors.is_empty() {
+        return None;
     }
+    let sent = RESOURCES.iter().filter(|resource| templates.contains(*resource) || selectors.contains(*resource));
+    let sent: Vec<String> = sent.map(|resource| format!("'{resource}'")).collect();
+    let mut conditions = vec![
+        "request.operation != 'UPDATE'".to_owned(),
+        format!("!(request.resource.resource in [{}])", sent.join(", ")),
+    ];
+    let with_templates = RESOURCES.iter().filter(|resource| templates.contains(*resource));
+    let paths = with_templates.filter_map(|resource| Resource::named(group_of(resource), resource));
+    let selector: Option<&[&str]> = (!selectors.is_empty()).then_some(&["spec", "selector"]);
+    for change in paths.map(Resource::template).chain(selector).map(changes) {
+        if !conditions.contains(&change) {
+            conditions.push(change);
+        }
+    }
+    Some(json!({
+        "templates": !templates.is_empty(),
+        "selectors": !selectors.is_empty(),
+        "expression": wrap(&conditions.join(" ||\n"), 112),
+    }))
 }
 
 /// Whether what stands at a path of the object changes, which may be missing.

@@ -1,6 +1,7 @@
 //! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
 //! table in `docs/operating.md` is made.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -46,12 +47,19 @@ pub struct Rule {
 /// A request as rules tell it: API group, resource, operation.
 pub type Request = (&'static str, &'static str, &'static str);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    Namespace,
-    Node,
-    RuntimeClass,
+/// A kind that is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Kind {
+    pub name: &'static str,
+    pub api_version: &'static str,
 }
+
+const NAMESPACE: Kind = Kind { name: "Namespace", api_version: "v1" };
+const NODE: Kind = Kind { name: "Node", api_version: "v1" };
+const RUNTIME_CLASS: Kind = Kind { name: "RuntimeClass", api_version: "node.k8s.io/v1" };
+
+/// All that a feature can look up.
+pub const KINDS: [Kind; 3] = [NAMESPACE, NODE, RUNTIME_CLASS];
 
 /// An update that something depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +80,6 @@ pub enum Update {
     LabelsOrAnnotations,
 }
 
-use Kind::{Namespace, Node, RuntimeClass};
 use Setting::{Is, Present, Unless};
 
 const CREATE: &[&str] = &["CREATE"];
@@ -103,7 +110,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("placement")],
         rules: &[essential("CREATE", PODS, BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Unbound],
         needs_fail: true,
         otherwise: "Pods are not placed, or not checked when they change",
@@ -111,7 +118,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onWorkloads", "Ignore")],
         rules: &[rule(WORKLOADS, BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the Pods are rejected, and the workload's author does not see why",
@@ -119,7 +126,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onDaemonSets", "Ignore")],
         rules: &[rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
@@ -135,7 +142,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Unless("placement.onNodeName", "Ignore")],
         rules: &[rule(PODS, CREATE)],
-        looks_up: &[Namespace, Node],
+        looks_up: &[NAMESPACE, NODE],
         updates: &[],
         needs_fail: true,
         otherwise: "Pods that name their node are not checked",
@@ -143,7 +150,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("placement.onBindings", "Verify")],
         rules: &[essential("CREATE", BINDINGS, CREATE)],
-        looks_up: &[Namespace, Node],
+        looks_up: &[NAMESPACE, NODE],
         updates: &[],
         needs_fail: true,
         otherwise: "Bindings are not held to the node selector",
@@ -155,7 +162,7 @@ pub const FEATURES: &[Feature] = &[
             Is("placement.onExtendedResources", "Tolerate"),
         ],
         rules: &[rule(PODS, CREATE), rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Template],
         needs_fail: true,
         otherwise: "tolerations are not added",
@@ -167,7 +174,7 @@ pub const FEATURES: &[Feature] = &[
             Is("placement.onTolerationAnnotations", "Honor"),
         ],
         rules: &[rule(PODS, BOTH)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[Update::Unbound, Update::Tolerations],
         needs_fail: true,
         otherwise: "tolerations are not checked",
@@ -175,7 +182,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("placement.onRuntimeClasses", "Resolve")],
         rules: &[rule(PODS, BOTH), rule(WORKLOADS, BOTH), rule(&["daemonsets"], BOTH)],
-        looks_up: &[Namespace, RuntimeClass],
+        looks_up: &[NAMESPACE, RUNTIME_CLASS],
         updates: &[Update::Unbound, Update::Template],
         needs_fail: true,
         otherwise: "RuntimeClasses are not considered",
@@ -199,7 +206,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("podNodeSelectorPluginConfig")],
         rules: &[essential("CREATE", PODS, CREATE)],
-        looks_up: &[Namespace],
+        looks_up: &[NAMESPACE],
         updates: &[],
         needs_fail: true,
         otherwise: "Pods are not placed",
@@ -207,7 +214,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("nodeMetadata")],
         rules: &[rule(PODS, BOTH), essential("CREATE", BINDINGS, CREATE)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Unbound],
         needs_fail: false,
         otherwise: "Pods that are bound this way, or set nodeName, get no node metadata",
@@ -215,7 +222,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Present("nodeMetadata.propagate[].default")],
         rules: &[rule(PODS, UPDATE)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Bound],
         needs_fail: false,
         otherwise: "what a Pod lacks is not filled in",
@@ -223,7 +230,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("nodeMetadata.propagate[].required", "true")],
         rules: &[rule(PODS, UPDATE)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Bound],
         needs_fail: true,
         otherwise: "what a Pod lacks is not filled in",
@@ -247,7 +254,7 @@ pub const FEATURES: &[Feature] = &[
     Feature {
         settings: &[Is("nodeMetadata.protect", "true")],
         rules: &[rule(PODS, BOTH)],
-        looks_up: &[Node],
+        looks_up: &[NODE],
         updates: &[Update::Unbound, Update::Bound, Update::ManagedKeys],
         needs_fail: true,
         otherwise: "managed keys can be set by anybody",
@@ -271,23 +278,6 @@ impl Setting {
     pub const fn path(self) -> &'static str {
         match self {
             Present(path) | Is(path, _) | Unless(path, _) => path,
-        }
-    }
-}
-
-impl Kind {
-    pub const fn api_version(self) -> &'static str {
-        match self {
-            Namespace | Node => "v1",
-            RuntimeClass => "node.k8s.io/v1",
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Namespace => "Namespace",
-            Node => "Node",
-            RuntimeClass => "RuntimeClass",
         }
     }
 }
@@ -334,7 +324,7 @@ impl Feature {
     /// The kinds that it looks up with these settings.
     pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
         let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
-        self.looks_up.iter().copied().filter(move |kind| *kind != Namespace || !places_without_namespaces)
+        self.looks_up.iter().copied().filter(move |kind| *kind != NAMESPACE || !places_without_namespaces)
     }
 
     /// The resources for which rules send updates.

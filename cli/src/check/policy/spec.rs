@@ -11,7 +11,7 @@ use crate::{
         policy_spec::PolicySpec,
         settings::{PLACEMENT, has},
     },
-    policies::required_rules::{Feature, Kind},
+    policies::required_rules::{Feature, KINDS, Kind},
     requests::resource::group_of,
 };
 
@@ -37,8 +37,8 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
 /// on them is rejected.
 fn lacking_look_ups(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let mut lacking = vec![];
-    for kind in [Kind::Namespace, Kind::Node, Kind::RuntimeClass] {
-        let (api_version, name) = (kind.api_version(), kind.name());
+    for kind in KINDS {
+        let Kind { name, api_version } = kind;
         let needs_it = |feature: &&Feature| feature.look_ups(&file.settings).any(|needed| needed == kind);
         let Some(feature) = Feature::due(file).find(needs_it).filter(|_| !policy.may_look_up(api_version, name)) else {
             continue;
