@@ -367,6 +367,47 @@ spec:
  settings: {nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}",
     "excludes UPDATE of Pods being deleted that change annotations, which nodeMetadata.protect needs; remove the condition"
 )]
+#[case::pods_of_controllers_by_their_user(
+    "\"true\"",
+    "\"!request.userInfo.username.startsWith('system:serviceaccount:')\"",
+    "\"some\" excludes CREATE of pods by controllers, which placement needs; remove the condition"
+)]
+#[case::pods_of_controllers_by_their_owner(
+    "\"true\"",
+    "\"!has(object.metadata.ownerReferences)\"",
+    "\"some\" excludes CREATE of pods by controllers, which placement needs; remove the condition"
+)]
+#[case::pods_that_ask_for_nothing(
+    "\"true\"",
+    "\"request.operation != 'CREATE' || has(object.spec.nodeSelector)\"",
+    "\"some\" excludes CREATE of pods by controllers, CREATE of pods that ask for nothing, which placement needs"
+)]
+#[case::all_pods_by_their_kind(
+    "\"true\"",
+    "\"request.requestKind.kind != 'Pod'\"",
+    "\"some\" excludes CREATE of pods, UPDATE of Pods that are not bound, which placement needs"
+)]
+#[case::a_field_that_may_be_missing(
+    "\"true\"",
+    "\"object.spec.priorityClassName != 'batch'\"",
+    "\"some\" raises an error (No such key: priorityClassName) for CREATE of pods, UPDATE of Pods that are not bound, which \
+     the API server then refuses, by failurePolicy: Fail, even with mode: monitor; ask first whether the field is there"
+)]
+#[case::a_module_that_nobody_finds(
+    "module: m",
+    "module: htps://example.com/m.wasm",
+    "spec.module: expected one of registry://…, https://…, http://…, file://…; found htps://"
+)]
+#[case::a_selector_that_contradicts_itself(
+    "operator: NotIn, values: [kube-system]",
+    "operator: In, values: [a]}, {key: kubernetes.io/metadata.name, operator: NotIn, values: [a]",
+    "spec.namespaceSelector: no namespace meets all of its expressions"
+)]
+#[case::a_variable_that_webhooks_lack(
+    "\"true\"",
+    "\"namespaceObject.metadata.name != 'a'\"",
+    "spec.matchConditions[0].expression: the conditions of a webhook have no namespaceObject"
+)]
 fn what_breaks_a_policy_is_a_mistake(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
     let output = check_changed(from, to)?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -491,6 +532,21 @@ fn a_policy_that_can_t_work_is_a_mistake(#[case] from: &str, #[case] to: &str, #
     "objectSelector: {matchLabels: {a: b}}",
     "spec.objectSelector: users choose the labels"
 )]
+#[case::a_condition_that_a_label_meets(
+    "\"true\"",
+    "\"!(has(object.metadata.labels) && 'skip' in object.metadata.labels)\"",
+    "spec.matchConditions[0]: \"some\" excludes Pods by their labels or annotations, which users choose"
+)]
+#[case::a_condition_that_the_value_of_an_annotation_meets(
+    "\"true\"",
+    "\"object.metadata.?annotations.?skip.orValue('') != 'please'\"",
+    "spec.matchConditions[0]: \"some\" excludes Pods by their labels or annotations, which users choose"
+)]
+#[case::a_condition_of_a_library_that_is_not_here(
+    "\"true\"",
+    "\"authorizer.group('').resource('pods').check('get').allowed()\"",
+    "spec.matchConditions[0]: \"some\" can't be evaluated here"
+)]
 #[case::an_exempt_namespace(
     "{placement: {}}",
     "{placement: {namespaces: [{name: kube-system, requiredNodeSelector: a=b}]}}",
@@ -574,6 +630,61 @@ fn what_policy_does_not_keep_is_told(#[case] example: &str, #[case] told: &[&str
     let stderr = text(&output.stderr);
     assert_eq!(stderr.lines().count(), told.len(), "{stderr}");
     assert!(told.iter().all(|told| stderr.contains(told)), "{stderr}");
+    Ok(())
+}
+
+/// It reads YAML 1.1. What `policy` prints has quotes.
+#[test]
+fn a_text_that_kubectl_takes_for_a_boolean_is_told() -> Result<()> {
+    let toleration = "{key: dedicated, operator: Equal, value: yes, effect: NoSchedule}";
+    let settings = format!("{{placement: {{namespaces: [{{name: no, defaultTolerations: [{toleration}]}}]}}}}");
+    let told =
+        "defaultTolerations[0].value: for kubectl, which reads YAML 1.1, yes without quotes is true; write \"yes\"";
+    let found = changed("{placement: {}}", &settings)?;
+    assert!(says(&found["mistakes"], told) && says(&found["mistakes"], "[0].name: for kubectl"), "{found}");
+    let settings = format!("placement:\n  # Why.\n  namespaces: [{{name: a, defaultTolerations: [{toleration}]}}]\n");
+    let path = file("settings.yml", &settings)?;
+    let output = run(&["check", &path.to_string_lossy()])?;
+    assert!(text(&output.stdout).contains(told), "{output:?}");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let written = text(&run(&["policy", &path.to_string_lossy()])?.stdout);
+    assert!(written.contains("value: \"yes\"") && written.contains("# Why."), "{written}");
+    assert_eq!(mistakes(&written)?, Vec::<String>::new());
+    Ok(())
+}
+
+#[rstest]
+#[case::two_settings(
+    "placement: {}\n---\nplacement: {}\n",
+    "settings must stand alone in their file; found 2 documents"
+)]
+#[case::settings_beside_a_policy("{POLICY}---\nplacement: {}\n", "settings must stand alone in their file")]
+#[case::two_policies_of_a_name("{POLICY}---{POLICY}", "metadata.name: \"p\" stands there already; this one would")]
+fn what_can_t_stand_in_one_file_is_a_mistake(#[case] text: &str, #[case] told: &str) -> Result<()> {
+    let found = mistakes(&text.replace("{POLICY}", AROUND))?;
+    assert!(found.iter().any(|line| line.contains(told)), "{found:?}");
+    Ok(())
+}
+
+/// A misspelt operation is to be corrected, and its rule must not be removed.
+#[test]
+fn a_rule_with_a_mistake_is_not_superfluous() -> Result<()> {
+    let found = changed(
+        "rules: [",
+        "rules: [{apiGroups: [apps], apiVersions: [v1], resources: [daemonsets], operations: [create]}, ",
+    )?;
+    assert!(
+        says(&found["mistakes"], "expected one of CREATE") && !says(&found["remarks"], "remove the rule"),
+        "{found}"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_file_that_policy_can_t_read_is_named() -> Result<()> {
+    let path = file("broken.yml", "placement: {}\n---\na: [\n")?;
+    let output = run(&["policy", &path.to_string_lossy()])?;
+    assert!(text(&output.stderr).contains("broken.yml: line 4, column 1: "), "{output:?}");
     Ok(())
 }
 

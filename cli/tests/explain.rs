@@ -208,6 +208,7 @@ fn text(output: &Output) -> String {
     "team-blue", &[], 0,
     &["NodePool burst (no nodes yet): no: the NodePool has the taint burst:NoSchedule, which the Pod does not tolerate"]
 )]
+#[case::who_demands_what_no_node_pool_gives("other", &[], 0, &["NodePool burst (no nodes yet): no: the NodePool has node.example.com/pool=blue, the Pod needs node.example.com/pool absent, demanded by placement.namespaces[3].requiredNodeSelector"])]
 #[case::why_does_nothing_of_my_cron_job_run(
     "other", &["cronjob/nightly"], 0,
     &["it waits: no node fits", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
@@ -316,7 +317,7 @@ fn what_pods_may_ask_for_is_told_apart() -> Result<()> {
     let settings = format!("placement: {{ namespaces: [{entry}] }}");
     let told = text(&explain("other", &[], &settings, "text")?);
     let expected = "What is demanded os=linux, by placement.namespaces[0].requiredNodeSelector What Pods may ask for only \
-                    disk, by placement.namespaces[0].allowedNodeSelector nothing, by \
+                    disk, by placement.namespaces[0].allowedNodeSelector no tolerations, by \
                     placement.namespaces[0].allowedTolerations not gpu";
     assert!(told.contains(expected), "{told}");
     let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
@@ -393,5 +394,200 @@ fn a_manifest_is_tried_by_several_policies() -> Result<()> {
     // What is stored has what both have written.
     let stored = told.split_once("as it will be stored:").map_or("", |(_, stored)| stored);
     assert!(stored.contains("node.example.com/pool: blue") && stored.contains("name: ZONE"), "{told}");
+    Ok(())
+}
+
+/// Two policies, each for the namespaces of one tenant: the one that covers a namespace says what holds there.
+#[rstest]
+#[case::the_first("team-blue", json!(["blue: placement.namespaces[0].requiredNodeSelector"]))]
+#[case::the_second("acme", json!(["acme: placement.namespaces[0].requiredNodeSelector"]))]
+fn each_of_several_policies_is_explained(#[case] namespace: &str, #[case] sources: Value) -> Result<()> {
+    let mut policies = vec![];
+    for tenant in ["blue", "acme"] {
+        let settings = format!("placement: {{ namespaces: [{{ name: '*', requiredNodeSelector: pool={tenant} }}] }}");
+        let settings = file("settings.yml", &settings)?.to_string_lossy().into_owned();
+        let namespaces = format!("tenant={tenant}");
+        let output = run(&["policy", &settings, "--name", tenant, "--namespaces", &namespaces])?;
+        policies.push(String::from_utf8(output.stdout)?);
+    }
+    let (told, _) = data(namespace, &[], &policies.join("---\n"))?;
+    let found: Vec<&Value> = told["demands"].as_array().into_iter().flatten().map(|demand| &demand["source"]).collect();
+    assert_eq!(json!(found), sources, "{told}");
+    let excluded = &told["subject"]["asNew"]["pools"][0]["excludedBy"];
+    assert!(excluded.as_str().is_some_and(|why| why.contains(&format!("demanded by {}", found[0].as_str().unwrap()))));
+    Ok(())
+}
+
+/// SETTINGS as the policy that `policy` writes, with one thing changed.
+fn deployed(from: &str, to: &str) -> Result<String> {
+    let settings = file("settings.yml", SETTINGS)?.to_string_lossy().into_owned();
+    let written = String::from_utf8(run(&["policy", &settings])?.stdout)?;
+    assert!(written.contains(from), "{written}");
+    let written = if to.contains("mode: protect") { written.replace("  mode: monitor\n", "") } else { written };
+    Ok(written.replacen(from, to, 1))
+}
+
+#[rstest]
+#[case::it_only_monitors(
+    "mode: monitor",
+    "mode: monitor",
+    "mode: monitor: nothing is refused or changed yet; this is what enforcing would do"
+)]
+#[case::users_can_bypass_it(
+    "Fail\n",
+    "Ignore\n  mode: protect\n",
+    "spec.failurePolicy: Ignore, but placement needs Fail"
+)]
+#[case::an_api_server_refuses_it(
+    "timeoutSeconds: 5",
+    "timeoutSeconds: 40",
+    "spec.timeoutSeconds: expected from 2 to 30"
+)]
+#[case::labels_that_kubewarden_drops(
+    "namespaceSelector:\n",
+    "namespaceSelector:\n    matchLabels: { tenant: gone }\n",
+    "spec.namespaceSelector.matchLabels: Kubewarden drops it"
+)]
+fn a_policy_that_can_be_improved_is_explained(#[case] from: &str, #[case] to: &str, #[case] told: &str) -> Result<()> {
+    let output = explain("team-blue", &["deployment/wrong"], &deployed(from, to)?, "text")?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let found = text(&output);
+    assert!(found.contains(told) && found.contains("is refused"), "{found}");
+    Ok(())
+}
+
+/// In one pool: too small, cordoned, and both.
+#[test]
+fn a_node_must_be_large_enough_and_ready() -> Result<()> {
+    let node = |name: &str, cpu: u8, is_cordoned: bool| {
+        format!(
+            "- {{ apiVersion: v1, kind: Node, metadata: {{ name: {name} }}, spec: {{ unschedulable: {is_cordoned} }}, \
+             status: {{ allocatable: {{ cpu: {cpu} }} }} }}\n"
+        )
+    };
+    let ask = |nodes: &[String]| {
+        let cluster = format!(
+            "kind: List\napiVersion: v1\nitems:\n- {{ apiVersion: v1, kind: Namespace, metadata: {{ name: a }} }}\n\
+             - {{ apiVersion: v1, kind: Pod, metadata: {{ name: big, namespace: a }}, spec: {{ containers: \
+             [{{ name: c, image: i, resources: {{ requests: {{ cpu: 8 }} }} }}] }} }}\n{}",
+            nodes.concat()
+        );
+        let settings = file("settings.yml", "placement: {}")?.to_string_lossy().into_owned();
+        let cluster = file("cluster.yml", &cluster)?.to_string_lossy().into_owned();
+        run(&["explain", "-n", "a", "pod/big", "-s", &settings, "-c", &cluster])
+    };
+    let small_or_cordoned = [node("small", 4, false), node("cordoned", 16, true)];
+    let told = text(&ask(&small_or_cordoned)?);
+    assert!(told.contains("it waits: every node that fits is cordoned, not ready, or about to go"), "{told}");
+    assert!(told.contains("fits, but every node that is large enough is cordoned"), "{told}");
+    let told = text(&ask(&[&small_or_cordoned[..], &[node("large", 16, false)]].concat())?);
+    assert!(told.contains("can run on 1 of 3 nodes") && told.contains("fits, now on large"), "{told}");
+    Ok(())
+}
+
+/// Objects of the namespace `a` and three nodes, of which one is blue.
+fn explain_one(settings: &str, namespace: &str, objects: &str, subject: &[&str]) -> Result<Output> {
+    let cluster = format!(
+        "kind: List\napiVersion: v1\nitems:\n- {{ apiVersion: v1, kind: Namespace, metadata: {{ name: a }}, {namespace} }}\n\
+         - {{ apiVersion: v1, kind: Node, metadata: {{ name: blue, labels: {{ pool: blue, zone: b }} }} }}\n\
+         - {{ apiVersion: v1, kind: Node, metadata: {{ name: red, labels: {{ pool: red, zone: a }} }} }}\n{objects}"
+    );
+    let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", &cluster)?.to_string_lossy().into_owned();
+    run(&[&["explain", "-n", "a", "-s", &settings, "-c", &cluster], subject].concat())
+}
+
+const AGENT: &str = "
+- apiVersion: apps/v1
+  kind: DaemonSet
+  metadata: { name: agent, namespace: a }
+  spec: { selector: {}, template: { spec: { containers: [{ name: c, image: i }] } } }
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    { name: agent-x, namespace: a, ownerReferences: [{ apiVersion: apps/v1, kind: DaemonSet, name: agent, controller: true }] }
+  spec: { containers: [{ name: c, image: i }] }
+";
+
+const BLUE: &str = "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }";
+
+const GREEN: &str = "
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: green, namespace: a }
+  spec: { template: { spec: { nodeSelector: { pool: green }, containers: [{ name: c, image: i }] } } }
+";
+
+const GATED: &str = "
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: gated, namespace: a }
+  spec: { schedulingGates: [{ name: example.com/quota }], containers: [{ name: c, image: i }] }
+";
+
+const TERMS: &str = "
+- apiVersion: v1
+  kind: Pod
+  metadata: { name: multi, namespace: a }
+  spec:
+    affinity:
+      nodeAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - { matchExpressions: [{ key: zone, operator: In, values: [c] }] }
+          - { matchExpressions: [{ key: zone, operator: In, values: [b] }] }
+    containers: [{ name: c, image: i }]
+";
+
+#[rstest]
+#[case::a_daemon_set_that_is_older_than_the_rules(
+    BLUE,
+    AGENT,
+    "daemonset/agent",
+    0,
+    "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait (agent-x); kubectl \
+     rollout restart daemonset agent -n a adds it"
+)]
+#[case::a_deployment_whose_pods_are_refused(
+    "placement: { onWorkloads: Ignore, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }",
+    GREEN,
+    "deployment/green",
+    1,
+    "created now its Pods are refused: pod node label selector conflicts"
+)]
+#[case::a_gate(BLUE, GATED, "pod/gated", 0, "waits while it has spec.schedulingGates: example.com/quota")]
+#[case::terms_of_which_one_would_do(
+    "placement: {}",
+    TERMS,
+    "pod/multi",
+    0,
+    "the Pod needs zone in (c), or to meet another of the 2 terms of its node affinity, which it asks for itself"
+)]
+#[case::a_list_that_is_none(
+    BLUE,
+    "- { apiVersion: apps/v1, kind: Deployment, metadata: { name: d, namespace: a }, \
+     spec: { template: { spec: { containers: { name: a } } } } }\n",
+    "deployment/d",
+    2,
+    "Deployment a/d: spec.containers: invalid type: map"
+)]
+fn what_a_subject_waits_for_is_told(
+    #[case] settings: &str,
+    #[case] objects: &str,
+    #[case] subject: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let output = explain_one(settings, "spec: {}", objects, &[subject])?;
+    assert!(text(&output).contains(told), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn nothing_is_created_in_a_namespace_that_is_deleted() -> Result<()> {
+    let output = explain_one(BLUE, "status: { phase: Terminating }", "", &[])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output).contains("is refused: the namespace is being deleted"), "{output:?}");
     Ok(())
 }

@@ -221,6 +221,62 @@ fn options_are_written_and_those_of_a_policy_are_kept() -> Result<()> {
     Ok(())
 }
 
+/// What a policy has beyond what its settings need is kept, or told; the backstop, too.
+#[test]
+fn conditions_and_labels_of_a_policy_are_kept() -> Result<()> {
+    let own = "request.namespace != 'x' ||   request.name == \"a: b\"";
+    let own = json!({ "name": "not-x", "expression": own });
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}], onNodes: Reject}}";
+    let written = policy_file(settings, &Overrides::default())?;
+    let mut documents = yaml_documents(&written)?;
+    documents[0]["spec"]["matchConditions"].as_array_mut().unwrap().push(own.clone());
+    documents[0]["spec"]["namespaceSelector"] = json!({ "matchLabels": { "tenant": "blue" } });
+    let given = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
+    let again = yaml_documents(&policy_file(&given, &Overrides::default())?)?;
+    let conditions = again[0]["spec"]["matchConditions"].as_array().unwrap();
+    assert_eq!(conditions.last(), Some(&own));
+    assert_eq!(conditions.len(), documents[0]["spec"]["matchConditions"].as_array().unwrap().len());
+    assert!(!again[1]["spec"]["matchConditions"].to_string().contains("not-x"), "{}", again[1]);
+    let covered = json!({ "matchExpressions": [{ "key": "tenant", "operator": "In", "values": ["blue"] }] });
+    assert_eq!(again[0]["spec"]["namespaceSelector"], covered);
+    let backstop = yaml_documents(&backstop_file(&given, &Overrides::default())?)?;
+    assert_eq!(backstop[0]["spec"]["matchConditions"][1], own);
+    let covered = &backstop[0]["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"];
+    assert_eq!(covered[0]["key"], "tenant", "{covered}");
+    Ok(())
+}
+
+/// A policy that covers all namespaces has a backstop that does. Kubewarden's own is no policy's.
+#[test]
+fn the_backstop_of_a_policy_for_all_namespaces_is_for_all() -> Result<()> {
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}";
+    let mut policy = yaml_documents(&policy_file(settings, &Overrides::default())?)?.remove(0);
+    policy["spec"].as_object_mut().unwrap().remove("namespaceSelector");
+    let backstop = yaml_documents(&backstop_file(&policy.to_string(), &Overrides::default())?)?;
+    let covered = &backstop[0]["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"];
+    assert_eq!(covered[0]["values"], json!(["kubewarden"]), "{covered}");
+    Ok(())
+}
+
+/// All that is written has one of the names that are known as such.
+#[test]
+fn no_condition_that_is_written_is_kept_as_somebody_s_own() -> Result<()> {
+    let metadata = "nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}, {nodeLabel: b}]";
+    for settings in [
+        "{placement: {onNodes: Reject, clusterDefaultNodeSelector: a, onTolerationAnnotations: Honor}}".to_owned(),
+        "{placement: {onWorkloads: Ignore}}".to_owned(),
+        format!("{{{metadata}}}}}"),
+        format!("{{placement: {{}}, {metadata}, protect: true}}}}"),
+        format!("{{{metadata}, protect: true}}}}"),
+        "{nodeMetadata: {propagate: [{nodeLabel: a, podLabel: x/a}], protect: true}}".to_owned(),
+        "{nodeMetadata: {propagate: [{nodeLabel: a}], protect: true}}".to_owned(),
+    ] {
+        let written = policy_file(&settings, &Overrides::default())?;
+        assert!(!policy_file(&written, &Overrides::default())?.contains("Kept, as"), "{written}");
+    }
+    Ok(())
+}
+
 #[rstest]
 #[case::no_selector("", "expected a selector")]
 #[case::a_number("n>5", "can't compare numbers")]

@@ -84,12 +84,34 @@ pub fn check(text: &str, engine: &Policy) -> Result<Report> {
     if let (0, [], None) = (report.mistakes.len(), files.as_slice(), &read.error) {
         SettingsFile::read_all(vec![])?;
     }
+    for (place, (document, file)) in checked.iter().enumerate() {
+        let mistake = match &file.name {
+            _ if file.policy.is_none() && read.documents.len() > 1 => {
+                let count = read.documents.len();
+                Finding::new("", format!("settings must stand alone in their file; found {count} documents"))
+            }
+            Some(name) if files.iter().take(place).any(|earlier| earlier.name.as_ref() == Some(name)) => Finding::new(
+                policy::fields::NAME,
+                format!("{name:?} stands there already; this one would overwrite it"),
+            ),
+            _ => continue,
+        };
+        report.mistakes.push(Line::new(document, None, mistake));
+    }
     report.has_policy = files.iter().any(|file| file.policy.is_some());
     for (document, file) in &checked {
         let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
         if file.policy.is_some() {
             mistakes.extend(policy::fields::find_beside_spec(&document.value));
         }
+        let is_told = |path: &str| {
+            let in_settings = path.strip_prefix("spec.settings.").unwrap_or(path);
+            mistakes.iter().any(|mistake| [path, in_settings].contains(&mistake.path.as_str()))
+        };
+        let booleans: Vec<Finding> = booleans_for_kubectl(document).filter(|own| !is_told(&own.path)).collect();
+        let mut remarks = remarks;
+        // Settings become a policy by a command that quotes them.
+        if file.policy.is_some() { &mut mistakes } else { &mut remarks }.extend(booleans);
         let name = file.name.as_deref().filter(|_| files.len() > 1);
         report.mistakes.extend(mistakes.into_iter().map(|finding| Line::new(document, name, finding)));
         report.remarks.extend(remarks.into_iter().map(|finding| Line::new(document, name, finding)));
@@ -125,14 +147,33 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
     Ok(findings)
 }
 
-/// The mistakes with which no question about settings can be answered. What a policy is not asked about can.
+/// What changes no answer of the policy: what happens while it does not answer, and labels that Kubewarden drops.
+const NO_OBSTACLES: [&str; 5] = [
+    "spec.namespaceSelector",
+    "spec.failurePolicy",
+    "spec.timeoutSeconds",
+    "spec.timeoutEvalSeconds",
+    "spec.namespaceSelector.matchLabels",
+];
+
+/// The mistakes with which no question about settings can be answered; and those with which it can. What a policy is not
+/// asked about can, too.
 ///
 /// # Errors
 /// The policy can't be run.
-pub fn obstacles(file: &SettingsFile, engine: &Policy) -> Result<Vec<Finding>> {
+pub fn obstacles(file: &SettingsFile, engine: &Policy) -> Result<(Vec<Finding>, Vec<Finding>)> {
     let mut mistakes = invalid(file, engine)?;
     mistakes.extend(file.policy.iter().flat_map(|policy| policy::broken(file, policy).mistakes));
-    Ok(mistakes)
+    Ok(mistakes.into_iter().partition(|mistake| !NO_OBSTACLES.contains(&mistake.path.as_str())))
+}
+
+/// What kubectl changes in a file before anybody else reads it.
+fn booleans_for_kubectl(document: &Document) -> impl Iterator<Item = Finding> {
+    document.booleans_for_kubectl().map(|(path, text)| {
+        let meant = ["y", "yes", "on"].contains(&text.to_ascii_lowercase().as_str());
+        let told = format!("for kubectl, which reads YAML 1.1, {text} without quotes is {meant}; write \"{text}\"");
+        Finding::new(path, told)
+    })
 }
 
 fn guards(files: &[&SettingsFile]) -> Guards {

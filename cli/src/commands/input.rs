@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::output::terminal::complain;
 use crate::{
-    Manifests, Policy, SettingsFile,
+    Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
     input::kubectl::{Kubectl, Listed},
 };
@@ -46,7 +46,13 @@ impl Settings {
 
     /// The settings, which are valid: all policies of the file are one deployment.
     pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
-        read_all_valid(policy, self.path()?)
+        let files = read_all_valid(policy, self.path()?)?;
+        let mut policies = files.iter().filter_map(|file| file.policy.as_ref()).peekable();
+        if policies.peek().is_some() && policies.all(PolicySpec::only_monitors) {
+            let now = "nothing is refused or changed yet; this is what enforcing would do";
+            complain(&format!("note: {}: mode: monitor: {now}", self.name()));
+        }
+        Ok(files)
     }
 
     fn path(&self) -> Result<&Path> {
@@ -62,7 +68,9 @@ pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>>
     let files = SettingsFile::load_all(existing(path)?)?;
     let mut lines = vec![];
     for file in &files {
-        lines.extend(obstacles(file, policy)?.iter().map(|mistake| format!("{}: {mistake}", path.display())));
+        let (obstacles, others) = obstacles(file, policy)?;
+        lines.extend(obstacles.iter().map(|mistake| format!("{}: {mistake}", path.display())));
+        others.iter().for_each(|mistake| complain(&format!("warning: {}: {mistake}", path.display())));
     }
     ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
     Ok(files)

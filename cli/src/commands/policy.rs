@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::{Outcome, input::existing};
 use crate::{
@@ -42,6 +43,18 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
         lost.push("spec.mutating: false is not kept: this command writes a policy that enforces, with mutating: true");
     }
+    let selector = &policy.namespace_selector;
+    if selector.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
+        lost.push("spec.namespaceSelector.matchLabels becomes matchExpressions: Kubewarden drops matchLabels");
+    }
+    if *selector == LabelSelector::default() && !policy.is_about_nodes() {
+        lost.push(
+            "spec.namespaceSelector is missing: what is written exempts kube-system, kube-node-lease and kubewarden",
+        );
+    }
+    if policy.object_selector != LabelSelector::default() {
+        lost.push("spec.objectSelector is not kept: users choose the labels of their objects");
+    }
     if policy.background_audit == Some(true) {
         lost.push("spec.backgroundAudit: true is not kept: the audit scanner can't run the rules that are written");
     }
@@ -52,7 +65,7 @@ impl Policy {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
-        for file in SettingsFile::read_all(yaml_documents(&text)?).with_context(|| path.to_string())? {
+        for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
             let mistakes = native::mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));

@@ -93,6 +93,7 @@ impl<'p> Deployed<'p> {
                     Delivery::Unknown(_) if namespace.is_none() && request["namespace"].is_string() => {
                         return Ok(Reply::Unknown(lacking("Namespace", request["namespace"].as_str())));
                     }
+                    Delivery::Fails(reason) => return Ok(Reply::Unknown(Gap::Condition(reason))),
                     Delivery::Unknown(reason) => return Ok(Reply::Unknown(Gap::Delivery(reason))),
                 }
             }

@@ -25,6 +25,8 @@ pub enum Gap {
     },
     /// Whether a request is sent to the policy: a condition that can't be evaluated here.
     Delivery(String),
+    /// Likewise: a condition raises an error, and what an API server does then.
+    Condition(String),
     /// The policy could not read something.
     Unreadable(String),
 }
@@ -44,7 +46,8 @@ impl Gap {
             Self::Pods => format!("{self}: add what kubectl get pods -A -o json prints"),
             Self::Kind { reason: None, .. } => format!("{self}: {list}"),
             Self::Kind { .. } => format!("{self}: run it as somebody who may list them"),
-            Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor"),
+            Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor and failurePolicy: Ignore"),
+            Self::Condition(_) => format!("{self}; ask first whether the field is there, with has(…)"),
             Self::Unreadable(_) => self.to_string(),
         }
     }
@@ -59,6 +62,7 @@ impl fmt::Display for Gap {
             Self::Kind { kinds, reason: None } => write!(f, "the cluster as given has no {kinds}"),
             Self::Kind { kinds, reason: Some(reason) } => write!(f, "{kinds} could not be listed: {reason}"),
             Self::Delivery(reason) => write!(f, "it can't be evaluated here whether the policy is asked: {reason}"),
+            Self::Condition(reason) => f.write_str(reason),
             Self::Unreadable(reason) => write!(f, "the policy can't decide: {reason}"),
         }
     }

@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// What a refusal begins with that is not about a workload itself.
+pub const PODS: &str = "its Pods are refused: ";
+
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// A Pod without the policy, and what the policy makes of it.
@@ -27,6 +30,8 @@ pub struct Created {
     pub as_is: Value,
     /// What becomes of it.
     pub as_new: Fate,
+    /// Whether the policy adds something to the template of a DaemonSet: it is older than the rules.
+    pub is_outdated: bool,
 }
 
 /// What becomes of a Pod that is created now.
@@ -55,7 +60,7 @@ pub enum Fate {
 pub fn plain_pod(namespace: &str, deployed: &Deployed<'_>) -> Result<Created> {
     let request = plain_pod::creation(namespace);
     let as_is = request["object"]["spec"].clone();
-    Ok(Created { as_is, as_new: create(&request, deployed)? })
+    Ok(Created { as_is, as_new: create(&request, deployed)?, is_outdated: false })
 }
 
 /// What becomes of an object that is a Pod, or has a template of Pods.
@@ -70,19 +75,21 @@ pub fn again(object: &Value, managed: &ManagedKeys, deployed: &Deployed<'_>, clu
     }
     let as_is = pod_of(object, cluster)?["object"]["spec"].clone();
     if let Some(class) = missing_class(&as_is, cluster) {
-        return Ok(Created { as_is, as_new: Fate::Unknown(class) });
+        return Ok(Created { as_is, as_new: Fate::Unknown(class), is_outdated: false });
     }
     let request = admission::of(resource, object);
+    let mut is_outdated = false;
     let as_new = match deployed.ask(request.clone(), Enforcement::AsWritten)? {
         Reply::Refused(refusal) => Fate::Refused(refusal.message),
         Reply::Unknown(gap) => Fate::Unknown(gap),
         Reply::NotSent(_) => pods_again(object, object, deployed, cluster)?,
         Reply::LetIn(changed) => {
+            is_outdated = changed.is_some() && object["kind"] == "DaemonSet";
             let pods = pods_again(object, changed.as_ref().unwrap_or(object), deployed, cluster)?;
             would_be(pods, &request, deployed)?
         }
     };
-    Ok(Created { as_is, as_new })
+    Ok(Created { as_is, as_new, is_outdated })
 }
 
 fn pod_again(pod: &Value, managed: &ManagedKeys, deployed: &Deployed<'_>, cluster: &Manifests) -> Result<Created> {
@@ -98,13 +105,13 @@ fn pod_again(pod: &Value, managed: &ManagedKeys, deployed: &Deployed<'_>, cluste
         Some(class) => Fate::Unknown(class),
         None => create(&request, deployed)?,
     };
-    Ok(Created { as_is, as_new })
+    Ok(Created { as_is, as_new, is_outdated: false })
 }
 
 /// The Pods of `workload`, which the policy may have changed to `changed`.
 fn pods_again(workload: &Value, changed: &Value, deployed: &Deployed<'_>, cluster: &Manifests) -> Result<Fate> {
     if workload["kind"] != "DaemonSet" {
-        return create(&pod_of(changed, cluster)?, deployed);
+        return Ok(of_pods(create(&pod_of(changed, cluster)?, deployed)?));
     }
     let of_template = pod_of(changed, cluster)?["object"]["spec"].take();
     // The policy does not look at which node it is.
@@ -114,8 +121,16 @@ fn pods_again(workload: &Value, changed: &Value, deployed: &Deployed<'_>, cluste
             let specs = specs.into_iter().map(for_any_node).chain([of_template]).collect();
             Fate::LetIn { specs, would_be_refused }
         }
-        fate => fate,
+        fate => of_pods(fate),
     })
+}
+
+/// What becomes of the Pods of a workload that is let in itself.
+fn of_pods(fate: Fate) -> Fate {
+    match fate {
+        Fate::Refused(message) => Fate::Refused(format!("{PODS}{message}")),
+        fate => fate,
+    }
 }
 
 /// The request that creates a Pod of a workload.

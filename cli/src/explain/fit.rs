@@ -14,6 +14,8 @@ use crate::{
     scheduling::{
         constraints::Constraints,
         exclusion::{Exclusion, LabelExclusion},
+        label_values::LabelValues,
+        node::Node,
         pool::{Pool, Pools},
         resources::Requests,
     },
@@ -30,7 +32,8 @@ pub struct Fit {
     pub pools: Vec<PoolFit>,
     /// The names of the pools that fit, and have no node with as much CPU, memory or extended resources as it requests.
     pub too_small: Vec<String>,
-    /// The names of the pools that fit, and whose nodes are all cordoned, not ready, or about to go.
+    /// The names of the pools that fit, and whose nodes, those that are large enough, are all cordoned, not ready, or about
+    /// to go.
     pub not_now: Vec<String>,
 }
 
@@ -50,6 +53,12 @@ pub struct PoolFit {
     /// What the Pod requests more of than any of its nodes has.
     #[serde(skip)]
     pub lacks: Vec<String>,
+    /// The names of its nodes where the Pod can run now: they take it, are large enough, and ready.
+    #[serde(skip)]
+    pub usable: Vec<String>,
+    /// Whether the Pod is too large for some of its nodes.
+    #[serde(skip)]
+    pub has_small_nodes: bool,
 }
 
 impl Fit {
@@ -84,24 +93,35 @@ impl Placed {
     }
 
     /// Where it fits; `demands` are those of its namespace, where it has them.
-    pub fn fit(&self, pools: &Pools, demands: &[Demand<'_>]) -> Fit {
+    pub fn fit(&self, pools: &Pools, demands: &[Sourced<'_>]) -> Fit {
         let mut fit = Fit::default();
         for pool in &pools.pools {
-            let excluded = self.constraints.iter().find_map(|constraints| pool.excludes(constraints));
+            let excludes = |pod| Some((pod, pool.excludes(pod)?));
+            let excluded = self.constraints.iter().find_map(excludes);
             let fits = excluded.is_none();
-            let is_too_small = fits && pool.is_too_small(&self.requests);
+            let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
+            // A NodePool may take what its nodes do not.
+            let takes_it = self.constraints.iter().all(|constraints| fits && pool.nodes_exclude(constraints).is_none());
+            let large: Vec<&Node> = pool.nodes.iter().filter(|node| self.requests.fit(node)).collect();
+            let is_too_small = fits && !creates && large.is_empty();
+            // Where no node is large enough, it is still worth knowing that none is ready either.
+            let counted: Vec<&Node> = if is_too_small { pool.nodes.iter().collect() } else { large.clone() };
+            let is_ready = |node: &Node| !self.constraints.iter().any(|constraints| constraints.waits_for(node));
             if is_too_small {
                 fit.too_small.push(pool.name.clone());
             }
-            if fits && self.constraints.iter().any(|constraints| pool.is_not_now(constraints)) {
+            if fits && !creates && !counted.iter().any(|node| is_ready(node)) {
                 fit.not_now.push(pool.name.clone());
             }
+            let usable = large.iter().filter(|node| takes_it && is_ready(node));
             fit.pools.push(PoolFit {
                 name: pool.name.clone(),
                 nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
                 fits,
-                excluded_by: excluded.map(|excluded| in_words(&excluded, pool, demands)),
+                excluded_by: excluded.map(|(pod, excluded)| in_words(&excluded, pod, pool, demands)),
                 lacks: if is_too_small { self.lacking(pool) } else { vec![] },
+                usable: usable.map(|node| node.name.clone()).collect(),
+                has_small_nodes: large.len() < pool.nodes.len(),
             });
         }
         fit
@@ -117,9 +137,26 @@ impl Placed {
     }
 }
 
+/// A demand of a namespace, and where it is demanded.
+pub struct Sourced<'d> {
+    /// What is demanded.
+    pub demand: &'d Demand<'d>,
+    /// The name of the policy that demands it, where several place.
+    pub policy: Option<&'d str>,
+}
+
+/// Where something stands: `placement.namespaces[0]`; with the policy, where several place.
+pub fn in_policy(policy: Option<&str>, path: &str) -> String {
+    policy.map_or_else(|| path.to_owned(), |policy| format!("{policy}: {path}"))
+}
+
 /// The exclusion, and who asked for it.
-fn in_words(excluded: &Exclusion, pool: &Pool, demands: &[Demand<'_>]) -> String {
-    let told = excluded.describe(pool.place());
+fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sourced<'_>]) -> String {
+    let mut told = excluded.describe(pool.place());
+    let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
+    if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
+        told += &format!(", or to meet another of the {terms} terms of its node affinity");
+    }
     match excluded {
         Exclusion::Label(label) => match demanded_by(label, demands) {
             Some(source) => format!("{told}, demanded by {source}"),
@@ -131,14 +168,18 @@ fn in_words(excluded: &Exclusion, pool: &Pool, demands: &[Demand<'_>]) -> String
 }
 
 /// Who demands the label that excludes a Pod; nobody but the Pod, perhaps.
-fn demanded_by(label: &LabelExclusion, demands: &[Demand<'_>]) -> Option<String> {
-    let needed = parse(&label.needs).ok()?;
-    let is_needed = |requirement: &Requirement| needed.requirements().iter().any(|own| own.same_as(requirement));
-    let demands_it = |demand: &&Demand<'_>| match &demand.value {
+fn demanded_by(label: &LabelExclusion, demands: &[Sourced<'_>]) -> Option<String> {
+    let needed = parse(&label.needs).unwrap_or_default();
+    // What is needed of a NodePool is told as Karpenter compares values.
+    let is_needed = |requirement: &Requirement| {
+        needed.requirements().iter().any(|own| own.same_as(requirement))
+            || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
+    };
+    let demands_it = |Sourced { demand, .. }: &&Sourced<'_>| match &demand.value {
         Ok(DemandValue::Selector(selector)) => {
             demand.kind == DemandKind::NodeSelector && selector.requirements().iter().any(is_needed)
         }
         _ => false,
     };
-    demands.iter().find(demands_it).map(|demand| demand.source.to_string())
+    demands.iter().find(demands_it).map(|demanded| in_policy(demanded.policy, &demanded.demand.source.to_string()))
 }

@@ -11,11 +11,9 @@ pub mod subject;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use node_placement_policy::{
-    placement::explanation::{
-        Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch,
-    },
+    placement::explanation::{DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
 };
 use serde::Serialize;
@@ -23,23 +21,24 @@ use serde_json::Value;
 
 use self::{
     created::{Created, Fate},
-    fit::{Fit, Placed},
+    fit::{Fit, Placed, Sourced, in_policy},
     subject::SubjectName,
 };
 use crate::{
     engine::{deployed::Deployed, gap::Gap, policy::Policy},
     input::{
-        json::{members, text},
+        json::{list_of, members, text},
         kubectl::Listed,
         manifests::Manifests,
         settings::{ManagedKeys, node_selectors},
         settings_file::SettingsFile,
     },
+    requests::{delivery::delivery, owner::controller, plain_pod},
     scheduling::{keys::Keys, pool::Pools},
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
-const WOULD_BE: &str = "would be rejected: ";
+pub const WOULD_BE: &str = "would be rejected: ";
 
 /// What holds in a namespace, and what becomes of one of its Pods.
 #[derive(Debug, Serialize)]
@@ -76,7 +75,7 @@ pub struct Explanation {
 }
 
 /// An entry that does not hold.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PassedOver {
@@ -116,6 +115,9 @@ pub struct Subject {
     pub node: Option<String>,
     /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
     pub not_running: Option<String>,
+    /// What a DaemonSet lacks that the policy adds, and what becomes of its Pods.
+    #[serde(skip)]
+    pub outdated: Option<String>,
     /// As it is: of a workload, its Pods without the policy.
     pub as_is: Fit,
     /// As it would be created now.
@@ -143,8 +145,10 @@ pub struct Question<'q> {
 pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let Question { policy, files, listed, namespace, subject } = *question;
     let cluster = &listed.manifests;
-    let settings = placing(files);
-    let rules = rules(settings, namespace, namespace_of(question)?)?;
+    let held = held(question)?;
+    let rules = held.iter().find(|held| held.rules.entry().is_some()).or(held.first());
+    let entry = rules.and_then(|held| Some((held, held.rules.entry()?)));
+    let demands: Vec<Sourced<'_>> = held.iter().flat_map(Held::demands).collect();
     let deployed = Deployed::new(policy, files, cluster);
     let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
     let created = match object {
@@ -152,24 +156,20 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         None => created::plain_pod(namespace, &deployed)?,
     };
     let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
-    let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
+    let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
-        entry: rules.entry().map(|at| at.to_string()),
-        enforcement: rules.entry().map(|at| at.entry.enforcement),
-        entry_for: rules.entry().map(|at| about(at.entry)),
-        passed_over: rules
-            .entries
-            .iter()
-            .filter_map(PassedOver::read)
-            .chain(too_late(question, settings, &rules)?)
-            .collect(),
-        demands: rules.demands.iter().flat_map(Demand::read).collect(),
+        entry: entry.map(|(held, at)| in_policy(held.policy, &at.to_string())),
+        enforcement: entry.map(|(_, at)| at.entry.enforcement),
+        entry_for: entry.map(|(_, at)| about(at.entry)),
+        passed_over: held.iter().map(|held| held.passed_over(question)).collect::<Result<Vec<_>>>()?.concat(),
+        demands: demands.iter().flat_map(Demand::read).collect(),
         subject: Subject {
             kind: subject.map(|subject| subject.kind.to_owned()),
             name: subject.map(|subject| subject.name.clone()),
             node: node.filter(|_| not_running.is_none()).map(str::to_owned),
             not_running,
+            outdated: None,
             as_is: Fit::default(),
             as_new: Fit::default(),
         },
@@ -178,13 +178,32 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&created, settings, &rules.demands, cluster)?;
+    explanation.place(&created, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
+    if is_terminating(namespace_of(question)?) {
+        let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
+        explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
+    }
     explanation.add_commands();
     Ok(explanation)
 }
 
-/// Why a Pod that names a node does not run there.
-fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<String> {
+/// `Deployment team-a/web`
+fn title(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+}
+
+fn is_terminating(namespace: &Value) -> bool {
+    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
+}
+
+/// Why a Pod that names a node does not run there, or why no scheduler looks at it.
+fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
+    let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
+    if !gates.is_empty() {
+        return Some(format!("waits while it has spec.schedulingGates: {}", gates.join(", ")));
+    }
+    let node = node?;
     let phase = text(&pod["status"]["phase"]);
     if ["Succeeded", "Failed"].contains(&phase) {
         return Some(format!("has ended ({phase}); it was on {node}"));
@@ -194,15 +213,56 @@ fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<S
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
-/// The settings that place: those of the document that is not about Nodes alone.
-fn placing(files: &[SettingsFile]) -> &Settings {
-    static NONE: std::sync::LazyLock<Settings> = std::sync::LazyLock::new(Settings::default);
-    let places = |file: &&SettingsFile| {
+/// The files whose settings place: those that are not about Nodes alone.
+fn placing(files: &[SettingsFile]) -> impl Iterator<Item = &SettingsFile> {
+    files.iter().filter(|file| {
         let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
         let settings = &file.typed;
         !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
+    })
+}
+
+/// What one policy holds a namespace to.
+struct Held<'q> {
+    /// Its name, where several policies place.
+    policy: Option<&'q str>,
+    settings: &'q Settings,
+    rules: Rules<'q>,
+}
+
+/// What the policies that place hold the namespace to: those that are asked about its Pods; all, if none is.
+fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
+    let Question { files, namespace, .. } = *question;
+    let found = namespace_of(question)?;
+    let pod = plain_pod::creation(namespace);
+    let all: Vec<&SettingsFile> = placing(files).collect();
+    let is_asked = |file: &&SettingsFile| {
+        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, Some(found)).kept_away().is_none())
     };
-    files.iter().find(places).map_or(&NONE, |file| &file.typed)
+    let asked: Vec<&SettingsFile> = all.iter().copied().filter(is_asked).collect();
+    let is_one = all.len() == 1;
+    let held = if asked.is_empty() { all } else { asked };
+    let held = held.into_iter().map(|file| {
+        let policy = file.name.as_deref().filter(|_| !is_one);
+        Ok(Held { policy, settings: &file.typed, rules: rules(&file.typed, namespace, found)? })
+    });
+    held.collect()
+}
+
+impl Held<'_> {
+    fn demands(&self) -> impl Iterator<Item = Sourced<'_>> {
+        self.rules.demands.iter().map(|demand| Sourced { demand, policy: self.policy })
+    }
+
+    /// The entries before the one that holds, and those after it that would hold, too.
+    fn passed_over(&self, question: &Question<'_>) -> Result<Vec<PassedOver>> {
+        let mut passed_over: Vec<PassedOver> = self.rules.entries.iter().filter_map(PassedOver::read).collect();
+        passed_over.extend(too_late(question, self.settings, &self.rules)?);
+        for passed in &mut passed_over {
+            passed.entry = in_policy(self.policy, &passed.entry);
+        }
+        Ok(passed_over)
+    }
 }
 
 fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
@@ -261,8 +321,8 @@ impl Explanation {
     fn place(
         &mut self,
         created: &Created,
-        settings: &Settings,
-        demands: &[Demanded<'_>],
+        files: &[SettingsFile],
+        demands: &[Sourced<'_>],
         cluster: &Manifests,
     ) -> Result<()> {
         let as_is = Placed::read(std::slice::from_ref(&created.as_is), cluster)?;
@@ -271,7 +331,7 @@ impl Explanation {
             Fate::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&created.as_is), cluster)?),
             Fate::Refused(_) | Fate::Unknown(_) => None,
         };
-        let pools = pools_of(settings, [&as_is].into_iter().chain(&as_new), cluster)?;
+        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
@@ -280,6 +340,9 @@ impl Explanation {
         self.subject.as_is = as_is.fit(&pools, of_pod);
         if let Some(as_new) = as_new {
             self.subject.as_new = as_new.fit(&pools, demands);
+        }
+        if created.is_outdated && self.subject.as_is.pools != self.subject.as_new.pools {
+            self.subject.outdated = Some(self.why_it_is_outdated(cluster));
         }
         match &created.as_new {
             Fate::NotAsked(reason) => self.not_asked = Some(reason.clone()),
@@ -294,6 +357,26 @@ impl Explanation {
             }
         }
         Ok(())
+    }
+
+    /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.
+    fn why_it_is_outdated(&self, cluster: &Manifests) -> String {
+        let (namespace, name) = (&self.namespace, self.subject.name.as_deref().unwrap_or_default());
+        let pods = cluster
+            .objects()
+            .iter()
+            .filter(|object| object.identity.kind == "Pod" && object.identity.namespace.as_ref() == Some(namespace));
+        let waits = |pod: &Value| {
+            let is_own = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet" && owner["name"] == name);
+            is_own && pod["spec"]["nodeName"].is_null()
+        };
+        let waiting: Vec<String> =
+            pods.filter(|pod| waits(&pod.parse())).map(|pod| pod.identity.name.clone()).collect();
+        let which = if waiting.is_empty() { String::new() } else { format!(" ({})", waiting.join(", ")) };
+        format!(
+            "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait{which}; \
+             kubectl rollout restart daemonset {name} -n {namespace} adds it, and leaves Pods on the nodes that fit alone"
+        )
     }
 
     /// Whether the subject can't be created now.
@@ -323,18 +406,14 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p Placed>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    pools_of(placing(files), pods, cluster)
-}
-
-fn pools_of<'p>(settings: &Settings, pods: impl IntoIterator<Item = &'p Placed>, cluster: &Manifests) -> Result<Pools> {
-    let mut keys = keys_of(settings);
+    let mut keys = keys_of(files);
     pods.into_iter().flat_map(|pod| &pod.constraints).for_each(|pod| keys.add(pod));
     Pools::of(cluster, &keys)
 }
 
 /// The labels that the settings name.
-fn keys_of(settings: &Settings) -> Keys {
-    let selectors = node_selectors(settings);
+fn keys_of(files: &[SettingsFile]) -> Keys {
+    let selectors: Vec<String> = placing(files).flat_map(|file| node_selectors(&file.typed)).collect();
     let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
     let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
     Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())
@@ -368,8 +447,9 @@ fn about(entry: &NamespaceEntry) -> String {
 
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
-    fn read(demanded: &Demanded<'_>) -> Vec<Self> {
-        let source = demanded.source.path();
+    fn read(sourced: &Sourced<'_>) -> Vec<Self> {
+        let Sourced { demand: demanded, policy } = sourced;
+        let source = in_policy(*policy, &demanded.source.path());
         let problem = demanded.value.as_ref().err().map(|rejection| rejection.message());
         let requirements = match (&demanded.value, demanded.kind) {
             (Ok(DemandValue::Selector(selector)), DemandKind::NodeSelector) if !selector.is_empty() => {

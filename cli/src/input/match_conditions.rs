@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, bail};
-use cel::{Context as Variables, Env, Program, extensions};
+use cel::{Context as Variables, Env, ExecutionError, Program, extensions};
 use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,9 +37,15 @@ pub enum Passage {
     Passes,
     /// By the condition of this name.
     KeptAway(String),
+    /// The condition of this name raises an error, and which: so it does in an API server, which then does what
+    /// `failurePolicy` says.
+    Fails(String, String),
     /// The condition of this name can't be evaluated here, and why. Kubernetes has libraries of its own for CEL.
     Unknown(String, String),
 }
+
+/// What conditions of a `ValidatingAdmissionPolicy` know, and those of a webhook do not.
+const FOREIGN_VARIABLES: [&str; 3] = ["namespaceObject", "params", "variables"];
 
 impl From<Vec<MatchCondition>> for MatchConditions {
     fn from(conditions: Vec<MatchCondition>) -> Self {
@@ -79,14 +85,23 @@ impl MatchConditions {
             Err(error) => return Passage::Unknown(String::new(), first_line(&format!("{error:#}"))),
         };
         for Condition { written: MatchCondition { name, .. }, program } in &self.0 {
-            let value = program.as_ref().map_err(Clone::clone).and_then(|program| {
-                let value = program.execute(&variables).map_err(|error| first_line(&error.to_string()))?;
-                if let cel::Value::Bool(passes) = value { Ok(passes) } else { Err("not true or false".to_owned()) }
-            });
-            match value {
-                Ok(true) => {}
-                Ok(false) => return Passage::KeptAway(name.clone()),
-                Err(reason) => passage = Passage::Unknown(name.clone(), reason),
+            let program = match program {
+                Ok(program) => program,
+                Err(reason) => {
+                    passage = Passage::Unknown(name.clone(), reason.clone());
+                    continue;
+                }
+            };
+            match program.execute(&variables) {
+                Ok(cel::Value::Bool(true)) => {}
+                Ok(cel::Value::Bool(false)) => return Passage::KeptAway(name.clone()),
+                Ok(_) => passage = Passage::Unknown(name.clone(), "not true or false".to_owned()),
+                // One that can't be evaluated here may say no.
+                Err(error) if passage == Passage::Passes && is_an_api_servers(&error) => {
+                    passage = Passage::Fails(name.clone(), first_line(&error.to_string()));
+                }
+                Err(error) if is_an_api_servers(&error) => {}
+                Err(error) => passage = Passage::Unknown(name.clone(), first_line(&error.to_string())),
             }
         }
         passage
@@ -94,7 +109,8 @@ impl MatchConditions {
 }
 
 impl Condition {
-    /// A syntax error, or a value that is neither true nor false. What needs a library that is not here may be right.
+    /// A syntax error, a variable that webhooks lack, or a value that is neither true nor false. What needs a library that
+    /// is not here may be right.
     fn mistake(&self) -> Option<String> {
         let MatchCondition { expression, .. } = &self.written;
         let program = match &self.program {
@@ -104,11 +120,27 @@ impl Condition {
             Err(problem) if problem.contains("unsupported syntax") => return None,
             Err(problem) => return Some(format!("expected an expression in CEL: {problem}")),
         };
+        if let Some(foreign) = FOREIGN_VARIABLES.iter().find(|name| program.references().has_variable(name)) {
+            return Some(format!(
+                "the conditions of a webhook have no {foreign}, so no request can be let through; expected object, oldObject, \
+                 request or authorizer; select namespaces with namespaceSelector"
+            ));
+        }
         let request = json!({ "operation": "CREATE", "name": "a", "namespace": "a", "object": {}, "oldObject": null });
         match program.execute(&variables(&request).ok()?) {
             Ok(cel::Value::Bool(_)) | Err(_) => None,
             Ok(value) => Some(format!("expected an expression that is true or false; found a {}", value.type_of())),
         }
+    }
+}
+
+/// Whether an API server has the same error: something is not there. What is not declared may be in a library of its own.
+fn is_an_api_servers(error: &ExecutionError) -> bool {
+    match error {
+        ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_) => true,
+        // A field of null, such as oldObject of a creation.
+        ExecutionError::NoSuchOverload(overload) => overload.function().starts_with('_'),
+        _ => false,
     }
 }
 
@@ -158,8 +190,17 @@ mod tests {
     #[case::a_field_that_may_be_missing("object.spec.nodeName == ''", false)]
     #[case::no_expression("object.", true)]
     #[case::no_truth("1", true)]
+    #[case::a_variable_of_other_policies("namespaceObject.metadata.name == 'a'", true)]
     fn what_no_api_server_takes_is_a_mistake(#[case] expression: &str, #[case] is_mistake: bool) {
         assert_eq!(conditions(expression).mistakes().count() == 1, is_mistake);
+    }
+
+    #[rstest]
+    #[case::a_missing_field("object.spec.priorityClassName != 'a'")]
+    #[case::a_field_of_nothing("oldObject.metadata.name == 'a'")]
+    fn what_an_api_server_can_t_evaluate_either_fails(#[case] expression: &str) {
+        let request = json!({ "operation": "CREATE", "object": { "spec": {} }, "oldObject": null });
+        assert!(matches!(conditions(expression).evaluate(&request), Passage::Fails(..)));
     }
 
     #[rstest]

@@ -28,6 +28,48 @@ pub struct Document {
     /// Where it begins in its document: `items[2]` of a `List`.
     root: String,
     positions: Arc<BTreeMap<String, Position>>,
+    words: Arc<Vec<Word>>,
+}
+
+/// A text without quotes that kubectl, which reads YAML 1.1, takes for true or false: `yes`.
+#[derive(Clone, Debug)]
+pub struct Word {
+    /// As it is written.
+    pub text: String,
+    /// The field or element that it is, or that is called so.
+    path: String,
+    position: Position,
+}
+
+/// What kubectl takes for true or false, beside `true` and `false`.
+const BOOLEANS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
+
+/// Whether kubectl takes a text without quotes for true or false, and other readers do not.
+pub fn is_boolean_for_kubectl(text: &str) -> bool {
+    BOOLEANS.iter().any(|boolean| text.eq_ignore_ascii_case(boolean))
+}
+
+/// A text with quotes around all that kubectl would take for true or false. Comments stay.
+pub fn with_quoted_booleans(text: &str) -> String {
+    let mut words: Vec<Word> = read(text).documents.iter().flat_map(|document| document.words.to_vec()).collect();
+    words.sort_by_key(|word| word.position);
+    words.dedup_by_key(|word| word.position);
+    let mut quoted = String::with_capacity(text.len());
+    for (place, line) in text.split_inclusive('\n').enumerate() {
+        let mut written = 0;
+        for word in words.iter().filter(|word| word.position.line == place + 1) {
+            let Some((start, _)) = line.char_indices().nth(word.position.column - 1) else { continue };
+            let rest = line.get(start..).unwrap_or_default();
+            // An anchor comes before the word.
+            let anchor = if rest.starts_with('&') { rest.find(' ').unwrap_or_default() } else { 0 };
+            let Some(place) = rest.get(anchor..).and_then(|rest| rest.find(&word.text)) else { continue };
+            let start = start + anchor + place;
+            quoted += &format!("{}\"{}\"", line.get(written..start).unwrap_or_default(), word.text);
+            written = start + word.text.len();
+        }
+        quoted += line.get(written..).unwrap_or_default();
+    }
+    quoted
 }
 
 /// What a YAML file has, up to the first error.
@@ -103,19 +145,29 @@ pub fn read(text: &str) -> File {
 }
 
 impl Document {
+    /// What kubectl takes for true or false, though it is a text here: its path, and itself.
+    pub fn booleans_for_kubectl(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.words.iter().filter_map(|word| {
+            let path = word.path.strip_prefix(&self.root)?;
+            Some((path.trim_start_matches('.'), word.text.as_str()))
+        })
+    }
+
     fn items(self) -> Vec<Self> {
-        let Self { value, positions, .. } = self;
+        let Self { value, positions, words, .. } = self;
         let is_list = value["kind"] == "List";
         match value {
             Value::Null => vec![],
             Value::Object(mut fields) if is_list => {
                 let items = fields.remove("items").unwrap_or_default();
                 let items = items.as_array().cloned().unwrap_or_default().into_iter().enumerate();
-                let item =
-                    |(place, value)| Self { value, root: format!(".items[{place}]"), positions: positions.clone() };
+                let item = |(place, value)| {
+                    let (positions, words) = (positions.clone(), words.clone());
+                    Self { value, root: format!(".items[{place}]"), positions, words }
+                };
                 items.map(item).collect()
             }
-            value => vec![Self { value, root: String::new(), positions }],
+            value => vec![Self { value, root: String::new(), positions, words }],
         }
     }
 }
@@ -133,6 +185,7 @@ struct Reader<'t> {
 struct Known {
     positions: BTreeMap<String, Position>,
     anchors: BTreeMap<usize, Anchored>,
+    words: Vec<Word>,
 }
 
 struct Anchored {
@@ -162,7 +215,8 @@ impl<'t> Reader<'t> {
         let first = self.next()?;
         let value = self.value(first, "", &mut known)?;
         // An error behind the document is its own.
-        Ok(Some(Document { value, root: String::new(), positions: Arc::new(known.positions) }))
+        let (positions, words) = (Arc::new(known.positions), Arc::new(known.words));
+        Ok(Some(Document { value, root: String::new(), positions, words }))
     }
 
     fn value(&mut self, event: Event<'t>, path: &str, known: &mut Known) -> Result<Value> {
@@ -181,6 +235,9 @@ impl<'t> Reader<'t> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
+                if !is_text {
+                    self.note_word(&text, path, known);
+                }
                 (if is_text { text.into_owned().into() } else { plain(&text) }, anchor)
             }
             Event::SequenceStart(anchor, _) => (self.list(path, known)?, anchor),
@@ -208,7 +265,12 @@ impl<'t> Reader<'t> {
         loop {
             let key = match self.next()? {
                 Event::MappingEnd => return Ok(fields.into()),
-                Event::Scalar(text, ..) => text.into_owned(),
+                Event::Scalar(text, style, ..) => {
+                    if style == ScalarStyle::Plain {
+                        self.note_word(&text, &format!("{path}.{text}"), known);
+                    }
+                    text.into_owned()
+                }
                 _ => bail!("expected a key that is a text"),
             };
             ensure!(!fields.contains_key(&key), "repeated key {key:?}");
@@ -217,6 +279,12 @@ impl<'t> Reader<'t> {
             let event = self.next()?;
             let value = self.value(event, &path, known)?;
             fields.insert(key, value);
+        }
+    }
+
+    fn note_word(&self, text: &str, path: &str, known: &mut Known) {
+        if is_boolean_for_kubectl(text) {
+            known.words.push(Word { text: text.to_owned(), path: path.to_owned(), position: self.here });
         }
     }
 
@@ -241,7 +309,7 @@ fn plain(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Position, read};
+    use super::{Position, read, with_quoted_booleans};
     use serde_json::json;
 
     #[rstest::rstest]
@@ -259,6 +327,17 @@ mod tests {
         let file = read(text);
         assert!(file.error.is_none(), "{:?}", file.error);
         assert_eq!(file.documents[0].position(path), Some(Position { line, column }));
+    }
+
+    #[rstest::rstest]
+    #[case::a_value("a: yes # no\nb: 1\n", "a: \"yes\" # no\nb: 1\n")]
+    #[case::several_of_a_line("{ä: yes, b: [no, x, On]}", "{ä: \"yes\", b: [\"no\", x, \"On\"]}")]
+    #[case::a_key("no: 1\r\n", "\"no\": 1\r\n")]
+    #[case::a_second_document("a: 1\n---\nb: &x off\nc: *x\n", "a: 1\n---\nb: &x \"off\"\nc: *x\n")]
+    #[case::nothing("a: true\nb: 'yes'\nc: \"no\"\nd: |\n  on\n", "a: true\nb: 'yes'\nc: \"no\"\nd: |\n  on\n")]
+    fn what_kubectl_takes_for_a_boolean_is_quoted(#[case] text: &str, #[case] quoted: &str) {
+        assert_eq!(with_quoted_booleans(text), quoted);
+        assert_eq!(read(text).documents[0].value, read(quoted).documents[0].value);
     }
 
     #[test]

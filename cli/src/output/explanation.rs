@@ -7,7 +7,8 @@ use node_placement_policy::placement::explanation::DemandKind::{
 use super::printer::Printer;
 use crate::{
     explain::{
-        Demand, Explanation, Subject,
+        Demand, Explanation, Subject, WOULD_BE,
+        created::PODS,
         fit::{Fit, PoolFit},
     },
     input::settings::Enforcement,
@@ -65,7 +66,12 @@ fn write_demands(explanation: &Explanation, printer: &mut Printer) {
 
 fn write_demand(demand: &Demand, printer: &mut Printer) {
     let Demand { kind, requirement, source, problem } = demand;
-    let what = if requirement.is_empty() { "nothing" } else { requirement };
+    let what = match kind {
+        _ if !requirement.is_empty() => requirement,
+        AllowedTolerations => "no tolerations",
+        AllowedNodeSelector => "no labels of nodes",
+        _ => "nothing",
+    };
     let limit = match kind {
         AllowedNodeSelector | AllowedTolerations if !requirement.is_empty() => "only ",
         ForbiddenTolerations => "not ",
@@ -106,6 +112,9 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
         printer.item("placement changes nothing: enforcement is Warn");
     }
     write_fit(&subject.as_new, printer);
+    if let Some(outdated) = &subject.outdated {
+        printer.item(outdated);
+    }
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
         printer.item(&format!("it can't be told where it can run: {why}"));
@@ -136,7 +145,8 @@ fn runs_on(node: &str, subject: &Subject) -> String {
 
 fn write_fit(fit: &Fit, printer: &mut Printer) {
     if let Some(message) = &fit.refused {
-        let told = if message.starts_with("would be") { message.clone() } else { format!("is refused: {message}") };
+        let is_told = [WOULD_BE, PODS].iter().any(|beginning| message.starts_with(beginning));
+        let told = if is_told { message.clone() } else { format!("is refused: {message}") };
         printer.item(&told);
     }
     if fit.pools.is_empty() {
@@ -153,9 +163,9 @@ fn summary(fit: &Fit) -> String {
     if let Some(why) = why_it_waits(fit) {
         return format!("it waits: {why}");
     }
-    let count: usize = fit.usable().map(|pool| pool.nodes.len()).sum();
+    let count: usize = fit.usable().map(|pool| pool.usable.len()).sum();
     let all: usize = fit.pools.iter().map(|pool| pool.nodes.len()).sum();
-    match fit.usable().any(|pool| pool.nodes.is_empty()) {
+    match fit.usable().any(|pool| pool.usable.is_empty()) {
         false => format!("can run on {count} of {all} nodes"),
         true => format!("can run on {count} of {all} nodes, and on nodes that Karpenter would create"),
     }
@@ -180,7 +190,8 @@ pub fn where_to_run(whose: &str, fit: &Fit) -> Vec<String> {
         let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool, fit)));
         return std::iter::once(format!("{whose} would wait: {why}")).chain(pools).collect();
     }
-    let pools = fit.usable().map(|pool| match pool.nodes.as_slice() {
+    let pools = fit.usable().map(|pool| match pool.usable.as_slice() {
+        [] if !pool.nodes.is_empty() => format!("{} (new nodes)", pool.name),
         [] => format!("{} (no nodes yet)", pool.name),
         nodes => names(nodes),
     });
@@ -199,7 +210,11 @@ fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
         None if !lacks.is_empty() => format!("{name}: fits, but no node has enough {}", lacks.join(", ")),
         None if fit.too_small.contains(&pool.name) => format!("{name}: fits, but no node is large enough"),
         None if fit.not_now.contains(&pool.name) => {
-            format!("{name}: fits, but every node is cordoned, not ready, or about to go")
+            let which = if pool.has_small_nodes { " that is large enough" } else { "" };
+            format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")
+        }
+        None if pool.usable.len() < nodes.len() && !pool.usable.is_empty() => {
+            format!("{name}: fits, now on {}", names(&pool.usable))
         }
         None => format!("{name}: fits"),
     }

@@ -5,6 +5,7 @@ use minijinja::{Environment, syntax::SyntaxConfig, value::Serde};
 use serde_json::Value;
 
 use super::terminal::escaped;
+use crate::input::yaml::is_boolean_for_kubectl;
 
 /// Fills a template in. What its name ends with says how texts are escaped: `.html`, `.yml`.
 ///
@@ -28,17 +29,13 @@ pub fn comment(text: &str) -> String {
     escaped(text).replace('\n', "\\n").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// What kubectl, which reads YAML 1.1, takes for true or false, beside `true` and `false`.
-const BOOLEANS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
-
 /// A text as YAML reads it back, on one line, in lists between brackets too. Only what nobody could read as something
 /// else stands without quotes.
 fn yaml_scalar(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:@".contains(character);
     let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.chars().all(is_plain);
-    let is_boolean = BOOLEANS.iter().any(|boolean| text.eq_ignore_ascii_case(boolean));
     match yaml_serde::to_string(text) {
-        Ok(written) if written.trim_end() == text && is_word && !is_boolean => text.to_owned(),
+        Ok(written) if written.trim_end() == text && is_word && !is_boolean_for_kubectl(text) => text.to_owned(),
         // JSON's texts are YAML's, too.
         _ => Value::from(text).to_string(),
     }

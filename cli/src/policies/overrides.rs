@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::selector::{Operator, Requirement, syntax::is_subdomain};
 
 use crate::{PolicySpec, engine::native::parse_selector, requests::delivery::NAMESPACE_NAME};
@@ -62,8 +62,15 @@ impl Overrides {
         if let Some(selector) = &self.namespaces {
             return expressions(selector).context("--namespaces");
         }
-        let own = policy.namespace_selector.match_expressions.clone().filter(|own| !own.is_empty());
-        Ok(own.unwrap_or_else(|| vec![exempting(&SYSTEM)]))
+        let LabelSelector { match_labels, match_expressions } = &policy.namespace_selector;
+        // Kubewarden reads expressions only.
+        let labels = match_labels.iter().flatten().map(|(key, value)| LabelSelectorRequirement {
+            key: key.clone(),
+            operator: "In".to_owned(),
+            values: Some(vec![value.clone()]),
+        });
+        let own: Vec<_> = labels.chain(match_expressions.iter().flatten().cloned()).collect();
+        Ok(if own.is_empty() { vec![exempting(&SYSTEM)] } else { own })
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    conditions::{OwnCondition, own_conditions},
     overrides::{NAME, Overrides, exempts_system},
     required_rules::{Feature, Kind, Update},
     settings_text::{cut, documents, header, or_written_anew, settings_in},
@@ -94,6 +95,10 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
     for part in parts(&settings, &text).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()) {
         let called = if written.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) };
         data["name"] = called.into();
+        // Those of a policy about Pods need not be met by Nodes.
+        let is_kept = part.guards_nodes == policy.is_about_nodes();
+        let conditions = own_conditions(&policy).filter(|_| is_kept).map(OwnCondition::from);
+        data["conditions"] = json!(conditions.collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
         data["mode"] = json!(policy.mode.as_deref().or(places(&part.settings).then_some("monitor")));
         members(&part.data()).for_each(|(name, value)| data[name] = value.clone());

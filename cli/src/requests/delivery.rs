@@ -16,6 +16,8 @@ pub enum Delivery {
     Sent,
     /// It is not, and why: `no rule of the policy has pods UPDATE`.
     KeptAway(String),
+    /// A condition raises an error, and what an API server does then. It may know fields that are not known here.
+    Fails(String),
     /// Nobody can tell here, and why: a condition that can't be evaluated, a Namespace whose labels are not known.
     Unknown(String),
 }
@@ -25,14 +27,14 @@ impl Delivery {
     pub fn kept_away(self) -> Option<String> {
         match self {
             Self::KeptAway(reason) => Some(reason),
-            Self::Sent | Self::Unknown(_) => None,
+            Self::Sent | Self::Fails(_) | Self::Unknown(_) => None,
         }
     }
 
     /// Why nobody can tell, if so.
     pub fn unknown(self) -> Option<String> {
         match self {
-            Self::Unknown(reason) => Some(reason),
+            Self::Fails(reason) | Self::Unknown(reason) => Some(reason),
             Self::Sent | Self::KeptAway(_) => None,
         }
     }
@@ -57,12 +59,28 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
     }
     match policy.match_conditions.evaluate(request) {
         Passage::KeptAway(name) => Delivery::KeptAway(format!("the policy's matchCondition {name} leaves it out")),
+        Passage::Fails(name, reason) => {
+            let then = match policy.failure_policy.as_deref() {
+                Some("Ignore") => "does not ask the policy, by failurePolicy: Ignore",
+                _ => "refuses the request, by failurePolicy: Fail, even with mode: monitor",
+            };
+            Delivery::Fails(format!(
+                "the matchCondition {name} raises an error ({reason}); an API server where it does {then}"
+            ))
+        }
         Passage::Unknown(name, reason) => Delivery::Unknown(format!("{name}: {reason}")),
         Passage::Passes if is_selected.is_none() => Delivery::Unknown(
             "the policy's namespaceSelector, and the labels of the namespace are not known".to_owned(),
         ),
         Passage::Passes => Delivery::Sent,
     }
+}
+
+/// The namespaces that a policy covers: Kubewarden drops `matchLabels`.
+///
+/// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
+fn covered(policy: &PolicySpec) -> LabelSelector {
+    LabelSelector { match_labels: None, ..policy.namespace_selector.clone() }
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
@@ -78,11 +96,11 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();
-    let selector = &policy.namespace_selector;
+    let selector = covered(policy);
     match namespace {
-        Some(_) => Some(selects(selector, &labels)),
-        None if !selects(&about_known(selector, &labels), &labels) => Some(false),
-        None if about_known(selector, &labels) == *selector => Some(true),
+        Some(_) => Some(selects(&selector, &labels)),
+        None if !selects(&about_known(&selector, &labels), &labels) => Some(false),
+        None if about_known(&selector, &labels) == selector => Some(true),
         None => None,
     }
 }
@@ -90,7 +108,7 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
 /// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
 pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
     let labels = json!({ NAMESPACE_NAME: namespace });
-    !selects(&about_known(&policy.namespace_selector, &labels), &labels)
+    !selects(&about_known(&covered(policy), &labels), &labels)
 }
 
 /// Whether labels are selected; an empty selector selects all.
@@ -152,6 +170,7 @@ mod tests {
     #[rstest]
     #[case::all(json!({}))]
     #[case::a_label(selecting("tenant", "In", &["a"]))]
+    #[case::a_label_that_kubewarden_drops(json!({ "namespaceSelector": { "matchLabels": { "tenant": "b" } } }))]
     #[case::its_name(selecting(NAMESPACE_NAME, "NotIn", &["kube-system"]))]
     #[case::an_object(json!({ "objectSelector": { "matchLabels": { "app": "web" } } }))]
     #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "request.operation == 'CREATE'" }] }))]

@@ -12,7 +12,6 @@ use super::{
     keys::Keys,
     node::Node,
     node_pool::{NODE_POOL_LABEL, NodePool, NodePoolObject},
-    resources::Requests,
 };
 use crate::input::manifests::Manifests;
 
@@ -47,15 +46,9 @@ impl Pool {
         pod.excluded_from(self.nodes.first()?)
     }
 
-    /// Whether the Pod, which the pool takes, is too large for all of its nodes. Karpenter creates nodes of every size.
-    pub fn is_too_small(&self, requests: &Requests) -> bool {
-        self.creates.is_none() && !self.nodes.iter().any(|node| requests.fit(node))
-    }
-
-    /// Whether the Pod, which the pool takes, waits: all nodes are cordoned, not ready, or about to go.
-    pub fn is_not_now(&self, pod: &Constraints) -> bool {
-        let would_be_created = self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none());
-        !would_be_created && self.nodes.iter().all(|node| pod.waits_for(node))
+    /// Whether Karpenter would create a node for the Pod, of whatever size it needs.
+    pub fn would_create(&self, pod: &Constraints) -> bool {
+        self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none())
     }
 
     /// What it is called in a sentence: a `node`, or a `NodePool`.
@@ -315,17 +308,5 @@ mod tests {
         assert!(pool.nodes_exclude(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))).is_some());
         assert!(pool.excludes(&pod(json!({ "nodeSelector": { "team": "red" } }))).is_some());
         assert!(!pools.take(&pod(json!({ "nodeSelector": { "team": "red" } }))));
-    }
-
-    #[test]
-    fn a_pool_whose_nodes_are_cordoned_takes_a_pod_later() {
-        let pod = pod(json!({}));
-        let cordoned = || node("a", json!({}), taint("node.kubernetes.io/unschedulable"));
-        let pools = |nodes| Pools::new(nodes, vec![], &Keys::default()).pools;
-        let all = pools(vec![cordoned()]);
-        let some = pools(vec![cordoned(), node("b", json!({}), json!([]))]);
-        assert_eq!(all.first().unwrap().excludes(&pod), None);
-        assert!(all.first().unwrap().is_not_now(&pod));
-        assert!(!some.first().unwrap().is_not_now(&pod));
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use k8s_openapi::{
     api::core::v1::{Container, PodSpec, ResourceRequirements},
     apimachinery::pkg::api::resource::Quantity,
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{node::Node, quantity::Amount};
@@ -25,7 +24,8 @@ impl Requests {
     /// # Errors
     /// It is no PodSpec.
     pub fn read(spec: &Value) -> Result<Self> {
-        let spec: PodSpec = PodSpec::deserialize(spec).context("spec")?;
+        let spec: Result<PodSpec, _> = serde_path_to_error::deserialize(spec);
+        let spec = spec.map_err(|error| anyhow!("spec.{}: {}", error.path(), error.inner()))?;
         let mut total = Self::default();
         for container in &spec.containers {
             total.add(&Self::of_container(container));

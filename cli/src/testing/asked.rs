@@ -50,7 +50,9 @@ impl Asked<'_> {
                     not_asked.get_or_insert(reason);
                     continue;
                 }
-                Delivery::Unknown(reason) => bail!("nobody can tell whether the policy is asked: {reason}"),
+                Delivery::Fails(reason) | Delivery::Unknown(reason) => {
+                    bail!("nobody can tell whether the policy is asked: {reason}")
+                }
             }
             is_asked = true;
             let evaluation = self.policy.validate(&request, settings, self.cluster.clone())?;

@@ -29,7 +29,7 @@ fn reaches(spec: &Value, request: &Value) -> Result<bool> {
     match conditions.evaluate(request) {
         Passage::Passes => Ok(true),
         Passage::KeptAway(_) => Ok(false),
-        Passage::Unknown(name, reason) => bail!("{name}: {reason}"),
+        Passage::Fails(name, reason) | Passage::Unknown(name, reason) => bail!("{name}: {reason}"),
     }
 }
 

@@ -9,7 +9,7 @@ use node_placement_policy::{
     settings::reference,
 };
 
-use super::samples::{Sample, samples};
+use super::samples::{POD_CREATION, Sample, samples};
 use crate::{
     SettingsFile,
     check::{
@@ -26,6 +26,10 @@ use crate::{
 pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
     let covered = covered(policy);
+    // That is a mistake of its own.
+    if covered.contradiction().is_some() {
+        return vec![];
+    }
     let sample = pod_creation(file, policy);
     let mut findings = vec![];
     for entry in entries(placement) {
@@ -70,7 +74,7 @@ fn covers_none(covered: &Selector, entry: &Entry<'_>) -> bool {
 }
 
 /// The policy's namespaceSelector. Kubewarden reads its expressions only.
-fn covered(policy: &PolicySpec) -> Selector {
+pub fn covered(policy: &PolicySpec) -> Selector {
     let read = |expression: &LabelSelectorRequirement| {
         let operator = match expression.operator.as_str() {
             "In" => Operator::In,
@@ -87,7 +91,7 @@ fn covered(policy: &PolicySpec) -> Selector {
 /// The creation of a Pod, if the policy is asked about such, in most namespaces at least.
 fn pod_creation(file: &SettingsFile, policy: &PolicySpec) -> Option<Sample> {
     let mut samples = Feature::of(&file.settings).flat_map(|feature| samples(feature, file));
-    let sample = samples.find(|sample| sample.title == "CREATE of pods").filter(|sample| sample.is_sent(policy))?;
+    let sample = samples.find(|sample| sample.title == POD_CREATION).filter(|sample| sample.is_sent(policy))?;
     let is_kept_away = matches!(policy.match_conditions.evaluate(&sample.request("default")), Passage::KeptAway(_));
     (!is_kept_away).then_some(sample)
 }

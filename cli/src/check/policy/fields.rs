@@ -10,6 +10,7 @@ use node_placement_policy::selector::syntax::is_subdomain;
 use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
 
+use super::exempt_entries::covered;
 use crate::{
     check::finding::Finding,
     engine::native::label_key,
@@ -25,6 +26,12 @@ const DEFAULT_SECONDS: i64 = 10;
 
 /// Of a misspelt field. What is less alike is something else.
 const SIMILAR: f64 = 0.8;
+
+/// What rules may send.
+pub const OPERATIONS: [&str; 5] = ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"];
+
+/// Where a policy-server finds modules.
+const SCHEMES: [&str; 4] = ["registry", "https", "http", "file"];
 
 /// Where the name of a policy stands.
 pub const NAME: &str = "metadata.name";
@@ -52,6 +59,11 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
     if policy.module.is_none() {
         mistakes.add("spec.module", "missing");
     }
+    // Without a scheme it is in a registry.
+    let scheme = policy.module.as_ref().and_then(|module| Some(module.split_once("://")?.0.to_owned()));
+    if let Some(scheme) = scheme.filter(|scheme| !SCHEMES.contains(&scheme.as_str())) {
+        mistakes.add("spec.module", format!("expected one of {}://…; found {scheme}://", SCHEMES.join("://…, ")));
+    }
     if policy.mutating.is_none() {
         mistakes.add("spec.mutating", "missing; expected true or false");
     }
@@ -75,6 +87,10 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
         }
     }
     mistakes.find_wrong_selector("spec.namespaceSelector", &policy.namespace_selector);
+    if covered(policy).contradiction().is_some() {
+        let text = "no namespace meets all of its expressions, so the policy is never asked about one; correct them";
+        mistakes.add("spec.namespaceSelector", text);
+    }
     mistakes.find_wrong_selector("spec.objectSelector", &policy.object_selector);
     mistakes.0
 }
@@ -148,7 +164,7 @@ impl Mistakes {
             }
         }
         let operations = rule.operations.iter().filter(|operation| !operation.is_empty());
-        self.find_no_choice(&format!("{path}.operations"), operations, &["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]);
+        self.find_no_choice(&format!("{path}.operations"), operations, &OPERATIONS);
         self.find_no_choice(&format!("{path}.scope"), &rule.scope, &["*", "Namespaced", "Cluster"]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::fields::OPERATIONS;
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
@@ -70,6 +71,10 @@ pub fn superfluous(file: &SettingsFile, policy: &PolicySpec) -> Findings {
         return findings;
     }
     for (place, rule) in policy.rules.iter().enumerate() {
+        // Of a word that must be corrected, that is said.
+        if rule.operations.iter().any(|operation| !OPERATIONS.contains(&operation.as_str())) {
+            continue;
+        }
         if !needed.iter().chain(&OPT_IN).any(|request| rule.covers(*request)) {
             let text = "no setting needs these requests; remove the rule";
             findings.remarks.push(Finding::new(format!("spec.rules[{place}]"), text));

@@ -8,7 +8,8 @@ use crate::{
     input::settings::entries,
     policies::required_rules::{Feature, Request, Update},
     requests::{
-        admission::{self, kubelet, scheduler, somebody},
+        admission::{self, created_by, kubelet, scheduler, somebody},
+        defaults,
         delivery::NAMESPACE_NAME,
         resource::Resource,
     },
@@ -21,7 +22,12 @@ pub struct Sample {
     request: Request,
     object: Value,
     old_object: Value,
+    /// The kind of the controller that sends it; nobody special, if there is none.
+    controller: Option<&'static str>,
 }
+
+/// What a Pod that somebody creates is called.
+pub const POD_CREATION: &str = "CREATE of pods";
 
 /// Parts of an object that rules look at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,11 +49,86 @@ pub fn samples(feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
         }
         let old_object = if operation == "UPDATE" { object(resource, &[]) } else { Value::Null };
         let object = object(resource, &[Part::Labels, Part::Annotations]);
-        samples.push(Sample { title: format!("{operation} of {resource}"), request, object, old_object });
+        let title = format!("{operation} of {resource}");
+        let is_pod_creation = title == POD_CREATION;
+        samples.push(Sample { title, request, object, old_object, controller: None });
+        if is_pod_creation {
+            samples.extend(other_pods());
+        }
     }
     samples.extend(feature.updates.iter().flat_map(|update| updates(*update, feature, file)));
     samples
 }
+
+/// Pods that conditions take for special, and that most Pods are like: those that ask for nothing, and those of
+/// controllers, whose name is not known yet.
+fn other_pods() -> [Sample; 2] {
+    let request = ("", "pods", "CREATE");
+    let plain = plain_pod(json!({}));
+    let mut owned = plain.clone();
+    let owner = json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sample", "uid": UID, "controller": true,
+        "blockOwnerDeletion": true,
+    });
+    owned["metadata"] = json!({ "generateName": "sample-", "labels": { "a": "b" }, "ownerReferences": [owner] });
+    let sample = |what: &str, object, controller| Sample {
+        title: format!("{POD_CREATION} {what}"),
+        request,
+        object,
+        old_object: Value::Null,
+        controller,
+    };
+    [sample("that ask for nothing", plain, None), sample("by controllers", owned, Some("ReplicaSet"))]
+}
+
+/// The creation of a Pod that asks for nothing, with these labels and annotations.
+pub fn pod_with(marks: &Value) -> Sample {
+    let mut object = plain_pod(json!({}));
+    object["metadata"]["labels"] = marks.clone();
+    object["metadata"]["annotations"] = marks.clone();
+    let request = ("", "pods", "CREATE");
+    Sample { title: POD_CREATION.to_owned(), request, object, old_object: Value::Null, controller: None }
+}
+
+/// A Pod as webhooks see it, after the API server's defaults and its own admission plugins.
+fn plain_pod(fields: Value) -> Value {
+    let mut pod = json!({
+        "metadata": { "name": "sample" },
+        "spec": {
+            "serviceAccountName": "default",
+            "serviceAccount": "default",
+            "priority": 0,
+            "preemptionPolicy": "PreemptLowerPriority",
+            "enableServiceLinks": true,
+        },
+    });
+    json_patch::merge(&mut pod["spec"], &pod_spec());
+    defaults::add_tolerations(&mut pod["spec"]);
+    json_patch::merge(&mut pod, &fields);
+    pod
+}
+
+/// A PodSpec that asks for nothing, with the API server's defaults.
+fn pod_spec() -> Value {
+    let container = json!({
+        "name": "c",
+        "image": "i",
+        "imagePullPolicy": "Always",
+        "resources": {},
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    });
+    json!({
+        "containers": [container],
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+        "securityContext": {},
+        "terminationGracePeriodSeconds": 30,
+    })
+}
+
+const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// An object of a resource, some of whose parts were changed.
 fn object(resource: &str, changed: &[Part]) -> Value {
@@ -57,11 +138,12 @@ fn object(resource: &str, changed: &[Part]) -> Value {
         "labels": { "a": value(Part::Labels) },
         "annotations": { "a": value(Part::Annotations) },
     });
-    let containers = json!([{ "name": "c", "image": "i" }]);
-    let spec = json!({ "containers": containers, "nodeSelector": { "a": value(Part::Template) } });
+    let chosen = json!({ "nodeSelector": { "a": value(Part::Template) } });
+    let mut spec = pod_spec();
+    json_patch::merge(&mut spec, &chosen);
     let mut object = json!({ "metadata": metadata });
     match known(resource) {
-        Known::Pod => object["spec"] = spec,
+        Known::Pod => object = plain_pod(json!({ "metadata": metadata, "spec": chosen })),
         Known::Binding => object["target"] = json!({ "kind": "Node", "name": "node-a" }),
         known if known.has_template() => {
             let selector = json!({ "a": value(Part::Selector) });
@@ -72,6 +154,13 @@ fn object(resource: &str, changed: &[Part]) -> Value {
             }
             let template = known.template().iter().fold(&mut object, |place, step| &mut place[*step]);
             *template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": spec });
+            let defaults = match known {
+                Known::PodTemplate | Known::DaemonSet => json!({}),
+                Known::Job => json!({ "suspend": false, "parallelism": 1, "completions": 1, "backoffLimit": 6 }),
+                Known::CronJob => json!({ "suspend": false, "schedule": "@daily", "concurrencyPolicy": "Allow" }),
+                _ => json!({ "replicas": 1 }),
+            };
+            json_patch::merge(&mut object["spec"], &defaults);
         }
         _ => object["spec"] = json!({}),
     }
@@ -86,13 +175,7 @@ fn known(resource: &str) -> Known {
 }
 
 fn updates(update: Update, feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
-    let pod = |fields: Value| {
-        let mut pod = json!({
-            "metadata": { "name": "sample" }, "spec": { "containers": [{ "name": "c", "image": "i" }] },
-        });
-        json_patch::merge(&mut pod, &fields);
-        pod
-    };
+    let pod = plain_pod;
     let bound = pod(json!({ "spec": { "nodeName": "node-a" } }));
     let (title, old_object, object) = match update {
         Update::Unbound => {
@@ -114,7 +197,7 @@ fn updates(update: Update, feature: &Feature, file: &SettingsFile) -> Vec<Sample
             return samples;
         }
     };
-    vec![Sample { title: format!("UPDATE {title}"), request: POD_UPDATE, object, old_object }]
+    vec![Sample { title: format!("UPDATE {title}"), request: POD_UPDATE, object, old_object, controller: None }]
 }
 
 const POD_UPDATE: Request = ("", "pods", "UPDATE");
@@ -127,6 +210,7 @@ fn updates_of(part: Part, what: &str, feature: &Feature) -> Vec<Sample> {
         request,
         object: object(request.1, &[part]),
         old_object: object(request.1, &[]),
+        controller: None,
     };
     updated.map(sample).collect()
 }
@@ -143,7 +227,7 @@ fn updates_of_managed_keys(bound: &Value, file: &SettingsFile) -> Vec<Sample> {
             pod
         });
         let title = format!("UPDATE of Pods being deleted that change {field}");
-        Some(Sample { title, request: POD_UPDATE, object, old_object })
+        Some(Sample { title, request: POD_UPDATE, object, old_object, controller: None })
     };
     [TargetKind::Label, TargetKind::Annotation].into_iter().filter_map(sample).collect()
 }
@@ -158,15 +242,31 @@ impl Sample {
     pub fn request(&self, namespace: &str) -> Value {
         let (group, name, operation) = self.request;
         let known = known(name);
-        let user_info = match known {
-            Known::Node => kubelet("node-a"),
-            Known::Binding => scheduler(),
+        let mut user_info = match (known, self.controller) {
+            (Known::Node, _) => kubelet("node-a"),
+            (Known::Binding, _) => scheduler(),
+            (_, Some(controller)) => created_by(controller),
             _ => somebody(),
         };
+        user_info["uid"] = UID.into();
+        let resource = Resource { group, kind: known.kind(), name };
+        let is_update = !self.old_object.is_null();
         let in_namespace = |object: &Value| {
+            if object.is_null() {
+                return Value::Null;
+            }
             let mut object = object.clone();
+            object["apiVersion"] = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") }.into();
+            object["kind"] = resource.kind.into();
+            if is_update {
+                object["metadata"]["uid"] = UID.into();
+                object["metadata"]["resourceVersion"] = "1".into();
+                object["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
+            }
+            if known != Known::Binding {
+                object["status"] = json!({});
+            }
             match known {
-                _ if object.is_null() => {}
                 Known::Node => {}
                 Known::Namespace => {
                     object["metadata"]["name"] = namespace.into();
@@ -176,7 +276,6 @@ impl Sample {
             }
             object
         };
-        let resource = Resource { group, kind: known.kind(), name };
         let mut request = admission::request(resource, in_namespace(&self.object), user_info);
         request["operation"] = operation.into();
         request["oldObject"] = in_namespace(&self.old_object);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::{
-    selector::Selector,
+    selector::{Requirement, Selector},
     settings::{Placement, reference},
 };
 
@@ -20,23 +20,72 @@ const MOST_KINDS: usize = 10_000;
 /// A value that nobody writes.
 const ANOTHER: &str = "another-value-4711";
 
-/// Namespaces that no entry is for, where an entry has a fence.
-pub fn unfenced_rest(placement: &Placement) -> Option<Finding> {
+/// Entries for the rest that do not keep its Pods off the nodes of others; and namespaces that no entry is for, where an
+/// entry has a fence.
+pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
     let entries = entries(placement);
-    let fence = entries.iter().find_map(Entry::fence)?;
-    // It holds for the rest.
-    if placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty()) {
+    let fenced: Vec<(&Entry<'_>, Selector)> =
+        entries.iter().filter_map(|entry| Some((entry, entry.fence()?))).collect();
+    if fenced.is_empty() {
+        return vec![];
+    }
+    let mut findings: Vec<Finding> =
+        entries.iter().filter(|entry| is_for_the_rest(entry)).filter_map(|entry| open_rest(entry, &fenced)).collect();
+    // It holds for the rest, as far as nobody asks for something else.
+    let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
+    if !has_default {
+        findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
+    }
+    findings
+}
+
+fn excludes(own: &Selector, fence: &Selector) -> bool {
+    own.contradiction_with(fence).is_some()
+}
+
+/// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
+fn is_for_the_rest(entry: &Entry<'_>) -> bool {
+    let is_for_any_name = entry.written.name.as_deref().is_none_or(|name| name == "*");
+    is_for_any_name && accepts_absence(&entry.selector)
+}
+
+fn accepts_absence(selector: &Selector) -> bool {
+    selector.requirements().iter().all(|requirement| requirement.accepts(None))
+}
+
+/// What an entry for the rest lacks. One that asks for a label of its own nodes has these, and is not judged.
+fn open_rest(rest: &Entry<'_>, fenced: &[(&Entry<'_>, Selector)]) -> Option<Finding> {
+    let own = rest.fence();
+    if own.as_ref().is_some_and(|own| !accepts_absence(own)) {
         return None;
     }
+    let is_open = |fence: &Selector| own.as_ref().is_none_or(|own| !excludes(own, fence));
+    let (other, fence) = fenced.iter().find(|(other, fence)| other.position != rest.position && is_open(fence))?;
+    let text = format!(
+        "{} does not keep Pods off the nodes of {}, {}; {} \"{}\"",
+        rest.named(),
+        other.named(),
+        other.path(),
+        if own.is_some() { "add to requiredNodeSelector:" } else { "add requiredNodeSelector:" },
+        absent(fence)
+    );
+    Some(Finding::new(rest.path(), text))
+}
+
+/// What excludes the nodes of a fence: `!tenant`.
+fn absent(fence: &Selector) -> String {
+    let keys: BTreeSet<&str> = fence.requirements().iter().map(Requirement::key).collect();
+    keys.into_iter().map(|key| format!("!{key}")).collect::<Vec<_>>().join(",")
+}
+
+fn without_entry(entries: &[Entry<'_>], fence: &Selector) -> Option<Finding> {
     let is_for_any_name = |entry: &&Entry<'_>| entry.written.name.as_deref().is_none_or(|name| name == "*");
     let selectors: Vec<&Selector> = entries.iter().filter(is_for_any_name).map(|entry| &entry.selector).collect();
     let namespaces = not_selected(&selectors)?;
-    let keys: BTreeSet<&str> = fence.requirements().iter().map(|requirement| requirement.key()).collect();
-    let without: Vec<String> = keys.into_iter().map(|key| format!("!{key}")).collect();
     let text = format!(
         "{namespaces} have no entry, so their Pods may run on the nodes of others; add a last entry for the rest, such as \
          {{name: \"*\", requiredNodeSelector: \"{}\"}}",
-        without.join(",")
+        absent(fence)
     );
     Some(Finding::new("placement.namespaces", text))
 }

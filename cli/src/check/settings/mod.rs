@@ -90,10 +90,20 @@ mod tests {
          a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
     )]
     #[case::values_that_no_entry_is_for(
-        "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (a,b)', FENCE }, { namespaceSelector: '!t' }] }",
+        "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (a,b)', FENCE }, { namespaceSelector: '!t', requiredNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
         "placement.namespaces: namespaces with another value of t have no entry, so their Pods may run on the nodes of \
          others; add a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \
          \"!node-restriction.kubernetes.io/pool\"}"
+    )]
+    #[case::an_entry_for_the_rest_without_a_fence(
+        "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', defaultNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
+        "placement.namespaces[1]: the entry for \"*\" does not keep Pods off the nodes of the entry for \"blue\", \
+         placement.namespaces[0]; add requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\""
+    )]
+    #[case::an_entry_for_the_rest_that_leaves_out_a_label(
+        "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: red, requiredNodeSelector: 'a.k8s.io/rack=r' }, REST] }",
+        "placement.namespaces[2]: the entry for \"*\" does not keep Pods off the nodes of the entry for \"red\", \
+         placement.namespaces[1]; add to requiredNodeSelector: \"!a.k8s.io/rack\""
     )]
     #[case::a_label_that_kubelets_set(
         "{ onBindings: Verify, namespaces: [{ name: a, requiredNodeSelector: 'pool=a' }, { name: '*', requiredNodeSelector: '!pool' }] }",
@@ -164,10 +174,14 @@ mod tests {
         "{ onBindings: Verify, namespaces: [{ namespaceSelector: tenant, FENCE }, { namespaceSelector: '!tenant', FENCE }] }"
     )]
     #[case::numbers(
-        "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (1, 2), t', FENCE }, { namespaceSelector: 't notin (1, 2)' }] }"
+        "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (1, 2), t', FENCE }, { namespaceSelector: 't notin (1, 2)', FENCE }] }"
     )]
     #[case::a_default_for_the_rest(
-        "{ onBindings: Verify, clusterDefaultNodeSelector: a=b, namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }"
+        "{ onBindings: Verify, clusterDefaultNodeSelector: a=b, \
+         namespaces: [{ name: blue, FENCE, defaultNodeSelector: '' }] }"
+    )]
+    #[case::nodes_of_its_own_for_the_rest(
+        "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', requiredNodeSelector: 'a.k8s.io/pool=shared' }] }"
     )]
     #[case::guarded_nodes(
         "{ onBindings: Verify, onNodes: Reject, namespaces: [{ name: '*', requiredNodeSelector: pool=a }] }"
@@ -183,7 +197,8 @@ mod tests {
     )]
     #[case::a_default_that_the_entry_demands(
         "{ onBindings: Verify, clusterDefaultNodeSelector: a.k8s.io/e=dev, \
-         namespaces: [{ name: a, requiredNodeSelector: 'a.k8s.io/e in (dev)', allowedNodeSelector: disktype }] }"
+         namespaces: [{ name: a, requiredNodeSelector: 'a.k8s.io/e in (dev)', allowedNodeSelector: disktype }, \
+         { name: '*', requiredNodeSelector: '!a.k8s.io/e', defaultNodeSelector: '' }] }"
     )]
     #[case::a_service_account(
         "{ exemptUsernames: ['system:serviceaccount:kueue-system:kueue-controller-manager', ada] }"

@@ -11,13 +11,14 @@ mod demand;
 mod entry;
 
 use anyhow::{Context, Result, bail, ensure};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::settings::{
     Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement, Source,
 };
 use serde::Serialize;
 use serde_json::json;
 
+use super::conditions::{OwnCondition, own_conditions};
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
 use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
 
@@ -45,8 +46,12 @@ pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
     let Some(SettingsFile { name, policy, typed, .. }) = files.pop() else {
         bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
     };
+    let covers_all = policy.as_ref().is_some_and(|policy| policy.namespace_selector == LabelSelector::default());
     let policy = policy.unwrap_or_default();
-    let mut namespaces = overrides.namespaces(&policy)?;
+    let mut namespaces = match covers_all && overrides.namespaces.is_none() {
+        true => vec![],
+        false => overrides.namespaces(&policy)?,
+    };
     // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
     // starting.
     let covers_kubewarden = policy.allow_inside_admission_controller_namespace == Some(true);
@@ -54,7 +59,8 @@ pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
         namespaces.push(exempting(&[KUBEWARDEN]));
     }
     let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
-    Backstop { name, placement: typed.placement.unwrap_or_default(), namespaces }.write()
+    let conditions = own_conditions(&policy).map(OwnCondition::from).collect();
+    Backstop { name, placement: typed.placement.unwrap_or_default(), namespaces, conditions }.write()
 }
 
 /// What a backstop is written for.
@@ -65,6 +71,8 @@ struct Backstop {
     placement: Placement,
     /// The namespaces that it covers.
     namespaces: Vec<LabelSelectorRequirement>,
+    /// What else keeps Pods away from that policy.
+    conditions: Vec<OwnCondition>,
 }
 
 /// What an API server answers with 403 if `expression` is false.
@@ -116,6 +124,7 @@ impl Backstop {
             "policies": policies,
             "left_out": left_out.iter().flat_map(|item| wrap(&format!("- {item}"), LINE)).collect::<Vec<_>>(),
             "namespaces": self.namespaces,
+            "conditions": self.conditions,
             "entry_matches": entry_matches,
             "entry": cel::first_that_holds("variables.entryMatches", count),
         });
