@@ -122,12 +122,13 @@ impl<'r> PossibleValues<'r> {
 /// The integers that meet `requirement`, if it has a bound.
 fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
     let bound = requirement.bound()?;
-    let integers = match requirement.operator() {
-        Operator::GreaterThan => bound.checked_add(1).map(|least| least..=i64::MAX),
-        _ => bound.checked_sub(1).map(|most| i64::MIN..=most),
-    };
     // Nothing is beyond the last.
-    Some(integers.unwrap_or(i64::MAX..=i64::MIN))
+    let none = (1, 0);
+    let (least, most) = match requirement.operator() {
+        Operator::GreaterThan => bound.checked_add(1).map_or(none, |least| (least, i64::MAX)),
+        _ => bound.checked_sub(1).map_or(none, |most| (i64::MIN, most)),
+    };
+    Some(least..=most)
 }
 
 /// The integers that are among both; without bounds, any text will do.
