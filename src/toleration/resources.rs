@@ -5,12 +5,10 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::{Effect, Toleration};
 use crate::json::Text;
 use crate::limits::MOST_EXTENDED_RESOURCES;
-use crate::message::quote;
 use crate::selector::syntax;
 
 /// `ResourceRequirements`
@@ -47,10 +45,9 @@ impl<'de> Visitor<'de> for ReadAboveZero {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AboveZero, A::Error> {
         let mut extended = Vec::new();
-        while let Some((name, quantity)) = map.next_entry::<Text<'de>, &RawValue>()? {
-            let Some(is_above_zero) = is_above_zero(quantity) else {
-                return Err(Error::custom(format_args!("expected a quantity of {}, found none", quote(&name))));
-            };
+        while let Some((name, quantity)) = map.next_entry::<Text<'de>, Option<Quantity>>()? {
+            // As in Go, `null` is zero.
+            let is_above_zero = quantity.is_some_and(|quantity| quantity.0);
             if is_above_zero && extended.len() <= MOST_EXTENDED_RESOURCES && is_extended(&name) {
                 extended.push(name.to_string());
             }
@@ -59,15 +56,42 @@ impl<'de> Visitor<'de> for ReadAboveZero {
     }
 }
 
-/// Whether a quantity, as in `"500m"` or `1e3`, is more than nothing: it has no minus, and a digit other than 0 before its
-/// unit or exponent. Kubernetes rounds up what is less than it can count; `null` is zero, as in Go. Nothing, if it is none.
-fn is_above_zero(quantity: &RawValue) -> Option<bool> {
-    let text = quantity.get();
-    if text.starts_with(['[', '{', 't', 'f']) {
-        return None;
+/// Whether a quantity, as in `500m` or `1e3`, is more than nothing.
+struct Quantity(bool);
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ReadQuantity)
     }
-    let mut digits = text.trim_start_matches('"').bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
-    Some(digits.any(|byte| matches!(byte, b'1'..=b'9')))
+}
+
+struct ReadQuantity;
+
+impl Visitor<'_> for ReadQuantity {
+    type Value = Quantity;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a quantity")
+    }
+
+    /// A quantity is more than nothing if it has no minus, and a digit other than 0 before its unit or exponent.
+    /// Kubernetes rounds up what is less than it can count.
+    fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
+        let mut mantissa = text.bytes().take_while(|byte| matches!(byte, b'+' | b'.' | b'0'..=b'9'));
+        Ok(Quantity(mantissa.any(|byte| matches!(byte, b'1'..=b'9'))))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
+        Ok(Quantity(number > 0.0))
+    }
 }
 
 /// What stands anywhere in the names of Kubernetes' own resources (`ResourceDefaultNamespacePrefix`).
