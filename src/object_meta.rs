@@ -29,7 +29,7 @@ pub fn node_name(pod: &RawObject<'_>) -> Result<String, ReadError> {
 }
 
 /// The labels and annotations of an object.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelsAndAnnotations<'a> {
     /// Its labels.
     pub labels: Pairs<'a>,

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::read::{ReadError, Within, read as read_json};
-use crate::json::{FromObject, Raw, RawObject, Text, null_is_default};
+use crate::json::read::read as read_json;
+use crate::json::{FromObject, Raw, RawObject, ReadError, Text, Within, null_is_default};
 use crate::object_meta;
 use crate::resource::Resource;
 

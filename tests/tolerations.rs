@@ -309,8 +309,8 @@ fn what_the_cluster_adds_is_known(
 ) {
     let toleration = Toleration {
         key: format!("node.kubernetes.io/{key}"),
-        operator: operator.into(),
-        effect: effect.into(),
+        operator: operator.to_owned().into(),
+        effect: effect.to_owned().into(),
         toleration_seconds: Some(300),
         ..Toleration::default()
     };

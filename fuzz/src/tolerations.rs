@@ -29,9 +29,9 @@ pub fn check(input: &[u8]) {
 fn toleration(input: &mut Unstructured<'_>) -> Toleration {
     Toleration {
         key: (*pick(input, &KEYS)).to_owned(),
-        operator: Operator::from(*pick(input, &OPERATORS)),
+        operator: Operator::from((*pick(input, &OPERATORS)).to_owned()),
         value: (*pick(input, &VALUES)).to_owned(),
-        effect: Effect::from(*pick(input, &EFFECTS)),
+        effect: Effect::from((*pick(input, &EFFECTS)).to_owned()),
         toleration_seconds: *pick(input, &SECONDS),
     }
 }
@@ -51,7 +51,7 @@ fn every_taint() -> impl Iterator<Item = Taint> {
 }
 
 fn taint(key: &str, value: &str, effect: &str) -> Taint {
-    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.into() }
+    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned().into() }
 }
 
 /// For how many seconds `toleration` tolerates `taint`, if not for ever. The API server takes seconds only with the

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::list::{self, Bounded};
-use super::read::{self, ReadError, Within};
+use super::error::{ReadError, Within};
+use super::read::{self, Bounded};
 use super::text::{self, Text};
 
-/// How many members there is room for at first. Most objects have no more.
+/// How many members there is room for at first. Most objects have no more; without, a small request would take a
+/// hundredth more instructions.
 const USUAL_MEMBERS: usize = 8;
 
 /// Whether the member `key` of an object that is being read is one that some rule is sure to look into: it is taken
@@ -22,6 +23,17 @@ fn is_surely_looked_into(key: &str) -> bool {
 }
 
 /// A JSON object. Of members with the same key the last counts, as in Go.
+///
+/// ```
+/// use node_placement_policy::json::Raw;
+/// use node_placement_policy::json::read::read;
+///
+/// let mut pod: Raw<'_> = read(r#"{"spec": {"weight": 1.50, "nodeName": "node-a"}}"#).unwrap();
+/// let pod = pod.object_mut().unwrap();
+/// assert_eq!(pod.get_at::<String>(&["spec", "nodeName"]).unwrap().as_deref(), Some("node-a"));
+/// pod.object_mut("spec").unwrap().set("nodeName", "node-b").unwrap();
+/// assert_eq!(serde_json::to_string(pod).unwrap(), r#"{"spec":{"weight":1.50,"nodeName":"node-b"}}"#);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawObject<'a> {
     members: Vec<(Text<'a>, Raw<'a>)>,
@@ -134,37 +146,28 @@ impl<'a> RawObject<'a> {
     /// Hands the elements of the list `key` over one after the other; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no list, or an element is no `T`.
+    /// It is no list, or an element is no `T`; or a rule has set it.
     pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
-        match self.member(key) {
-            None => Ok(()),
-            Some(Raw::Text(text)) => list::for_each(text.get(), take).within(key),
-            Some(other) => Err(other.is_no("a list")).within(key),
-        }
+        let Some(text) = self.text_at(&[key])? else { return Ok(()) };
+        read::for_each(text, take).within(key)
     }
 
     /// The first elements of the list `key`, at most `most`; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no list.
+    /// It is no list, or a rule has set it.
     pub fn first(&self, key: &str, most: usize) -> Result<Bounded<'a>, ReadError> {
-        match self.member(key) {
-            None => Ok(Bounded::default()),
-            Some(Raw::Text(text)) => Bounded::read(text.get(), most).within(key),
-            Some(other) => Err(other.is_no("a list")).within(key),
-        }
+        let Some(text) = self.text_at(&[key])? else { return Ok(Bounded::default()) };
+        Bounded::read(text, most).within(key)
     }
 
     /// Hands the pairs of the object `key` over one after the other; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no object, or a value is no string.
+    /// It is no object, or a value is no string; or a rule has set it.
     pub fn for_each_pair(&self, key: &str, take: &mut dyn FnMut(Text<'a>, Text<'a>)) -> Result<(), ReadError> {
-        match self.member(key) {
-            None => Ok(()),
-            Some(Raw::Text(text)) => text::for_each_pair(text.get(), take).within(key),
-            Some(other) => Err(other.is_no("an object")).within(key),
-        }
+        let Some(text) = self.text_at(&[key])? else { return Ok(()) };
+        text::for_each_pair(text, take).within(key)
     }
 
     /// Writes the object `key` anew: those of its members stay that are `kept`, and `added` come behind them.
@@ -240,10 +243,17 @@ impl<'a> RawObject<'a> {
     pub fn elements_mut(&mut self, key: &str, most: usize) -> Result<Option<&mut Vec<Raw<'a>>>, ReadError> {
         let value = self.member_mut(key, Raw::List(Vec::new()));
         if let Raw::Text(text) = value {
-            let mut deserializer = serde_json::Deserializer::from_str(text.get());
-            let elements = deserializer.deserialize_seq(ReadElements(most));
-            let elements = elements.map_err(|error| ReadError::of(&error, text.get())).within(key)?;
-            let Some(elements) = elements else { return Ok(None) };
+            let (mut elements, mut count) = (Vec::new(), 0);
+            let mut take = |element| {
+                count += 1;
+                if count <= most {
+                    elements.push(element);
+                }
+            };
+            read::for_each(text.get(), &mut take).within(key)?;
+            if count > most {
+                return Ok(None);
+            }
             *value = Raw::List(elements);
         }
         value.list_mut().map(Some).within(key)
@@ -257,16 +267,6 @@ impl<'a> RawObject<'a> {
         let written = Raw::written(value).within(key)?;
         *self.member_mut(key, Raw::List(Vec::new())) = written;
         Ok(())
-    }
-
-    /// How long its text is at most, in bytes.
-    pub fn longest_text(&self) -> usize {
-        /// What a character of a key becomes at most: `\u0000`. Most stay what they are, but keys are short.
-        const ESCAPED: usize = 6;
-        /// The quotes and the colon of a member, and the comma or bracket after it.
-        const AROUND: usize = 4;
-        let members = self.members.iter().map(|(key, value)| key.len() * ESCAPED + AROUND + value.longest_text());
-        2 + members.sum::<usize>()
     }
 
     /// The member `key`, which now comes last; if it was absent or null, it is `otherwise`.
@@ -315,7 +315,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The same, to be changed.
+    /// The object that this is, to be changed. A text must be [taken apart](Self::take_apart) before.
     ///
     /// # Errors
     /// It is none.
@@ -374,15 +374,6 @@ impl<'a> Raw<'a> {
         }
         Ok(self)
     }
-
-    /// How long its text is at most, in bytes.
-    pub fn longest_text(&self) -> usize {
-        match self {
-            Self::Object(object) => object.longest_text(),
-            Self::List(elements) => 2 + elements.iter().map(|element| element.longest_text() + 1).sum::<usize>(),
-            Self::Text(_) | Self::Written(_) => self.text().map_or(0, str::len),
-        }
-    }
 }
 
 /// Texts are compared as they are written: an API server writes the same value the same way.
@@ -406,29 +397,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     /// Reads a value that is looked into.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TakenApart)
-    }
-}
-
-/// Reads the elements of a list, each taken apart; nothing, if there are more than so many.
-struct ReadElements(usize);
-
-impl<'de> Visitor<'de> for ReadElements {
-    type Value = Option<Vec<Raw<'de>>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            elements.push(element);
-            if elements.len() > self.0 {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                return Ok(None);
-            }
-        }
-        Ok(Some(elements))
     }
 }
 

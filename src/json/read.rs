@@ -1,32 +1,27 @@
-//! Reads a text into a type. An error names the path of the value, what was expected and what was found.
+//! Reads texts: into types, or as lists of which no more is kept than somebody needs. Webhooks run before the API server
+//! validates, so a list may have hundreds of thousands of elements, each as short as `{}`.
+//!
+//! Derived types read more than they should: a struct from a list too (serde #1587), an enum from an object, and `null`
+//! as an absence. The functions for `deserialize_with`, and [`FromObject`], close these holes.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use crate::json::error_path::{step_to, steps_to};
-use crate::message::{quote, split_last};
-use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
-/// A value is not what is needed at its path, or the text is not JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadError(Box<PathAndProblem>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct PathAndProblem {
-    /// As in `spec.containers[0].env`; empty for the value itself.
-    path: String,
-    problem: String,
-}
-
-/// Adds to a [`ReadError`] where the value stands in which it was found.
-pub trait Within {
-    /// Under the key `parent`, or at the end of a path such as `metadata.labels`.
-    fn within(self, parent: &str) -> Self;
-
-    /// At this position of a list, counted from zero.
-    fn at(self, position: usize) -> Self;
-}
+use super::error::ReadError;
+use super::text::Text;
 
 /// Reads `text` as a `T`.
+///
+/// ```
+/// use node_placement_policy::json::read::read;
+///
+/// assert_eq!(read::<Vec<i64>>("[1, 2]").unwrap(), [1, 2]);
+/// assert_eq!(read::<Vec<i64>>(r#"[1, "x"]"#).unwrap_err().to_string(), "[1]: expected an integer, found a string");
+/// ```
 ///
 /// # Errors
 /// It is no `T`; with the path within it.
@@ -34,135 +29,127 @@ pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, ReadError> {
     serde_json::from_str(text).map_err(|error| ReadError::of(&error, text))
 }
 
-impl ReadError {
-    /// `problem` of the value itself; [`Within`] says where that stands.
-    #[cold]
-    #[inline(never)]
-    pub fn new(problem: impl Into<String>) -> Self {
-        Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into() }))
+/// The first elements of a list. The rest is skipped.
+#[derive(Clone, Debug, Default)]
+pub struct Bounded<'a> {
+    /// The first.
+    pub elements: Vec<&'a RawValue>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+impl<'a> Bounded<'a> {
+    /// The first elements of the list `text`, at most `most`.
+    ///
+    /// # Errors
+    /// It is no list.
+    pub fn read(text: &'a str, most: usize) -> Result<Self, ReadError> {
+        let mut bounded = Self::default();
+        for_each(text, &mut |element| {
+            if bounded.elements.len() < most {
+                bounded.elements.push(element);
+            } else {
+                bounded.has_more = true;
+            }
+        })?;
+        Ok(bounded)
+    }
+}
+
+/// Hands the elements of the list `text` over one after the other, and keeps none.
+///
+/// # Errors
+/// It is no list, or an element is no `T`.
+pub fn for_each<'de, T: Deserialize<'de>>(text: &'de str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = deserializer.deserialize_seq(ForEach(take));
+    read.map_err(|error| ReadError::of(&error, text))
+}
+
+struct ForEach<'f, T>(&'f mut dyn FnMut(T));
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ForEach<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
     }
 
-    /// Something else was found than what is needed.
-    #[cold]
-    #[inline(never)]
-    pub fn mismatch(expected: &str, found: &str) -> Self {
-        Self::new(format!("expected {expected}, found {found}"))
-    }
-
-    /// The path of the value, as in `spec.containers[0].env`; empty for the value itself.
-    pub fn path(&self) -> &str {
-        &self.0.path
-    }
-
-    /// What is wrong there.
-    pub fn problem(&self) -> &str {
-        &self.0.problem
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn of(error: &serde_json::Error, text: &str) -> Self {
-        let mut steps = steps_to(error, text);
-        let text = error.to_string();
-        // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
-        let text = split_last(&text, " at line ").map_or(text.as_str(), |(text, _)| text);
-        let problem = if let Some(field) = text.strip_prefix("missing field ") {
-            steps.push(field.trim_matches('`').to_owned());
-            "expected a value, found nothing".to_owned()
-        } else if let Some((found, known)) = found_and_known(text, "unknown field ") {
-            // The last step is the field itself.
-            steps.pop_if(|step| *step == step_to(found));
-            unknown_field(found, &known)
-        } else if let Some((found, known)) = found_and_known(text, "unknown variant ") {
-            format!("found {}, expected one of {}", quote(found), known.join(", "))
-        } else {
-            in_words(text)
-        };
-        let mut error = Self::new(problem);
-        for step in steps.iter().rev() {
-            error = error.within(step);
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(element) = list.next_element()? {
+            self.0(element);
         }
-        error
+        Ok(())
     }
 }
 
-/// What was found, and what is known instead, if `text` begins so.
-fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
-    let (found, known) = split_last(text.strip_prefix(beginning)?, ", expected ")?;
-    // Words are between backticks.
-    Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
-}
+/// A struct that is read from an object only.
+#[derive(Debug)]
+pub struct FromObject<T>(pub T);
 
-/// A field that is none of the `known`; with the one that looks most like it, where one does.
-fn unknown_field(found: &str, known: &[&str]) -> String {
-    let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
-    match distances.min() {
-        // Most of it is the same.
-        Some((distance, alike)) if distance * 2 < found.chars().count() => {
-            format!("unknown field {}, did you mean {alike}?", quote(found))
-        }
-        _ => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadObject(PhantomData))
     }
 }
 
-/// serde's words for types, as the documentation has them.
-fn in_words(text: &str) -> String {
-    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| split_last(rest, ", expected "))
-    else {
-        return text.to_owned();
-    };
-    let found = match found.split_once(' ').map_or(found, |(word, _)| word) {
-        "null" => "null",
-        "boolean" => "a boolean",
-        "integer" | "floating" => "a number",
-        "string" => "a string",
-        "sequence" => "a list",
-        "map" => "an object",
-        _ => found,
-    };
-    let expected = match expected {
-        "a sequence" => "a list",
-        "a map" => "an object",
-        "i64" => "an integer",
-        other if other.starts_with("struct ") => "an object",
-        other => other,
-    };
-    format!("expected {expected}, found {found}")
-}
+struct ReadObject<T>(PhantomData<T>);
 
-impl Within for ReadError {
-    #[cold]
-    #[inline(never)]
-    fn within(mut self, parent: &str) -> Self {
-        if !self.0.path.is_empty() && !parent.is_empty() && !self.0.path.starts_with('[') {
-            self.0.path.insert(0, '.');
-        }
-        self.0.path.insert_str(0, parent);
-        self
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ReadObject<T> {
+    type Value = FromObject<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
     }
 
-    #[cold]
-    #[inline(never)]
-    fn at(self, position: usize) -> Self {
-        self.within(&format!("[{position}]"))
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<FromObject<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(members)).map(FromObject)
     }
 }
 
-impl<T> Within for Result<T, ReadError> {
-    fn within(self, parent: &str) -> Self {
-        self.map_err(|error| error.within(parent))
-    }
+/// Reads a setting that is an object; `null` is the same as its absence.
+///
+/// # Errors
+/// It is no `T`.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(Option::<FromObject<T>>::deserialize(deserializer)?.map(|read| read.0))
+}
 
-    fn at(self, position: usize) -> Self {
-        self.map_err(|error| error.at(position))
+/// Reads a setting that is a list of objects; `null` is the same as its absence.
+///
+/// # Errors
+/// It is no list, or one of them is no `T`.
+pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    let list = Option::<Vec<FromObject<T>>>::deserialize(deserializer)?;
+    Ok(list.into_iter().flatten().map(|read| read.0).collect())
+}
+
+/// Reads a setting that is one of a few words; `null` is the same as its absence.
+///
+/// # Errors
+/// It is another word, or no text.
+pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    // Text first: every sort of JSON value read anew for every sort of word would be a fortieth of the module.
+    match Option::<Text<'de>>::deserialize(deserializer)? {
+        Some(word) => T::deserialize(StrDeserializer::new(&word)),
+        None => Ok(T::default()),
     }
 }
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let colon = if self.0.path.is_empty() { "" } else { ": " };
-        write!(f, "{}{colon}{}", self.0.path, self.0.problem)
-    }
+/// Reads a setting for which `null` is the same as its absence.
+///
+/// # Errors
+/// It is no `T`.
+pub fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl std::error::Error for ReadError {}
+/// Reads a setting that must not be `null`: a template that renders to nothing must not take it away.
+///
+/// # Errors
+/// It is no `T`.
+pub fn never_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}

@@ -6,37 +6,34 @@ use super::raw_object::{Raw, RawObject};
 /// How many bytes a character becomes longer at most: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 5;
 
-/// What has been read of a text that may become longer.
-struct Size {
-    /// How many bytes there are, what was read escaped.
-    bytes: usize,
-    /// How many of them were not read yet.
-    unread: usize,
-    /// How many bytes are no matter.
-    limit: usize,
-}
+/// How many bytes are read before it is asked whether the rest can make a difference.
+const CHUNK: usize = 1024;
 
 impl RawObject<'_> {
     /// How many bytes the object has when the API server writes it; nothing, if it is no larger than `limit`. No more of
     /// it is read than can make a difference.
     pub fn size_above(&self, limit: usize) -> Option<usize> {
-        let length = self.length();
-        let mut size = Size { bytes: length, unread: length, limit };
-        self.add_escapes(&mut size);
-        Some(size.bytes).filter(|bytes| *bytes > limit)
+        let mut size = 0;
+        self.for_each_text(&mut |text, around| size += text.len() + around);
+        let mut unread = size;
+        self.for_each_text(&mut |text, _| {
+            for (position, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
+                // Otherwise all fits in, even if each byte to come had to be escaped.
+                if size + unread * LONGEST_ESCAPE > limit {
+                    size += escapes(chunk, text.as_bytes().get(position * CHUNK..).unwrap_or_default());
+                    unread -= chunk.len();
+                }
+            }
+        });
+        Some(size).filter(|size| *size > limit)
     }
 
-    /// How many bytes are written of the object here.
-    fn length(&self) -> usize {
-        let members = self.members().map(|(key, value)| r#""":,"#.len() + key.len() + value.length());
-        // Brackets, but for the last comma.
-        members.sum::<usize>().max(1) + 1
-    }
-
-    fn add_escapes(&self, size: &mut Size) {
+    /// Hands over the texts that the object is made of, and how many quotes, colons, commas and brackets go with each.
+    fn for_each_text(&self, take: &mut dyn FnMut(&str, usize)) {
+        take("", if self.members().next().is_some() { "{".len() } else { "{}".len() });
         for (key, value) in self.members() {
-            size.read(key);
-            value.add_escapes(size);
+            take(key, r#""":,"#.len());
+            value.for_each_text(take);
         }
     }
 }
@@ -44,47 +41,37 @@ impl RawObject<'_> {
 impl Raw<'_> {
     /// How many bytes the value has when the API server writes it.
     pub fn size(&self) -> usize {
-        let length = self.length();
-        let mut size = Size { bytes: length, unread: length, limit: 0 };
-        self.add_escapes(&mut size);
-        size.bytes
+        let mut size = 0;
+        self.for_each_text(&mut |text, around| size += text.len() + around + escapes(text.as_bytes(), text.as_bytes()));
+        size
     }
 
-    fn length(&self) -> usize {
+    fn for_each_text(&self, take: &mut dyn FnMut(&str, usize)) {
         match self {
-            Self::Object(object) => object.length(),
-            Self::List(elements) => elements.iter().map(|element| element.length() + 1).sum::<usize>().max(1) + 1,
-            Self::Text(_) | Self::Written(_) => self.text().map_or(0, str::len),
-        }
-    }
-
-    fn add_escapes(&self, size: &mut Size) {
-        match self {
-            Self::Object(object) => object.add_escapes(size),
-            Self::List(elements) => elements.iter().for_each(|element| element.add_escapes(size)),
-            Self::Text(_) | Self::Written(_) => size.read(self.text().unwrap_or_default()),
+            Self::Object(object) => object.for_each_text(take),
+            Self::List(elements) => {
+                take("", if elements.is_empty() { "[]".len() } else { "[".len() });
+                for element in elements {
+                    element.for_each_text(take);
+                    take("", ",".len());
+                }
+            }
+            Self::Text(_) | Self::Written(_) => take(self.text().unwrap_or_default(), 0),
         }
     }
 }
 
-impl Size {
-    fn read(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        for (chunk, piece) in bytes.chunks(1024).enumerate() {
-            // All fits in, even if each byte to come had to be escaped.
-            if self.bytes + self.unread * LONGEST_ESCAPE <= self.limit {
-                return;
-            }
-            for (position, byte) in piece.iter().enumerate() {
-                match byte {
-                    b'<' | b'>' | b'&' => self.bytes += LONGEST_ESCAPE,
-                    0xE2 if is_separator(bytes, chunk * 1024 + position) => self.bytes += LONGEST_ESCAPE - 2,
-                    _ => {}
-                }
-            }
-            self.unread = self.unread.saturating_sub(piece.len());
+/// How many bytes longer `chunk` becomes, the beginning of `text`.
+fn escapes(chunk: &[u8], text: &[u8]) -> usize {
+    let mut longer = 0;
+    for (position, byte) in chunk.iter().enumerate() {
+        match byte {
+            b'<' | b'>' | b'&' => longer += LONGEST_ESCAPE,
+            0xE2 if is_separator(text, position) => longer += LONGEST_ESCAPE - 2,
+            _ => {}
         }
     }
+    longer
 }
 
 /// Whether U+2028 or U+2029 stands there.

@@ -1,50 +1,43 @@
 //! Strings that borrow from the text that they were read from, unless they have escapes there; and pairs of them.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::read::ReadError;
+use super::error::ReadError;
 
 /// A string.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// How many pairs are searched one after the other, even if they are in order.
-const FEW: usize = 64;
+/// How many pairs stand in one piece of memory at most: to move 100,000 pairs to a larger one would take twice the room,
+/// and to make way for one among them a thousand times as long.
+const CHUNK: usize = 256;
 
-/// How many pairs stand in one piece of memory: to move 100,000 pairs to a larger one would take twice the room.
-const CHUNK: usize = 1024;
-
-/// Labels, annotations, or a nodeSelector, in the order in which they came. Of equal keys the last counts, as in Go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Labels, annotations, or a nodeSelector, sorted by key, as the API server writes them. Of equal keys the last counts,
+/// as in Go.
+///
+/// ```
+/// use node_placement_policy::json::Pairs;
+/// use node_placement_policy::json::read::read;
+///
+/// let labels: Pairs<'_> = read(r#"{"zone": "a", "pool": "blue", "zone": "b"}"#).unwrap();
+/// assert_eq!(labels.get("zone"), Some("b"));
+/// assert_eq!(labels.keys().collect::<Vec<_>>(), ["pool", "zone"]);
+/// ```
+#[derive(Clone, Debug, Default)]
 pub struct Pairs<'a> {
+    /// None is empty.
     chunks: Vec<Vec<(Text<'a>, Text<'a>)>>,
-    /// Whether each key is greater than the one before: so the API server writes them.
-    is_sorted: bool,
-}
-
-impl Default for Pairs<'_> {
-    fn default() -> Self {
-        Self { chunks: Vec::new(), is_sorted: true }
-    }
 }
 
 impl<'a> Pairs<'a> {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let mut chunk = self.chunks.first()?;
-        if !self.is_sorted || self.len() <= FEW {
-            let pair = self.chunks.iter().rev().flat_map(|chunk| chunk.iter().rev()).find(|(own, _)| &**own == key);
-            return pair.map(|(_, value)| &**value);
-        }
-        if self.chunks.len() > 1 {
-            let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
-            chunk = self.chunks.get(self.chunks.partition_point(begins_before).checked_sub(1)?)?;
-        }
+        let chunk = self.chunks.get(self.chunk_of(key))?;
         let position = chunk.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
         chunk.get(position).map(|(_, value)| &**value)
     }
@@ -74,40 +67,49 @@ impl<'a> Pairs<'a> {
         self.chunks.is_empty()
     }
 
-    /// Adds one that is not there yet, where its key belongs if they are in order: so they stay quick to search.
+    /// Gives `key` this value.
     pub fn insert(&mut self, key: Text<'a>, value: Text<'a>) {
-        let position = self.chunks.partition_point(|chunk| chunk.first().is_some_and(|(own, _)| **own <= *key));
-        match self.chunks.get_mut(position.saturating_sub(1)) {
-            Some(chunk) if self.is_sorted => {
-                let place = chunk.partition_point(|(own, _)| **own < *key);
-                chunk.insert(place, (key, value));
-            }
-            _ => self.push(key, value),
+        let last = self.chunks.last().and_then(|chunk| chunk.last());
+        if last.is_none_or(|(last, _)| *last < key) {
+            return match self.chunks.last_mut() {
+                Some(chunk) if chunk.len() < CHUNK => chunk.push((key, value)),
+                _ => self.chunks.push(vec![(key, value)]),
+            };
+        }
+        let at = self.chunk_of(&key);
+        let Some(chunk) = self.chunks.get_mut(at) else { return };
+        let position = chunk.partition_point(|(own, _)| *own < key);
+        if let Some((own, old)) = chunk.get_mut(position)
+            && *own == key
+        {
+            *old = value;
+        } else if chunk.len() < CHUNK {
+            chunk.insert(position, (key, value));
+        } else {
+            // The first part has room for those that come after this one.
+            let rest = chunk.split_off(position.clamp(1, CHUNK - 1));
+            self.chunks.insert(at + 1, rest);
+            self.insert(key, value);
         }
     }
 
-    /// Adds one at the end.
-    pub fn push(&mut self, key: Text<'a>, value: Text<'a>) {
-        let last = self.chunks.last().and_then(|chunk| chunk.last());
-        self.is_sorted &= last.is_none_or(|(last, _)| **last < *key);
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => chunk.push((key, value)),
-            last => {
-                let room = if last.is_some() { CHUNK } else { 0 };
-                let mut chunk = Vec::with_capacity(room);
-                chunk.push((key, value));
-                self.chunks.push(chunk);
-            }
-        }
+    /// The position of the chunk to which `key` belongs.
+    fn chunk_of(&self, key: &str) -> usize {
+        let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
+        self.chunks.partition_point(begins_before).saturating_sub(1)
+    }
+}
+
+impl PartialEq for Pairs<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
     }
 }
 
 impl<'a> FromIterator<(Text<'a>, Text<'a>)> for Pairs<'a> {
     fn from_iter<I: IntoIterator<Item = (Text<'a>, Text<'a>)>>(pairs: I) -> Self {
         let mut read = Self::default();
-        for (key, value) in pairs {
-            read.push(key, value);
-        }
+        pairs.into_iter().for_each(|(key, value)| read.insert(key, value));
         read
     }
 }
@@ -115,24 +117,27 @@ impl<'a> FromIterator<(Text<'a>, Text<'a>)> for Pairs<'a> {
 impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut pairs = Self::default();
-        deserializer.deserialize_map(EachPair(&mut |key, value| pairs.push(key, value)))?;
+        deserializer.deserialize_map(EachPair(&mut |key, value| pairs.insert(key, value)))?;
         Ok(pairs)
     }
 }
 
-/// Hands the pairs of the object `text` over one after the other, and keeps none.
+/// Hands the keys and values of the object `text` over one after the other, and keeps none.
 ///
 /// # Errors
-/// It is no object, or a value is no string.
-pub fn for_each_pair<'de>(text: &'de str, take: &mut dyn FnMut(Text<'de>, Text<'de>)) -> Result<(), ReadError> {
+/// It is no object, or a value is no `V`.
+pub fn for_each_pair<'de, V: Deserialize<'de>>(
+    text: &'de str,
+    take: &mut dyn FnMut(Text<'de>, V),
+) -> Result<(), ReadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = deserializer.deserialize_map(EachPair(take));
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct EachPair<'f, 'de>(&'f mut dyn FnMut(Text<'de>, Text<'de>));
+struct EachPair<'f, 'de, V>(&'f mut dyn FnMut(Text<'de>, V));
 
-impl<'de> Visitor<'de> for EachPair<'_, 'de> {
+impl<'de, V: Deserialize<'de>> Visitor<'de> for EachPair<'_, 'de, V> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,12 +156,6 @@ impl Deref for Text<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for Text<'_> {
-    fn borrow(&self) -> &str {
         &self.0
     }
 }

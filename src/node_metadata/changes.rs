@@ -38,7 +38,7 @@ impl<'a> Managed<'a> {
             let pairs = managed.of_mut(kind);
             let mut take = |key: Text<'a>, value: Text<'a>| {
                 if propagations.manages(kind, &key) {
-                    pairs.push(key, value);
+                    pairs.insert(key, value);
                 }
             };
             metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
@@ -113,7 +113,7 @@ impl<'a, 'p> Changes<'a, 'p> {
         for kind in KINDS {
             for (key, value) in values.of(kind) {
                 if !self.submitted.of(kind).contains_key(key) {
-                    self.goal.of_mut(kind).push(key.as_str().into(), value.as_str().into());
+                    self.goal.of_mut(kind).insert(key.as_str().into(), value.as_str().into());
                 }
             }
         }

@@ -3,8 +3,8 @@
 use super::propagation::{Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::json::read::read;
-use crate::json::{Raw, list};
+use crate::json::Raw;
+use crate::json::read::{for_each, read};
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
@@ -256,7 +256,7 @@ fn take<'n>(value: &Raw<'n>, step: &Step) -> Option<Raw<'n>> {
                     found = Some(Raw::Text(element));
                 }
             };
-            list::for_each(text.get(), &mut take).ok()?;
+            for_each(text.get(), &mut take).ok()?;
             found
         }
         _ => None,

@@ -115,7 +115,7 @@ impl<'s> Explanation<'s> {
         let mut found = LabelsAndAnnotations { labels: strings(labels), annotations: strings(annotations) };
         // The API server sets it.
         if !found.labels.contains_key(reference::NAME) {
-            found.labels.push(reference::NAME.into(), namespace.into());
+            found.labels.insert(reference::NAME.into(), namespace.into());
         }
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
             (Some(placement), _) => Self::of_placement(placement, namespace, found),

@@ -6,15 +6,14 @@
 //! exists is valid.
 
 mod parse;
-mod requirement;
 pub mod syntax;
 mod values;
 mod whitelist;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub use parse::{ParseError, parse, parse_pairs};
-pub use requirement::{Operator, Requirement};
 pub use values::PossibleValues;
 pub use whitelist::Whitelist;
 
@@ -62,6 +61,169 @@ impl Selector {
         let from = self.requirements.partition_point(|requirement| requirement.key() < key);
         let to = self.requirements.partition_point(|requirement| requirement.key() <= key);
         self.requirements.get(from..to).unwrap_or_default()
+    }
+}
+
+/// How a [`Requirement`] relates the label to its values (`selection.Operator`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operator {
+    /// `k`: the label is there.
+    Exists,
+    /// `!k`: the label is not there.
+    DoesNotExist,
+    /// `k=v`
+    Equals,
+    /// `k==v`
+    DoubleEquals,
+    /// `k!=v`: the label has another value, or is not there.
+    NotEquals,
+    /// `k in (v,w)`
+    In,
+    /// `k notin (v,w)`: the label has another value, or is not there.
+    NotIn,
+    /// `k>5`: the label is an integer, and greater.
+    GreaterThan,
+    /// `k<5`: the label is an integer, and less.
+    LessThan,
+}
+
+/// A requirement on one label. One that exists is valid (`labels.NewRequirement`).
+///
+/// ```
+/// use node_placement_policy::selector::{Operator, Requirement};
+///
+/// let requirement = Requirement::new("zone".to_owned(), Operator::NotIn, vec!["b".to_owned()]).unwrap();
+/// assert!(requirement.accepts(Some("a")) && requirement.accepts(None) && !requirement.accepts(Some("b")));
+/// assert_eq!(requirement.to_string(), "zone notin (b)");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requirement {
+    key: String,
+    operator: Operator,
+    /// Sorted, each once.
+    values: Vec<String>,
+}
+
+/// Why something is not a requirement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// The key; and what is expected of it.
+    Key(&'static str),
+    /// One of the values; and what is expected of it.
+    Value(String, &'static str),
+    /// The number of values; and what is expected.
+    Count(&'static str),
+}
+
+impl Requirement {
+    /// A requirement of these parts, as `labels.NewRequirement` checks them.
+    ///
+    /// # Errors
+    /// The first part that is invalid.
+    pub fn new(key: String, operator: Operator, mut values: Vec<String>) -> Result<Self, Invalid> {
+        use Operator::{DoesNotExist, DoubleEquals, Equals, Exists, GreaterThan, In, LessThan, NotEquals, NotIn};
+        syntax::label_key(&key).map_err(Invalid::Key)?;
+        match (operator, values.len()) {
+            (In | NotIn, 1..)
+            | (Equals | DoubleEquals | NotEquals | GreaterThan | LessThan, 1)
+            | (Exists | DoesNotExist, 0) => {}
+            (In | NotIn, _) => return Err(Invalid::Count("at least one value")),
+            (Exists | DoesNotExist, _) => return Err(Invalid::Count("no value")),
+            _ => return Err(Invalid::Count("one value")),
+        }
+        for value in &values {
+            if matches!(operator, GreaterThan | LessThan) && value.parse::<i64>().is_err() {
+                return Err(Invalid::Value(value.clone(), "an integer of 64 bits"));
+            }
+            syntax::label_value(value).map_err(|expected| Invalid::Value(value.clone(), expected))?;
+        }
+        if values.len() > 1 {
+            // A set of texts is in the module anyway; code that sorts a list of them would be a hundredth of it.
+            let mut sorted = BTreeSet::new();
+            sorted.extend(values);
+            values = sorted.into_iter().collect();
+        }
+        Ok(Self { key, operator, values })
+    }
+
+    /// `key=value`, both already checked.
+    fn pair(key: &str, value: &str) -> Self {
+        Self { key: key.to_owned(), operator: Operator::Equals, values: vec![value.to_owned()] }
+    }
+
+    /// The label.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How the label and the values relate.
+    pub const fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The values, sorted, each once.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Whether a label with this value, or none, meets the requirement (`Requirement.Matches`).
+    pub fn accepts(&self, value: Option<&str>) -> bool {
+        match self.operator {
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::Equals | Operator::DoubleEquals | Operator::In => value.is_some_and(|value| self.has(value)),
+            Operator::NotEquals | Operator::NotIn => !value.is_some_and(|value| self.has(value)),
+            Operator::GreaterThan => self.compares(value, |label, bound| label > bound),
+            Operator::LessThan => self.compares(value, |label, bound| label < bound),
+        }
+    }
+
+    /// The value that the label must have, if the requirement is *simple*: `k=v`, `k==v`, `k in (v)`.
+    pub fn only_value(&self) -> Option<&str> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::Equals | Operator::DoubleEquals | Operator::In, [value]) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The integer that the label must be above or below; nothing, if the requirement is of another kind.
+    pub fn bound(&self) -> Option<i64> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::GreaterThan | Operator::LessThan, [bound]) => bound.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they are
+    /// written.)
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
+    }
+
+    /// A text that is the same for what [says the same](Self::same_as), and for nothing else.
+    pub fn identity(&self) -> String {
+        let same = Self { key: self.key.clone(), operator: self.operator.as_set(), values: self.values.clone() };
+        same.to_string()
+    }
+
+    fn has(&self, value: &str) -> bool {
+        self.values.binary_search_by(|own| own.as_str().cmp(value)).is_ok()
+    }
+
+    fn compares(&self, value: Option<&str>, holds: impl Fn(i64, i64) -> bool) -> bool {
+        let label = value.and_then(|value| value.parse().ok());
+        matches!((label, self.bound()), (Some(label), Some(bound)) if holds(label, bound))
+    }
+}
+
+impl Operator {
+    /// The operator that says the same of a set of values; the others are themselves.
+    pub const fn as_set(self) -> Self {
+        match self {
+            Self::Equals | Self::DoubleEquals => Self::In,
+            Self::NotEquals => Self::NotIn,
+            other => other,
+        }
     }
 }
 

@@ -6,8 +6,7 @@
 //! operator    = "=" / "==" / "!=" / ">" / "<"
 //! ```
 
-use super::requirement::Invalid;
-use super::{Operator, Requirement, Selector, syntax};
+use super::{Invalid, Operator, Requirement, Selector, syntax};
 use crate::message::quote;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,15 +21,15 @@ use std::fmt;
 pub fn parse(text: &str) -> Result<Selector, ParseError> {
     let mut parser = Parser { text, at: 0 };
     let mut requirements = Vec::new();
-    if parser.peek().token == Token::End {
+    if parser.peek().is_end() {
         return Ok(Selector::default());
     }
     loop {
         requirements.push(parser.requirement()?);
         let word = parser.take();
-        match word.token {
-            Token::End => return Ok(Selector::new(requirements)),
-            Token::Comma => {}
+        match word.text {
+            "" => return Ok(Selector::new(requirements)),
+            "," => {}
             _ => return Err(word.unexpected("',' or the end")),
         }
     }
@@ -42,17 +41,12 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// The next word, which stays the next. Its `in` and `notin` are words like any other.
+    /// The next word, which stays the next.
     fn peek(&self) -> Word<'a> {
-        next(self.text, self.at).0.as_value()
+        next(self.text, self.at).0
     }
 
     fn take(&mut self) -> Word<'a> {
-        self.take_keyword().as_value()
-    }
-
-    /// The next word, of which `in` and `notin` are operators.
-    fn take_keyword(&mut self) -> Word<'a> {
         let (word, after) = next(self.text, self.at);
         self.at = after;
         word
@@ -60,18 +54,18 @@ impl<'a> Parser<'a> {
 
     fn requirement(&mut self) -> Result<Requirement, ParseError> {
         let mut key = self.take();
-        let negated = key.token == Token::Not;
+        let negated = key.text == "!";
         if negated {
             key = self.take();
         }
-        if key.token != Token::Identifier {
+        if !key.is_identifier() {
             return Err(key.unexpected(if negated { "a key" } else { "a key or '!'" }));
         }
         syntax::label_key(key.text).map_err(|expected| ParseError::key(key.at, key.text, expected))?;
         if negated {
             return build(key, key, Operator::DoesNotExist, Vec::new());
         }
-        if matches!(self.peek().token, Token::End | Token::Comma) {
+        if self.peek().ends_requirement() {
             return build(key, key, Operator::Exists, Vec::new());
         }
         let operator = self.operator()?;
@@ -84,49 +78,46 @@ impl<'a> Parser<'a> {
     }
 
     fn operator(&mut self) -> Result<Operator, ParseError> {
-        let word = self.take_keyword();
-        match word.token {
-            Token::In => Ok(Operator::In),
-            Token::NotIn => Ok(Operator::NotIn),
-            Token::Equals => Ok(Operator::Equals),
-            Token::DoubleEquals => Ok(Operator::DoubleEquals),
-            Token::NotEquals => Ok(Operator::NotEquals),
-            Token::Greater => Ok(Operator::GreaterThan),
-            Token::Less => Ok(Operator::LessThan),
+        let word = self.take();
+        match word.text {
+            "in" => Ok(Operator::In),
+            "notin" => Ok(Operator::NotIn),
+            "=" => Ok(Operator::Equals),
+            "==" => Ok(Operator::DoubleEquals),
+            "!=" => Ok(Operator::NotEquals),
+            ">" => Ok(Operator::GreaterThan),
+            "<" => Ok(Operator::LessThan),
             _ => Err(word.unexpected("an operator: =, ==, !=, in, notin, > or <")),
         }
     }
 
     /// One value; nothing, before a comma or the end, is the empty value.
     fn value(&mut self) -> Result<String, ParseError> {
-        if matches!(self.peek().token, Token::End | Token::Comma) {
+        if self.peek().ends_requirement() {
             return Ok(String::new());
         }
         let word = self.take();
-        match word.token {
-            Token::Identifier => Ok(word.text.to_owned()),
-            _ => Err(word.unexpected("a value")),
-        }
+        if word.is_identifier() { Ok(word.text.to_owned()) } else { Err(word.unexpected("a value")) }
     }
 
     /// A list in parentheses. Nothing between two of its commas, or beside one at its ends, is the empty value.
     fn values(&mut self) -> Result<Vec<String>, ParseError> {
         let open = self.take();
-        if open.token != Token::Open {
+        if open.text != "(" {
             return Err(open.unexpected("'('"));
         }
         let mut values = Vec::new();
         loop {
             let mut value = "";
             let mut word = self.take();
-            if word.token == Token::Identifier {
+            if word.is_identifier() {
                 value = word.text;
                 word = self.take();
             }
             values.push(value.to_owned());
-            match word.token {
-                Token::Comma => {}
-                Token::Close => return Ok(values),
+            match word.text {
+                "," => {}
+                ")" => return Ok(values),
                 _ => return Err(word.unexpected("',' or ')'")),
             }
         }
@@ -141,43 +132,30 @@ fn build(key: Word<'_>, first: Word<'_>, operator: Operator, values: Vec<String>
     })
 }
 
+/// A word, and where it begins. That of the end is empty.
+#[derive(Clone, Copy, Debug)]
+struct Word<'a> {
+    text: &'a str,
+    at: usize,
+}
+
 impl Word<'_> {
-    fn as_value(mut self) -> Self {
-        if matches!(self.token, Token::In | Token::NotIn) {
-            self.token = Token::Identifier;
-        }
-        self
+    const fn is_end(self) -> bool {
+        self.text.is_empty()
+    }
+
+    fn ends_requirement(self) -> bool {
+        self.is_end() || self.text == ","
+    }
+
+    /// Whether this is a key or a value; `in` and `notin` may be both.
+    fn is_identifier(self) -> bool {
+        !self.is_end() && !self.text.starts_with(is_special)
     }
 
     fn unexpected(self, expected: &'static str) -> ParseError {
         ParseError::unexpected(self.at, self.text, expected)
     }
-}
-
-/// A word, and where it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Word<'a> {
-    token: Token,
-    text: &'a str,
-    at: usize,
-}
-
-/// What a word is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    End,
-    Close,
-    Comma,
-    Not,
-    DoubleEquals,
-    Equals,
-    Greater,
-    Identifier,
-    In,
-    Less,
-    NotEquals,
-    NotIn,
-    Open,
 }
 
 /// The next word of `text` at or after byte `from`, and the byte where the one after it may begin.
@@ -187,42 +165,17 @@ fn next(text: &str, from: usize) -> (Word<'_>, usize) {
     let rest = text.get(from..).unwrap_or_default();
     let word_text = rest.trim_start_matches(is_space);
     let at = text.len() - word_text.len();
-    let (token, length) = match word_text.chars().next() {
-        None | Some('\0') => (Token::End, 0),
-        Some(first) if is_special(first) => special(word_text),
-        Some(_) => identifier(word_text),
+    let ends_word = |c: char| c == '\0' || is_space(c) || is_special(c);
+    let length = match word_text.as_bytes() {
+        [b'=' | b'!', b'=', ..] => 2,
+        _ if word_text.starts_with(is_special) => 1,
+        _ => word_text.find(ends_word).unwrap_or(word_text.len()),
     };
-    let literal = word_text.get(..length).unwrap_or_default();
     let mut end = at + length;
     if text.as_bytes().get(end) == Some(&0) {
         end += 1;
     }
-    (Word { token, text: literal, at }, end)
-}
-
-fn special(text: &str) -> (Token, usize) {
-    match text.as_bytes() {
-        [b'=', b'=', ..] => (Token::DoubleEquals, 2),
-        [b'!', b'=', ..] => (Token::NotEquals, 2),
-        [b'=', ..] => (Token::Equals, 1),
-        [b'!', ..] => (Token::Not, 1),
-        [b'>', ..] => (Token::Greater, 1),
-        [b'<', ..] => (Token::Less, 1),
-        [b'(', ..] => (Token::Open, 1),
-        [b')', ..] => (Token::Close, 1),
-        _ => (Token::Comma, 1),
-    }
-}
-
-fn identifier(text: &str) -> (Token, usize) {
-    let ends = |c: char| c == '\0' || is_space(c) || is_special(c);
-    let length = text.find(ends).unwrap_or(text.len());
-    let token = match text.get(..length) {
-        Some("in") => Token::In,
-        Some("notin") => Token::NotIn,
-        _ => Token::Identifier,
-    };
-    (token, length)
+    (Word { text: word_text.get(..length).unwrap_or_default(), at }, end)
 }
 
 /// Only these four; Unicode's other spaces are part of a word.

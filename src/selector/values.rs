@@ -1,6 +1,7 @@
 //! Contradiction: requirements on one label that nothing meets together, no value and no absence.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use super::{Operator, Requirement, Selector};
 
@@ -16,14 +17,7 @@ pub struct PossibleValues<'r> {
     only: Option<Vec<&'r str>>,
     except: BTreeSet<&'r str>,
     /// If there are bounds, the integers between them, however they are spelled.
-    integers: Option<Integers>,
-}
-
-/// The integers from `least` to `most`; none, if that is less.
-#[derive(Clone, Copy, Debug)]
-struct Integers {
-    least: i64,
-    most: i64,
+    integers: Option<RangeInclusive<i64>>,
 }
 
 impl<'r> PossibleValues<'r> {
@@ -53,7 +47,7 @@ impl<'r> PossibleValues<'r> {
                 None => self.only = Some(requirement.values().iter().map(String::as_str).collect()),
             },
             Operator::GreaterThan | Operator::LessThan => {
-                self.integers = Integers::common(self.integers, Integers::of(requirement));
+                self.integers = common(self.integers.as_ref(), integers_of(requirement).as_ref());
             }
         }
     }
@@ -75,7 +69,7 @@ impl<'r> PossibleValues<'r> {
             && match &self.only {
                 Some(only) => only.is_empty(),
                 // Whatever is excluded: there is always another text, and another spelling of an integer.
-                None => self.integers.is_some_and(Integers::is_empty),
+                None => self.integers.as_ref().is_some_and(RangeInclusive::is_empty),
             }
     }
 
@@ -88,7 +82,9 @@ impl<'r> PossibleValues<'r> {
         match (&self.only, &other.only) {
             (Some(own), _) => own.iter().any(|value| other.accepts(value)),
             (None, Some(others)) => others.iter().any(|value| self.accepts(value)),
-            (None, None) => !Integers::common(self.integers, other.integers).is_some_and(Integers::is_empty),
+            (None, None) => {
+                !common(self.integers.as_ref(), other.integers.as_ref()).is_some_and(|integers| integers.is_empty())
+            }
         }
     }
 
@@ -103,11 +99,12 @@ impl<'r> PossibleValues<'r> {
         match (&self.only, &other.only) {
             (Some(own), _) => own.iter().all(|value| other.accepts(value)),
             // Only the absence is possible.
-            (None, _) if self.integers.is_some_and(Integers::is_empty) => true,
+            (None, _) if self.integers.as_ref().is_some_and(RangeInclusive::is_empty) => true,
             (None, Some(_)) => false,
             (None, None) => {
+                // Integers are within others if those narrow them no further.
                 other.except.iter().all(|value| !self.accepts(value))
-                    && Integers::are_within(self.integers, other.integers)
+                    && self.integers == common(self.integers.as_ref(), other.integers.as_ref())
             }
         }
     }
@@ -115,45 +112,30 @@ impl<'r> PossibleValues<'r> {
     fn accepts(&self, value: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
             && !self.except.contains(value)
-            && self.integers.is_none_or(|integers| integers.contain(value))
+            && self
+                .integers
+                .as_ref()
+                .is_none_or(|integers| value.parse().is_ok_and(|integer| integers.contains(&integer)))
     }
 }
 
-impl Integers {
-    /// Those that meet `requirement`, if it has a bound.
-    fn of(requirement: &Requirement) -> Option<Self> {
-        let bound = requirement.bound()?;
-        let none = Self { least: i64::MAX, most: i64::MIN };
-        Some(match requirement.operator() {
-            Operator::GreaterThan => bound.checked_add(1).map_or(none, |least| Self { least, most: i64::MAX }),
-            _ => bound.checked_sub(1).map_or(none, |most| Self { least: i64::MIN, most }),
-        })
-    }
+/// The integers that meet `requirement`, if it has a bound.
+fn integers_of(requirement: &Requirement) -> Option<RangeInclusive<i64>> {
+    let bound = requirement.bound()?;
+    // Nothing is beyond the last.
+    let none = (1, 0);
+    let (least, most) = match requirement.operator() {
+        Operator::GreaterThan => bound.checked_add(1).map_or(none, |least| (least, i64::MAX)),
+        _ => bound.checked_sub(1).map_or(none, |most| (i64::MIN, most)),
+    };
+    Some(least..=most)
+}
 
-    const fn is_empty(self) -> bool {
-        self.least > self.most
-    }
-
-    fn contain(self, value: &str) -> bool {
-        value.parse().is_ok_and(|integer: i64| self.least <= integer && integer <= self.most)
-    }
-
-    /// Whether all of `inner` are among `outer`; without bounds, any text will do.
-    fn are_within(inner: Option<Self>, outer: Option<Self>) -> bool {
-        match (inner, outer) {
-            (_, None) => true,
-            (None, Some(_)) => false,
-            (Some(inner), Some(outer)) => outer.least <= inner.least && inner.most <= outer.most,
-        }
-    }
-
-    fn common(one: Option<Self>, other: Option<Self>) -> Option<Self> {
-        match (one, other) {
-            (Some(one), Some(other)) => {
-                Some(Self { least: one.least.max(other.least), most: one.most.min(other.most) })
-            }
-            (bounds, None) | (None, bounds) => bounds,
-        }
+/// The integers that are among both; without bounds, any text will do.
+fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>) -> Option<RangeInclusive<i64>> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(*one.start().max(other.start())..=*one.end().min(other.end())),
+        (bounds, None) | (None, bounds) => bounds.cloned(),
     }
 }
 

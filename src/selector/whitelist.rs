@@ -4,6 +4,14 @@ use super::{Operator, Requirement, Selector};
 
 /// What others may ask for: what a selector states, of which an empty one states nothing; and what is demanded of them
 /// anyway.
+///
+/// ```
+/// use node_placement_policy::selector::{Whitelist, parse};
+///
+/// let whitelist = Whitelist::new(parse("zone in (a, b), disk").unwrap(), Vec::new());
+/// assert!(whitelist.allows_value("zone", "a") && whitelist.allows_value("disk", "ssd"));
+/// assert!(!whitelist.allows_value("zone", "c") && !whitelist.allows_value("pool", "blue"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whitelist {
     selector: Selector,

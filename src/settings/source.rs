@@ -81,8 +81,6 @@ pub struct SettingsError(pub(super) ReadError);
 
 impl SettingsError {
     /// `problem` at `path`; an empty path stands for the settings as a whole.
-    #[cold]
-    #[inline(never)]
     pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
         Self(ReadError::new(problem).within(&path.to_string()))
     }

@@ -1,9 +1,7 @@
 //! Finds every mistake that the types of the settings don't find, at once.
 //!
-//! - `placement`, with `reached`, `node_selectors` and `tolerations` for its entries
+//! - `placement`, with `node_selectors` for those of its entries
 //! - `node_metadata`
-//! - `selector`: what both an entry and the block say as a selector
-//! - `mistakes`: where what they find is collected
 
 use super::source::NODE_SELECTOR_PLUGIN;
 use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
@@ -16,7 +14,6 @@ use std::fmt::Display;
 mod node_metadata;
 mod node_selectors;
 mod placement;
-mod tolerations;
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
@@ -87,7 +84,7 @@ pub fn consistent(text: &str) -> Result<Selector, String> {
     Ok(selector)
 }
 
-/// The same for a selector that may have references: as one with something in their place.
+/// `text`, which may have references, as a selector that does not contradict itself: with something in their place.
 pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     if !reference::is_in(text) {
         return consistent(text);
@@ -113,7 +110,7 @@ fn reject_control_characters(text: &str) -> Result<(), String> {
     }
 }
 
-/// The same for one that must demand something.
+/// `text`, which may have references, as a selector that demands something and does not contradict itself.
 pub fn demanding(text: &str) -> Result<Selector, String> {
     let selector = consistent_with_references(text)?;
     if selector.is_empty() { Err(NOTHING_DEMANDED.to_owned()) } else { Ok(selector) }

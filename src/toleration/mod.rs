@@ -9,18 +9,16 @@
 
 mod resources;
 mod strict;
-mod taint;
 
 use std::fmt;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 
-use crate::json::Text;
+use crate::json::FromObject;
 
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
 pub use strict::{from_annotation, from_settings};
-pub use taint::{Taint, untolerated};
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
 ///
@@ -32,11 +30,11 @@ pub use taint::{Taint, untolerated};
 /// assert!(every_value.covers(&one_value) && !one_value.covers(&every_value));
 /// assert!(one_value.overlaps(&every_value));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", from = "FromObject<v1::Toleration>")]
 // The schema is that of Kubernetes, with its description.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "k8s_openapi::api::core::v1::Toleration", description = ""))]
+#[cfg_attr(feature = "schema", schemars(with = "v1::Toleration", description = ""))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -58,25 +56,28 @@ pub struct Toleration {
 /// How a toleration compares its value with a taint's (`TolerationOperator`). Of `Lt` and `Gt` Kubernetes knows, but
 /// they are off by default (`TaintTolerationComparisonOperators`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(from = "String", into = "String")]
+#[serde(from = "String")]
 pub enum Operator {
     /// Absent or empty, which means [`Equal`](Self::Equal).
     #[default]
+    #[serde(rename = "")]
     Omitted,
     /// The taint's value is the toleration's.
     Equal,
     /// The taint may have any value.
     Exists,
     /// Another word, which Kubernetes does not know, or refuses as it is configured by default.
+    #[serde(untagged)]
     Other(String),
 }
 
 /// What a taint does to Pods that don't tolerate it (`TaintEffect`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(from = "String", into = "String")]
+#[serde(from = "String")]
 pub enum Effect {
     /// Absent or empty: in a toleration, every effect.
     #[default]
+    #[serde(rename = "")]
     Omitted,
     /// Pods are not scheduled there.
     NoSchedule,
@@ -85,46 +86,21 @@ pub enum Effect {
     /// Pods are neither scheduled there, nor may they stay.
     NoExecute,
     /// Another word, which Kubernetes does not know.
+    #[serde(untagged)]
     Other(String),
 }
 
-/// Reads one as the API server does: a field that no toleration has is passed over, `null` is an empty text, and of a
-/// field that is repeated the last counts. (What serde derives refuses repeated fields, and takes lists.)
-impl<'de> Deserialize<'de> for Toleration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ReadToleration)
-    }
-}
-
-struct ReadToleration;
-
-impl<'de> Visitor<'de> for ReadToleration {
-    type Value = Toleration;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Toleration, A::Error> {
-        let mut toleration = Toleration::default();
-        while let Some(field) = fields.next_key::<Text<'_>>()? {
-            match &*field {
-                "key" => toleration.key = fields.next_value::<Option<_>>()?.unwrap_or_default(),
-                "operator" => toleration.operator = fields.next_value::<Option<_>>()?.unwrap_or_default(),
-                "value" => toleration.value = fields.next_value::<Option<_>>()?.unwrap_or_default(),
-                "effect" => toleration.effect = fields.next_value::<Option<_>>()?.unwrap_or_default(),
-                "tolerationSeconds" => toleration.toleration_seconds = fields.next_value()?,
-                _ => drop(fields.next_value::<IgnoredAny>()?),
-            }
+/// As the API server reads one: a field that no toleration has is passed over, `null` is an empty text, and of a field
+/// that is repeated the last counts.
+impl From<FromObject<v1::Toleration>> for Toleration {
+    fn from(FromObject(read): FromObject<v1::Toleration>) -> Self {
+        Self {
+            key: read.key.unwrap_or_default(),
+            operator: read.operator.unwrap_or_default().into(),
+            value: read.value.unwrap_or_default(),
+            effect: read.effect.unwrap_or_default().into(),
+            toleration_seconds: read.toleration_seconds,
         }
-        Ok(toleration)
-    }
-}
-
-impl Toleration {
-    /// The toleration of every taint that has this key and effect, whatever its value.
-    pub fn exists(key: &str, effect: Effect) -> Self {
-        Self { key: key.to_owned(), operator: Operator::Exists, effect, ..Self::default() }
     }
 }
 
@@ -161,26 +137,14 @@ impl Operator {
     }
 }
 
-impl From<&str> for Operator {
-    fn from(word: &str) -> Self {
-        match word {
+impl From<String> for Operator {
+    fn from(word: String) -> Self {
+        match word.as_str() {
             "" => Self::Omitted,
             "Equal" => Self::Equal,
             "Exists" => Self::Exists,
-            _ => Self::Other(word.to_owned()),
+            _ => Self::Other(word),
         }
-    }
-}
-
-impl From<String> for Operator {
-    fn from(word: String) -> Self {
-        Self::from(word.as_str())
-    }
-}
-
-impl From<Operator> for String {
-    fn from(operator: Operator) -> Self {
-        operator.as_str().to_owned()
     }
 }
 
@@ -206,31 +170,24 @@ impl Effect {
     }
 }
 
-impl From<&str> for Effect {
-    fn from(word: &str) -> Self {
-        match word {
+impl From<String> for Effect {
+    fn from(word: String) -> Self {
+        match word.as_str() {
             "" => Self::Omitted,
             "NoSchedule" => Self::NoSchedule,
             "PreferNoSchedule" => Self::PreferNoSchedule,
             "NoExecute" => Self::NoExecute,
-            _ => Self::Other(word.to_owned()),
+            _ => Self::Other(word),
         }
     }
 }
 
-impl From<String> for Effect {
-    fn from(word: String) -> Self {
-        Self::from(word.as_str())
-    }
-}
-
-impl From<Effect> for String {
-    fn from(effect: Effect) -> Self {
-        effect.as_str().to_owned()
-    }
-}
-
 impl Toleration {
+    /// The toleration of every taint that has this key and effect, whatever its value.
+    pub fn exists(key: &str, effect: Effect) -> Self {
+        Self { key: key.to_owned(), operator: Operator::Exists, effect, ..Self::default() }
+    }
+
     /// Whether both are written the same, where an omitted operator is `Equal`.
     pub fn same_as(&self, other: &Self) -> bool {
         self.key == other.key
@@ -271,6 +228,21 @@ impl Toleration {
         }
     }
 
+    /// Whether a Pod with this tolerates `taint`, for however long (`Toleration.ToleratesTaint`).
+    ///
+    /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        let has_the_key = self.key.is_empty() || self.key == taint.key;
+        if !has_the_key || !self.effect.includes(&taint.effect) {
+            return false;
+        }
+        match self.operator {
+            Operator::Omitted | Operator::Equal => self.value == taint.value,
+            Operator::Exists => true,
+            Operator::Other(_) => false,
+        }
+    }
+
     /// Whether there is a taint that both tolerate, for however long.
     ///
     /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
@@ -294,4 +266,68 @@ pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
         }
     }
     missing
+}
+
+/// What the keys of taints begin with that tell a condition of the Node which passes: those of Kubernetes itself, of
+/// cloud providers, of the Node Readiness Controller, and of the Cluster Autoscaler.
+const PASSING_PREFIXES: [&str; 6] = [
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "readiness.k8s.io/",
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+];
+
+/// The keys of taints that Karpenter and the Cluster Autoscaler put on Nodes which they start or drain.
+const PASSING_KEYS: [&str; 4] = [
+    "karpenter.sh/disrupted",
+    "karpenter.sh/unregistered",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+];
+
+/// One entry of a Node's `spec.taints`; absent texts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// What it does to Pods that don't tolerate it.
+    pub effect: Effect,
+}
+
+impl Taint {
+    /// Whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node that an
+    /// autoscaler drains, or that is not ready yet, is still its tenant's node.
+    pub fn is_passing(&self) -> bool {
+        PASSING_KEYS.contains(&self.key.as_str()) || PASSING_PREFIXES.iter().any(|prefix| self.key.starts_with(prefix))
+    }
+
+    /// Whether Pods stay away that don't tolerate this, for as long as somebody wants them to.
+    pub fn is_lasting(&self) -> bool {
+        self.keeps_pods_away() && !self.is_passing()
+    }
+
+    /// Whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
+    pub fn keeps_pods_away(&self) -> bool {
+        matches!(self.effect, Effect::NoSchedule | Effect::NoExecute)
+    }
+}
+
+impl fmt::Display for Taint {
+    /// `key[=value]:Effect`, as for `kubectl taint`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equals = if self.value.is_empty() { "" } else { "=" };
+        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect.as_str())
+    }
+}
+
+/// The first of `taints` that keeps away a Pod with these `tolerations`: its effect is `NoSchedule` or `NoExecute`, and
+/// none tolerates it (`FindMatchingUntoleratedTaint`).
+pub fn untolerated<'t>(tolerations: &[Toleration], taints: impl IntoIterator<Item = &'t Taint>) -> Option<&'t Taint> {
+    let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| toleration.tolerates(taint));
+    taints.into_iter().find(|taint| taint.keeps_pods_away() && !is_tolerated(taint))
 }

@@ -2,8 +2,8 @@
 //! in a list. (In Pods both are passed over, as the API server does.)
 
 use super::{Effect, Operator, Toleration};
-use crate::json::read::{ReadError, read};
-use crate::json::{FromObject, Within, null_is_default};
+use crate::json::read::read;
+use crate::json::{FromObject, ReadError, Within, null_is_default};
 use crate::message::quote;
 use crate::selector::syntax;
 use serde::{Deserialize, Deserializer};
@@ -43,7 +43,7 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
     for (position, strict) in list.into_iter().flatten().enumerate() {
         let toleration = Toleration::from(strict);
         if let Some(mistake) = toleration.check().into_iter().next() {
-            return Err(crate::json::Within::at(mistake, position));
+            return Err(mistake.at(position));
         }
         tolerations.push(toleration);
     }

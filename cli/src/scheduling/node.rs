@@ -52,7 +52,7 @@ pub fn taint(taint: &v1::Taint) -> Taint {
     Taint {
         key: taint.key.clone(),
         value: taint.value.clone().unwrap_or_default(),
-        effect: Effect::from(taint.effect.as_str()),
+        effect: Effect::from(taint.effect.clone()),
     }
 }
 

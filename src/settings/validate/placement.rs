@@ -1,12 +1,15 @@
 //! Finds every mistake in the block `placement`.
 
 use super::Mistakes;
+use super::node_selectors;
 use super::{NOTHING_DEMANDED, consistent};
-use super::{node_selectors, tolerations};
 use crate::message::quote;
 use crate::selector::Selector;
 use crate::settings::key::{KeyPattern, TargetKind};
-use crate::settings::{EntryAt, NamespaceEntry, OnDaemonSets, OnNodeAffinity, OnNodes, Placement, placement};
+use crate::settings::{
+    EntryAt, NamespaceEntry, OnDaemonSets, OnNodeAffinity, OnNodes, Placement, placement, reference,
+};
+use crate::toleration::{Operator, Toleration};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds every mistake in the block.
@@ -15,7 +18,7 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
     let text = placement.cluster_default_node_selector.as_deref();
     let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
     let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
-    tolerations::check("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
+    check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
     for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
         let path = format!("placement.namespaceAnnotations[{position}]");
         mistakes.check(&path, TargetKind::Annotation.check(key));
@@ -31,12 +34,69 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
         earlier.check(at, mistakes);
         guarded |= node_selectors::check(at, placement, cluster_default.as_ref(), mistakes);
         node_selectors::check_preferred(at, mistakes);
-        tolerations::check_entry(at, cluster_tolerations, mistakes);
+        check_tolerations_of(at, cluster_tolerations, mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
         let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
         mistakes.add(&"placement.onNodes", problem);
     }
+}
+
+/// Checks what the API server would refuse in a Pod.
+fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+    for (position, toleration) in tolerations.iter().enumerate() {
+        for mistake in toleration.check() {
+            mistakes.add(&format_args!("{path}[{position}].{}", mistake.path()), mistake.problem());
+        }
+    }
+}
+
+/// Checks the tolerations of an entry.
+fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
+    let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = at.entry;
+    for (field, list) in at.entry.toleration_lists() {
+        for (position, toleration) in list.iter().enumerate() {
+            check_with_references(&format!("{at}.{field}[{position}]"), toleration, mistakes);
+        }
+    }
+    let Some(forbidden) = forbidden_tolerations else { return };
+    let path = format!("{at}.forbiddenTolerations");
+    for (position, toleration) in forbidden.iter().enumerate() {
+        if is_key_alone(toleration) {
+            mistakes.add(&format_args!("{path}[{position}]"), KEY_ALONE);
+        }
+    }
+    let defaults = default_tolerations.as_deref().unwrap_or(cluster_defaults);
+    let own = format!("{at}.defaultTolerations");
+    let source = if default_tolerations.is_some() { &own } else { "placement.clusterDefaultTolerations" };
+    // A default that something forbidden overlaps would have every Pod rejected.
+    for default in defaults {
+        if let Some(forbidding) = forbidden.iter().find(|forbidding| forbidding.overlaps(default)) {
+            let problem = format!(
+                "forbids {}, which {source} adds to Pods: {} overlaps it; change one of the two",
+                quote(&default.to_string()),
+                quote(&forbidding.to_string())
+            );
+            mistakes.add(&path, problem);
+        }
+    }
+}
+
+/// Checks a toleration whose value may have references.
+fn check_with_references(path: &str, toleration: &Toleration, mistakes: &mut Mistakes) {
+    let text = &toleration.value;
+    let value = mistakes.check(&format_args!("{path}.value"), reference::with_stand_ins(text)).unwrap_or_default();
+    let filled = Toleration { value: value.into_owned(), ..toleration.clone() };
+    for mistake in filled.check() {
+        mistakes.add(&format_args!("{path}.{}", mistake.path()), reference::name_again(text, mistake.problem()));
+    }
+}
+
+const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator: Exists to forbid every value, or \
+                         operator: Equal if only that one is meant";
+
+fn is_key_alone(toleration: &Toleration) -> bool {
+    !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
 }
 
 /// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask

@@ -1,0 +1,220 @@
+//! What is wrong with a value, and where it stands: the path, what was expected and what was found.
+
+use std::fmt;
+
+use serde_json::Deserializer;
+
+use crate::message::quote;
+
+/// A value is not what is needed at its path, or the text is not JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError(Box<PathAndProblem>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PathAndProblem {
+    /// As in `spec.containers[0].env`; empty for the value itself.
+    path: String,
+    problem: String,
+}
+
+/// Adds to a [`ReadError`] where the value stands in which it was found.
+pub trait Within {
+    /// Under the key `parent`, or at the end of a path such as `metadata.labels`.
+    fn within(self, parent: &str) -> Self;
+
+    /// At this position of a list, counted from zero.
+    fn at(self, position: usize) -> Self;
+}
+
+impl ReadError {
+    /// `problem` of the value itself; [`Within`] says where that stands.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into() }))
+    }
+
+    /// Something else was found than what is needed.
+    pub fn mismatch(expected: &str, found: &str) -> Self {
+        Self::new(format!("expected {expected}, found {found}"))
+    }
+
+    /// The path of the value, as in `spec.containers[0].env`; empty for the value itself.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What is wrong there.
+    pub fn problem(&self) -> &str {
+        &self.0.problem
+    }
+
+    pub(super) fn of(error: &serde_json::Error, text: &str) -> Self {
+        let mut steps = steps_to(error, text);
+        let text = error.to_string();
+        // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
+        let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
+        let problem = if let Some(field) = text.strip_prefix("missing field ") {
+            steps.push(field.trim_matches('`').to_owned());
+            "expected a value, found nothing".to_owned()
+        } else if let Some((found, known)) = found_and_known(text, "unknown field ") {
+            // The last step is the field itself.
+            steps.pop_if(|step| *step == step_to(found));
+            unknown_field(found, &known)
+        } else if let Some((found, known)) = found_and_known(text, "unknown variant ") {
+            format!("found {}, expected one of {}", quote(found), known.join(", "))
+        } else {
+            in_words(text)
+        };
+        let mut error = Self::new(problem);
+        for step in steps.iter().rev() {
+            error = error.within(step);
+        }
+        error
+    }
+}
+
+/// What was found, and what is known instead, if `text` begins so.
+fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
+    let (found, known) = text.strip_prefix(beginning)?.rsplit_once(", expected ")?;
+    // Words are between backticks.
+    Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
+}
+
+/// A field that is none of the `known`; with the one that looks most like it, where one does.
+fn unknown_field(found: &str, known: &[&str]) -> String {
+    let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
+    match distances.min() {
+        // Most of it is the same.
+        Some((distance, alike)) if distance * 2 < found.chars().count() => {
+            format!("unknown field {}, did you mean {alike}?", quote(found))
+        }
+        _ => format!("unknown field {}, expected one of {}", quote(found), known.join(", ")),
+    }
+}
+
+/// serde's words for types, as the documentation has them.
+fn in_words(text: &str) -> String {
+    let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    else {
+        return text.to_owned();
+    };
+    let found = match found.split_once(' ').map_or(found, |(word, _)| word) {
+        "null" => "null",
+        "boolean" => "a boolean",
+        "integer" | "floating" => "a number",
+        "string" => "a string",
+        "sequence" => "a list",
+        "map" => "an object",
+        _ => found,
+    };
+    let expected = match expected {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "i64" => "an integer",
+        other if other.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("expected {expected}, found {found}")
+}
+
+impl Within for ReadError {
+    fn within(mut self, parent: &str) -> Self {
+        if !self.0.path.is_empty() && !parent.is_empty() && !self.0.path.starts_with('[') {
+            self.0.path.insert(0, '.');
+        }
+        self.0.path.insert_str(0, parent);
+        self
+    }
+
+    fn at(self, position: usize) -> Self {
+        self.within(&format!("[{position}]"))
+    }
+}
+
+impl<T> Within for Result<T, ReadError> {
+    fn within(self, parent: &str) -> Self {
+        self.map_err(|error| error.within(parent))
+    }
+
+    fn at(self, position: usize) -> Self {
+        self.map_err(|error| error.at(position))
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let colon = if self.0.path.is_empty() { "" } else { ": " };
+        write!(f, "{}{colon}{}", self.0.path, self.0.problem)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// How deep `serde_json` reads.
+const DEEPEST: usize = 128;
+
+/// A list or an object that is open where the error is, and how far it was read.
+enum Open {
+    /// The position of an element.
+    List(usize),
+    /// The key of a member, unless there was none yet.
+    Object(Option<String>),
+}
+
+/// The steps to the value in `text` that `error` is about, as in `spec`, `containers`, `[0]`; none for the whole text.
+///
+/// The text is read once more, up to there. What is open where it ends so early is the path.
+fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
+    let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let (read, next) = text.split_at_checked(before + error.column()).unwrap_or((text, ""));
+    let mut rest = read.trim_end();
+    // A list that is not wanted may have been entered. A list or an object that its first element must not be was not.
+    if !next.starts_with(['[', '{']) {
+        rest = rest.strip_suffix('[').unwrap_or(rest);
+    }
+    // Whether a word is known is asked once it is read, and by then the object that ends behind it is closed.
+    if error.to_string().starts_with("unknown variant") {
+        rest = rest.strip_suffix('}').unwrap_or(rest);
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut key_is_next = false;
+    while open.len() < DEEPEST
+        && let Some(sign) = rest.chars().next()
+    {
+        let mut length = sign.len_utf8();
+        match (sign, open.last_mut()) {
+            ('[', _) => open.push(Open::List(0)),
+            ('{', _) => {
+                open.push(Open::Object(None));
+                key_is_next = true;
+            }
+            (']', Some(Open::List(_))) | ('}', Some(Open::Object(_))) => drop(open.pop()),
+            (',', Some(Open::List(position))) => *position += 1,
+            (',', _) => key_is_next = true,
+            (':', _) => key_is_next = false,
+            ('"', last) => {
+                let mut strings = Deserializer::from_str(rest).into_iter::<String>();
+                let Some(Ok(string)) = strings.next() else { break };
+                length = strings.byte_offset();
+                if let (Some(Open::Object(key)), true) = (last, key_is_next) {
+                    *key = Some(string);
+                }
+            }
+            _ => {}
+        }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    open.into_iter().filter_map(step).collect()
+}
+
+fn step(open: Open) -> Option<String> {
+    match open {
+        Open::List(position) => Some(format!("[{position}]")),
+        Open::Object(key) => key.map(|key| step_to(&key)),
+    }
+}
+
+/// The step to the member `key` of an object.
+fn step_to(key: &str) -> String {
+    let is_plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if is_plain { key.to_owned() } else { format!("[{key:?}]") }
+}
