@@ -111,14 +111,15 @@ $(PLAYGROUND_MODULE): $(SOURCES) $(TOOL_SOURCES) Makefile | toolchain
 	touch $@
 
 playground/node_modules: playground/package.json playground/package-lock.json
-	npm ci --prefix playground --no-audit --no-fund
+	npm ci --prefix playground --no-audit --no-fund --ignore-scripts
 	touch $@
 
 # Opens the playground in Chromium: every example and every button, against the native tool as it is released.
 .PHONY: playground-test
-playground-test: playground | toolchain chromium
+playground-test: chromium playground | toolchain
 	cargo build --release --locked -p kubectl-node-placement
-	PLAYGROUND=$(BUILD)/playground.html TOOL=$(BUILD)/release/kubectl-node_placement node --test playground/test.js
+	PLAYGROUND=$(BUILD)/playground.html TOOL=$(BUILD)/release/kubectl-node_placement \
+		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" node --test playground/test.js
 
 # As a plugin of kubectl, for the user at hand.
 .PHONY: install

@@ -28,10 +28,11 @@ export class Editor {
   #view;
 
   /** `name` is that of the file for the tool, without its ending. `takesFiles`: also several, and large ones. */
-  constructor({ name, title, isOpen, takesFiles, onRun, onMistake }) {
+  constructor({ name, title, isOpen, takesFiles, onRun, onChange, onMistake }) {
     this.name = name;
     this.title = title;
     this.takesFiles = takesFiles;
+    this.onChange = onChange;
     this.onMistake = onMistake;
     this.#section.id = name;
     this.#section.open = isOpen;
@@ -51,6 +52,7 @@ export class Editor {
         yaml(),
         syntaxHighlighting(colours),
         EditorState.tabSize.of(2),
+        EditorView.updateListener.of(({ docChanged }) => docChanged && onChange()),
         EditorView.contentAttributes.of({ "aria-label": title, tabindex: "0" }),
         keymap.of([{ key: "Mod-Enter", run: () => (onRun(), true) }, ...defaultKeymap, ...historyKeymap]),
       ],
@@ -115,12 +117,19 @@ export class Editor {
       const hint = this.takesFiles ? " For more, use the command-line tool." : "";
       return `${files[0].name}: ${megabytes(size)}, and ${this.title} may have ${megabytes(largest)}.${hint}`;
     }
+    const names = files.map(manifestName);
+    const repeated = names.find((name, position) => names.indexOf(name) < position);
+    if (repeated) return `Two of the files are named ${repeated}: rename one.`;
     for (const file of files) {
       try {
-        // A cut in the middle of a letter is none of its mistakes.
-        new TextDecoder("utf-8", { fatal: true }).decode(await file.slice(0, 4096).arrayBuffer(), { stream: true });
+        // Of a large file the beginning, which may end in the middle of a letter.
+        const beginning = await file.slice(0, LARGEST_TEXT).arrayBuffer();
+        new TextDecoder("utf-8", { fatal: true }).decode(beginning, { stream: file.size > LARGEST_TEXT });
       } catch (error) {
-        if (error instanceof TypeError) return `${file.name} is not text: expected YAML or JSON.`;
+        if (error instanceof TypeError) {
+          const hint = "In PowerShell, | Out-File -Encoding utf8 writes it.";
+          return `${file.name} is not UTF-8 text: expected YAML or JSON. ${hint}`;
+        }
         return `${file.name} can't be read: it may be a folder. Drop its files.`;
       }
     }
@@ -129,6 +138,7 @@ export class Editor {
 
   #attach(files) {
     this.files = [...files];
+    this.onChange();
     const size = files.reduce((sum, file) => sum + file.size, 0);
     this.#attached.hidden = files.length === 0;
     this.#view.dom.hidden = files.length > 0;
@@ -178,5 +188,8 @@ export class Editor {
     );
   }
 }
+
+/** What a file is called in the folder of a cluster, of which the tool reads what is named like a manifest. */
+export const manifestName = ({ name }) => (/\.(json|ya?ml)$/.test(name) ? name : `${name}.yml`);
 
 const megabytes = (bytes) => `${(bytes / 1_000_000).toFixed(bytes < 1_000_000 ? 2 : 0)} MB`;

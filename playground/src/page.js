@@ -1,6 +1,6 @@
 // The page: editors on the left, commands and what they print on the right.
 
-import { Editor } from "./editor.js";
+import { Editor, manifestName } from "./editor.js";
 import { entriesOf } from "./examples.js";
 import { fromFragment, toFragment } from "./link.js";
 import { plainText, terminalText } from "./terminal.js";
@@ -19,7 +19,7 @@ const editors = Object.fromEntries(
     { name: "cluster", title: "Cluster", takesFiles: true },
     { name: "manifest", title: "Manifest", isOpen: true },
     { name: "tests", title: "Tests" },
-  ].map((editor) => [editor.name, new Editor({ ...editor, onRun: () => start(last), onMistake: say })]),
+  ].map((editor) => [editor.name, new Editor({ ...editor, onRun: () => start(last), onChange, onMistake: say })]),
 );
 
 /** The arguments of each command. */
@@ -34,6 +34,9 @@ const commands = {
 
 /** What the exit statuses say. */
 const statuses = { 0: "Done", 1: "Done: something is refused, or not ready", 2: "There is a mistake in the input" };
+
+/** What is said of a link to a page that is a file. */
+const LOCAL_LINK = " It names this file: others put its part from # on behind the address of their own playground.";
 
 let last = "preview";
 let running;
@@ -51,7 +54,7 @@ function explained() {
 function files() {
   const texts = Object.values(editors).filter((editor) => !editor.files.length);
   const inputs = texts.map((editor) => [`${editor.name}.yml`, editor.text]);
-  const attached = editors.cluster.files.map((file) => [`cluster/${file.name}`, file]);
+  const attached = editors.cluster.files.map((file) => [`cluster/${manifestName(file)}`, file]);
   return Object.entries({ ...examples.texts, ...Object.fromEntries([...inputs, ...attached]) });
 }
 
@@ -124,6 +127,11 @@ function say(sentence) {
   element("status").textContent = sentence;
 }
 
+/** What has been changed is no example any more, which can be chosen again then. */
+function onChange() {
+  element("example").value = "";
+}
+
 function fillExamples() {
   for (const { title, entries } of examples.menu) {
     const group = document.createElement("optgroup");
@@ -140,6 +148,7 @@ function choose(name) {
   const around = Object.entries(entry.around).filter(([input]) => isExample(editors[input]));
   const inputs = { ...entry.inputs, ...Object.fromEntries(around) };
   fill(inputs);
+  element("example").value = name;
   Object.keys(entry.inputs).forEach((input) => editors[input].open());
   suggestNamespace();
   say(
@@ -197,11 +206,12 @@ async function makeLink() {
     ? "settings, manifest, tests and cluster"
     : "settings, manifest and tests";
   field.select();
+  const isLocal = window.location.protocol === "file:";
   try {
     await navigator.clipboard.writeText(field.value);
-    say("The link is copied.");
+    say(`The link is copied.${isLocal ? LOCAL_LINK : ""}`);
   } catch {
-    say("Copy the link from its field.");
+    say(`Copy the link from its field.${isLocal ? LOCAL_LINK : ""}`);
   }
 }
 
@@ -211,7 +221,7 @@ async function load() {
   try {
     input = await fromFragment(window.location.hash.slice(1));
   } catch (error) {
-    fill(beginning.inputs);
+    if (Object.values(editors).every((editor) => editor.isEmpty)) fill(beginning.inputs);
     return say(`The link can't be read: ${error.message}.`);
   }
   if (!input) {
@@ -232,7 +242,11 @@ element("editors").append(...Object.values(editors).map((editor) => editor.eleme
 fillExamples();
 element("example").onchange = ({ target }) => choose(target.value);
 element("link").onclick = makeLink;
-element("stop").onclick = () => running?.abort();
+element("stop").onclick = () => {
+  running?.abort();
+  // The button goes, and must not take the focus with it.
+  document.querySelector(`[data-command=${last}]`).focus();
+};
 element("commands").addEventListener("click", async ({ target }) => {
   if (!target.dataset.command) return;
   await start(target.dataset.command);

@@ -28,14 +28,20 @@ export async function run({ args, columns, files, stopped, onProgress }) {
     const wanted = "The playground needs a current Chrome, Edge, Firefox or Safari with WebAssembly.";
     return { failure: `${wanted} This browser says: ${error.message}` };
   }
+  let worker;
+  try {
+    worker = new Worker(workerAddress);
+  } catch (error) {
+    return { failure: `The browser does not let the page run the tool: ${error.message}` };
+  }
   return new Promise((resolve) => {
-    const worker = new Worker(workerAddress);
     const end = (result) => {
       worker.terminate();
       resolve(result);
     };
     worker.onmessage = ({ data }) => (data.progress ? onProgress(data.progress) : end(data));
-    worker.onerror = (event) => end({ failure: `The browser can't run the tool: ${event.message}` });
+    worker.onerror = ({ message }) =>
+      end({ failure: `The browser can't run the tool: ${message ?? "it gives no reason"}` });
     stopped.addEventListener("abort", () => end({ failure: "Stopped." }));
     if (stopped.aborted) end({ failure: "Stopped." });
     else worker.postMessage({ module, args, columns, files });

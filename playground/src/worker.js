@@ -87,6 +87,9 @@ function withoutProgress(text) {
 
 /** Why the tool ended without an exit status. */
 function describe(error, stderr) {
+  if (error.name === "NotReadableError" || error.name === "NotFoundError") {
+    return "A file of the cluster can't be read. If it has changed since you opened it, open it again.";
+  }
   if (/call stack|memory access out of bounds/.test(error.message)) return "The input is nested too deeply.";
   if (error instanceof RangeError || stderr.includes("memory allocation")) {
     return "The input needs more memory than the browser gives to a page. Use the command-line tool.";

@@ -85,7 +85,7 @@ fn pool(pool: &Pool) -> Value {
 fn row(row: &Row, pools: &[Pool]) -> Value {
     let cells = row.takes.iter().zip(&row.pods).zip(pools).map(|((takes, pods), pool)| {
         json!({
-            "pool": pool.name,
+            "pool": format!("{} ({})", pool.name, nodes(pool)),
             "takes": takes,
             "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
             "elsewhere": !takes && *pods > 0,
