@@ -193,6 +193,8 @@ fn with_positions(path: &str) -> String {
 /// What `serde` says, in the words of the other mistakes.
 pub fn expectation(error: &serde_json::Error) -> String {
     let text = error.to_string().replace("unknown variant", "unknown word");
+    // The path says it better.
+    let text = text.split(" at line ").next().unwrap_or_default().to_owned();
     let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|text| text.split_once(", expected "))
     else {
         return text;
@@ -204,7 +206,11 @@ pub fn expectation(error: &serde_json::Error) -> String {
         "a string" => "a text",
         "a sequence" => "a list",
         "a map" => "an object",
-        other => other.strip_prefix("struct ").map_or(other, |_| "an object"),
+        "Quantity" => "a quantity",
+        "IntOrString" => "a number or a text",
+        "Time" | "MicroTime" => "a time",
+        other if other.starts_with("struct ") || other.starts_with(char::is_uppercase) => "an object",
+        other => other,
     };
     let found = match found {
         "map" => "an object",
