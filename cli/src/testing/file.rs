@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use super::{
     expect::Expect,
-    nodes::Places,
     source::{Files, Source},
 };
 use crate::{
@@ -18,6 +17,7 @@ use crate::{
         policy_spec::expectation,
         yaml,
     },
+    scheduling::places::Places,
 };
 
 /// Tests of settings.

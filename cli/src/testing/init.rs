@@ -7,11 +7,7 @@ use node_placement_policy::{placement::explanation::Explanation, settings::Setti
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    case::Asked,
-    file::Deployed,
-    nodes::{Places, nodes},
-};
+use super::{case::Asked, file::Deployed, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     input::json::{members, text},
@@ -22,6 +18,7 @@ use crate::{
         resource::{POD, Resource},
         template::template,
     },
+    scheduling::places::Places,
 };
 
 #[derive(Serialize)]
