@@ -22,6 +22,7 @@ pub struct Deployed<'p> {
     cluster: &'p Manifests,
 }
 
+#[derive(Clone)]
 struct Document<'p> {
     file: &'p SettingsFile,
     /// The settings as if every entry was enforced.
@@ -76,6 +77,14 @@ impl<'p> Deployed<'p> {
         let asked = files.iter().filter(|file| file.policy.as_ref().is_none_or(|policy| !policy.only_reports()));
         let documents = asked.map(|file| Document { file, enforced: enforced(&file.settings) }).collect();
         Self { policy, documents, cluster }
+    }
+
+    /// The same in front of another cluster.
+    pub fn in_front_of<'c>(&self, cluster: &'c Manifests) -> Deployed<'c>
+    where
+        'p: 'c,
+    {
+        Deployed { policy: self.policy, documents: self.documents.clone(), cluster }
     }
 
     /// What becomes of a request.

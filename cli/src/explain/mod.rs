@@ -1,40 +1,40 @@
 //! What holds in a namespace, and where its Pods run, wait, or are refused.
 //!
 //! - [`subject`]: whom somebody asks about
-//! - [`created`]: what the policy makes of it
 //! - [`fit`]: which pools take it
 //! - here: all of it as data, which `docs/explain.schema.json` describes
 
-pub mod created;
 pub mod fit;
 pub mod subject;
 
-use std::collections::BTreeMap;
-
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 use node_placement_policy::{
-    placement::explanation::{
-        Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch,
-    },
+    placement::explanation::{Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    created::{Created, Fate},
     fit::{Fit, Placed},
     subject::SubjectName,
 };
 use crate::{
-    engine::{deployed::Deployed, gap::Gap, policy::Policy},
+    engine::{
+        creation::{Created, Creation, LetIn, pod_of},
+        deployed::{Deployed, Enforcement as Enforced},
+        gap::Gap,
+        namespace_rules::{NamespaceRules, explanation, managed_keys, placing},
+        policy::Policy,
+    },
     input::{
-        json::{members, text},
+        json::{remove, text},
         kubectl::Listed,
         manifests::Manifests,
-        settings::{ManagedKeys, node_selectors},
+        settings::{entries, node_selectors},
         settings_file::SettingsFile,
     },
+    requests::{owner::Owner, plain_pod},
     scheduling::{keys::Keys, pool::Pools},
 };
 
@@ -165,16 +165,16 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let Question { policy, files, listed, namespace, subject } = *question;
     let cluster = &listed.manifests;
     let settings = placing(files);
-    let rules = rules(settings, namespace, namespace_of(question)?)?;
-    let deployed = Deployed::new(policy, files, cluster);
+    let found = namespace_of(question)?;
+    let rules = explanation(settings, namespace, Some(found))?;
+    let matching = NamespaceRules::of(settings, namespace, Some(found))?.matching;
     let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
-    let created = match object {
-        Some(object) => created::again(object, &managed_keys(files), &deployed, cluster)?,
-        None => created::plain_pod(namespace, &deployed)?,
-    };
+    let deployed = Deployed::new(policy, files, cluster);
+    let creation = Creation { deployed: &deployed, cluster, managed: &managed_keys(files) };
+    let trial = Trial::of(object, namespace, &creation)?;
     let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
     let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
-    let mut explanation = Explanation {
+    let mut explained = Explanation {
         namespace: namespace.to_owned(),
         entry: rules.entry().map(|at| at.to_string()),
         enforcement: rules.entry().map(|at| EntryEnforcement::of(at.entry)),
@@ -183,7 +183,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
             .entries
             .iter()
             .filter_map(PassedOver::read)
-            .chain(too_late(question, settings, &rules)?)
+            .chain(too_late(settings, rules.entry(), &matching))
             .collect(),
         demands: rules.demands.iter().flat_map(Demand::read).collect(),
         subject: Subject {
@@ -199,9 +199,48 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&created, settings, &rules.demands, cluster)?;
-    explanation.add_commands();
-    Ok(explanation)
+    explained.place(&trial, settings, &rules.demands, cluster)?;
+    explained.add_commands();
+    Ok(explained)
+}
+
+/// What becomes of the subject.
+struct Trial {
+    /// Its Pod without the policy, as a PodSpec.
+    as_is: Value,
+    /// What the policy makes of it.
+    as_new: Created,
+    /// What would be refused if `enforcement` was not `Warn`.
+    would_be_refused: Option<String>,
+}
+
+impl Trial {
+    fn of(object: Option<&Value>, namespace: &str, creation: &Creation<'_>) -> Result<Self> {
+        let create = |enforcement| match object {
+            Some(object) => {
+                let owner = Owner::of(object, creation.cluster).filter(|owner| owner.kind != "Node");
+                creation.of(object, owner.as_ref(), enforcement)
+            }
+            None => creation.of_plain_pod(namespace, enforcement),
+        };
+        let as_new = create(Enforced::AsWritten)?;
+        let would_be_refused = match (&as_new, create(Enforced::Everywhere)?) {
+            (Created::LetIn(_), Created::Refused(refusal)) => Some(refusal.message),
+            _ => None,
+        };
+        Ok(Self { as_is: Self::as_is(object, namespace, creation.cluster)?, as_new, would_be_refused })
+    }
+
+    fn as_is(object: Option<&Value>, namespace: &str, cluster: &Manifests) -> Result<Value> {
+        let Some(object) = object else { return Ok(plain_pod::creation(namespace)["object"]["spec"].take()) };
+        if object["kind"] != "Pod" {
+            return Ok(pod_of(object, cluster)?["object"]["spec"].take());
+        }
+        let mut spec = object["spec"].clone();
+        // Of a Pod that is bound nobody can tell who chose its node.
+        remove(&mut spec, &["nodeName"]);
+        Ok(spec)
+    }
 }
 
 /// Why a Pod that names a node does not run there.
@@ -215,25 +254,6 @@ fn why_it_does_not_run(pod: &Value, node: &str, cluster: &Manifests) -> Option<S
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
-/// The settings that place: those of the document that is not about Nodes alone.
-fn placing(files: &[SettingsFile]) -> &Settings {
-    static NONE: std::sync::LazyLock<Settings> = std::sync::LazyLock::new(Settings::default);
-    let places = |file: &&SettingsFile| {
-        let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
-        let settings = &file.typed;
-        !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
-    };
-    files.iter().find(places).map_or(&NONE, |file| &file.typed)
-}
-
-fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
-    files
-        .iter()
-        .map(|file| &file.typed)
-        .find(|settings| settings.node_metadata.is_some())
-        .map_or_else(ManagedKeys::default, ManagedKeys::of)
-}
-
 fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
     let Question { listed, namespace, .. } = question;
     if let Some(found) = listed.manifests.namespace(namespace) {
@@ -245,29 +265,16 @@ fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
     }
 }
 
-fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Rules<'s>> {
-    let strings = |field: &str| -> BTreeMap<String, String> {
-        members(&namespace["metadata"][field]).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-    };
-    Rules::of(settings, name, &strings("labels"), &strings("annotations")).map_err(|error| anyhow!("{error}"))
-}
-
 /// The entries after the one that holds which would hold for the namespace, too.
-fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> Result<Vec<PassedOver>> {
-    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry()) else { return Ok(vec![]) };
-    let namespace = namespace_of(question)?;
-    let mut too_late = vec![];
-    for (position, entry) in placement.namespaces.iter().enumerate().skip(holding.position + 1) {
-        let mut alone = settings.clone();
-        if let Some(placement) = &mut alone.placement {
-            placement.namespaces = vec![entry.clone()];
-        }
-        if self::rules(&alone, question.namespace, namespace)?.entry().is_some() {
-            let because = format!("it is for {}, and would hold, but {holding} comes before", about(entry));
-            too_late.push(PassedOver { entry: EntryAt { position, entry }.to_string(), because });
-        }
-    }
-    Ok(too_late)
+fn too_late(settings: &Settings, holding: Option<EntryAt<'_>>, matching: &[usize]) -> Vec<PassedOver> {
+    let Some(holding) = holding else { return vec![] };
+    let later = matching.iter().filter(|position| **position > holding.position);
+    let entries = later.filter_map(|position| Some((*position, entries(settings).get(*position)?)));
+    let passed_over = entries.map(|(position, entry)| PassedOver {
+        entry: EntryAt { position, entry }.to_string(),
+        because: format!("it is for {}, and would hold, but {holding} comes before", about(entry)),
+    });
+    passed_over.collect()
 }
 
 fn unreadable(listed: &Listed) -> Vec<String> {
@@ -281,16 +288,19 @@ impl Explanation {
     /// Finds the pools that the Pod fits, as it is and as it would be created now.
     fn place(
         &mut self,
-        created: &Created,
+        trial: &Trial,
         settings: &Settings,
         demands: &[Demanded<'_>],
         cluster: &Manifests,
     ) -> Result<()> {
-        let as_is = Placed::read(std::slice::from_ref(&created.as_is), cluster)?;
-        let as_new = match &created.as_new {
-            Fate::LetIn { specs, .. } => Some(Placed::read(specs, cluster)?),
-            Fate::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&created.as_is), cluster)?),
-            Fate::Refused(_) | Fate::Unknown(_) => None,
+        let as_is = Placed::read(std::slice::from_ref(&trial.as_is), cluster)?;
+        let as_new = match &trial.as_new {
+            Created::LetIn(LetIn { stages, .. }) => {
+                let specs: Vec<Value> = stages.iter().map(|stage| stage.after.clone()).collect();
+                Some(Placed::read(&specs, cluster)?)
+            }
+            Created::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
+            Created::Refused(_) | Created::Unknown(_) => None,
         };
         let pools = pools_of(settings, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
@@ -302,15 +312,15 @@ impl Explanation {
         if let Some(as_new) = as_new {
             self.subject.as_new = as_new.fit(&pools, demands);
         }
-        match &created.as_new {
-            Fate::NotAsked(reason) => self.not_asked = Some(reason.clone()),
-            Fate::Unknown(gap) => {
+        match &trial.as_new {
+            Created::NotAsked(reason) => self.not_asked = Some(reason.clone()),
+            Created::Unknown(gap) => {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());
             }
-            Fate::Refused(message) => self.subject.as_new.refused = Some(message.clone()),
-            Fate::LetIn { would_be_refused, .. } => {
-                let refused = would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
+            Created::Refused(refusal) => self.subject.as_new.refused = Some(refusal.message.clone()),
+            Created::LetIn(_) => {
+                let refused = trial.would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
                 self.subject.as_new.refused = refused;
             }
         }

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use node_placement_policy::settings::Settings;
 
-use super::{
-    Namespace, Outcome, Pool, Row,
-    advice::Advisor,
-    namespace_rules::{NamespaceRules, entry_name},
-};
+use super::{Namespace, Outcome, Pool, Row, advice::Advisor};
 use crate::{
-    engine::native::parse_selector,
+    engine::{
+        namespace_rules::{Demand, NamespaceRules, entry_name},
+        native::parse_selector,
+    },
     input::{
         manifests::Manifests,
         settings::{entries, node_selectors},
@@ -30,6 +29,7 @@ struct Line {
     name: String,
     outcome: Outcome,
     would_be: bool,
+    kept_away: Option<String>,
     entry: Option<usize>,
     called: Option<String>,
     selector: String,
@@ -67,6 +67,7 @@ impl Table {
                 name: namespace.name.clone(),
                 outcome: namespace.outcome,
                 would_be: namespace.would_be,
+                kept_away: namespace.reason.clone().filter(|_| namespace.outcome == Outcome::NotAsked),
                 entry: rules.entry,
                 called: rules.called.clone(),
                 selector: rules.selector(),
@@ -105,7 +106,7 @@ impl Table {
         for line in &self.namespaces {
             let called = line.called.as_ref().filter(|_| !line.selector.is_empty());
             let place = (line.entry.unwrap_or(usize::MAX), called, &line.selector);
-            alike.entry((place, &line.takes, line.outcome, line.would_be)).or_default().push(line);
+            alike.entry((place, &line.takes, line.outcome, line.would_be, &line.kept_away)).or_default().push(line);
         }
         alike.into_values().filter_map(|lines| row(&lines, settings)).collect()
     }
@@ -172,6 +173,7 @@ fn row(lines: &[&Line], settings: &Settings) -> Option<Row> {
         selector: first.selector.clone(),
         outcome: first.outcome,
         would_be: first.would_be,
+        kept_away: first.kept_away.clone(),
         takes: first.takes.clone(),
         pods,
         lost: lines.iter().map(|line| line.lost).sum(),
@@ -188,7 +190,7 @@ impl Line {
 /// The setting of an entry that demands a label of this pool by name.
 fn setting_naming<'r>(pool: &pool::Pool, rules: &'r NamespaceRules) -> Option<&'r str> {
     let of_entry = rules.demands.iter().filter_map(|demand| Some((demand, demand.path.as_deref()?)));
-    let names = |demand: &super::namespace_rules::Demand| {
+    let names = |demand: &Demand| {
         let requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
         requirements.into_iter().any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
     };

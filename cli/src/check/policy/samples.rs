@@ -7,7 +7,7 @@ use crate::{
     ManagedKeys, PolicySpec,
     input::settings::{entries, read},
     policies::required_rules::{Feature, Update},
-    requests::{delivery::NAMESPACE_NAME, resource::group_of},
+    requests::resource::{NAMESPACE_NAME, group_of},
 };
 
 /// A request that a setting is about.
