@@ -1,9 +1,12 @@
 //! The outcome of each workload: what the policy says, and where its Pods would run.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Outcome,
@@ -75,6 +78,34 @@ pub enum Why {
     Unbound(Refusal),
 }
 
+/// The metadata of nodes without which a Binding is rejected.
+#[derive(Debug, Default)]
+pub struct Required {
+    /// Labels.
+    pub labels: BTreeSet<String>,
+    /// Whether there is more: annotations and fields, of which each node has its own.
+    is_of_each_node: bool,
+}
+
+impl Required {
+    /// What the settings of a deployment require.
+    pub fn of(files: &[SettingsFile]) -> Self {
+        let mut required = Self::default();
+        for file in files {
+            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(Value::as_array);
+            for entry in entries.into_iter().flatten().filter(|entry| entry["required"] == true) {
+                match entry["nodeLabel"].as_str().filter(|key| !key.ends_with('*')) {
+                    Some(key) => {
+                        required.labels.insert(key.to_owned());
+                    }
+                    None => required.is_of_each_node = true,
+                }
+            }
+        }
+        required
+    }
+}
+
 /// Of what is judged, what matters for its outcome.
 pub struct Case<'s> {
     /// Its namespace.
@@ -101,20 +132,27 @@ pub struct Judging<'p> {
     judges_bindings: bool,
     /// Whether it rejects those to nodes that lack something.
     requires_metadata: bool,
+    /// Whether all nodes of a class have the same answer.
+    are_classes_alike: bool,
     /// Answers to Bindings, by namespace and node.
     bindings: RefCell<HashMap<(String, String, bool), Binding>>,
 }
 
 impl<'p> Judging<'p> {
     /// Of a policy in front of a cluster.
-    pub fn new(nodes: &'p Nodes, deployed: &'p Deployed<'p>, files: &[SettingsFile], cluster: &'p Manifests) -> Self {
-        let requires_metadata = files.iter().any(|file| {
-            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(serde_json::Value::as_array);
-            entries.into_iter().flatten().any(|entry| entry["required"] == true)
-        });
+    pub fn new(
+        nodes: &'p Nodes,
+        deployed: &'p Deployed<'p>,
+        required: &Required,
+        files: &[SettingsFile],
+        cluster: &'p Manifests,
+    ) -> Self {
+        let requires_metadata = !required.labels.is_empty() || required.is_of_each_node;
         let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
         let judges_bindings = requires_metadata || verifies;
-        Self { nodes, deployed, cluster, judges_bindings, requires_metadata, bindings: RefCell::default() }
+        let are_classes_alike = !required.is_of_each_node;
+        let bindings = RefCell::default();
+        Self { nodes, deployed, cluster, judges_bindings, requires_metadata, are_classes_alike, bindings }
     }
 
     /// The outcome, by what is `said` with the settings as they are written, and as if every entry was enforced. `warns`
@@ -134,8 +172,10 @@ impl<'p> Judging<'p> {
         }
         let judged = self.outcome(case, enforced, Enforcement::Everywhere)?;
         let is_real = real.outcome == judged.outcome && matches!(real.outcome, Outcome::Changed | Outcome::CannotTell);
-        let is_real =
-            is_real && !matches!(&judged.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass");
+        // Whether an entry warns at all may depend on a Namespace that nobody knows.
+        let knows_namespace = self.cluster.namespace(case.namespace).is_some();
+        let lacks_class = matches!(&judged.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass");
+        let is_real = is_real && !(lacks_class && knows_namespace);
         Ok(Judged { would_be: !is_real, ..judged })
     }
 
@@ -237,10 +277,12 @@ impl<'p> Judging<'p> {
                 found.is_doubtful |= matches!(binding, Binding::Refused(_));
                 found.note(binding);
             }
-            for node in pool.nodes.iter().filter(|_| after.nodes_of(class)) {
+            let of_each = if self.are_classes_alike { 1 } else { usize::MAX };
+            for node in pool.nodes.iter().filter(|_| after.nodes_of(class)).take(of_each) {
                 let binding = self.binding(case, &node.name, enforcement)?;
                 if matches!(binding, Binding::Refused(_)) {
-                    found.nodes.push(node.name.clone());
+                    let alike = if self.are_classes_alike { pool.nodes.as_slice() } else { std::slice::from_ref(node) };
+                    found.nodes.extend(alike.iter().map(|node| node.name.clone()));
                 }
                 found.note(binding);
             }
@@ -258,6 +300,9 @@ impl<'p> Judging<'p> {
         if !self.judges_bindings {
             return Ok(Binding::Allowed);
         }
+        let class = self.nodes.class_of(node).and_then(|class| self.nodes.classes().get(class));
+        let first = class.and_then(|class| class.nodes.first()).filter(|_| self.are_classes_alike);
+        let node = first.map_or(node, |first| first.name.as_str());
         let key = (case.namespace.to_owned(), node.to_owned(), enforcement == Enforcement::Everywhere);
         self.remembered(key, || self.ask_for_binding(case, node, self.cluster, self.deployed, enforcement))
     }

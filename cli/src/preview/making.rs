@@ -9,12 +9,12 @@ use super::{
     advice::{Advisor, Who},
     asking::{Asking, Said},
     blame::blame,
-    judging::{Case, Judged, Judging, Why},
+    judging::{Case, Judged, Judging, Required, Why},
     placing::Nodes,
     restarts::{Budgets, restart},
     subject::{Part, Subject, Subjects},
     verdict::listed,
-    who_may_run_where::Table,
+    who_may_run_where::{Table, selected_labels},
 };
 use crate::{
     engine::{
@@ -86,9 +86,11 @@ impl Input<'_> {
             of_namespaces.push((name, answers.with_context(|| format!("a new Pod in {name}"))?));
         }
 
-        let nodes = Nodes::of(cluster, asking.pods)?;
-        let judging = Judging::new(&nodes, &deployed, self.files, cluster);
         let settings = placing(self.files);
+        let required = Required::of(self.files);
+        let labels = selected_labels(settings, &rules).into_iter().chain(required.labels.clone()).collect();
+        let nodes = Nodes::of(cluster, asking.pods, labels)?;
+        let judging = Judging::new(&nodes, &deployed, &required, self.files, cluster);
         let mut advisor = Advisor::new(settings, &rules, &nodes);
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);

@@ -52,12 +52,7 @@ impl Table {
         plain: &BTreeMap<String, Constraints>,
         running: &BTreeMap<(String, String), usize>,
     ) -> Result<Self> {
-        let of_settings = node_selectors(settings).into_iter().filter_map(|text| parse_selector(&text).ok());
-        let of_namespaces =
-            rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
-        let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
-        let keys = selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned());
-        let pools = pool::Pools::of(cluster, &Keys::of_labels(keys.collect::<BTreeSet<_>>()))?;
+        let pools = pool::Pools::of(cluster, &Keys::of_labels(selected_labels(settings, rules)))?;
         let no_rules = NamespaceRules::default();
         let line = |namespace: &Namespace| {
             let rules = rules.get(&namespace.name).unwrap_or(&no_rules);
@@ -138,6 +133,14 @@ impl Table {
             advisor.note_untainted(Some(setting), selectors.len(), nodes, &others);
         }
     }
+}
+
+/// The labels that selectors of the settings, or of namespaces, name.
+pub fn selected_labels(settings: &Settings, rules: &BTreeMap<String, NamespaceRules>) -> BTreeSet<String> {
+    let of_settings = node_selectors(settings).into_iter().filter_map(|text| parse_selector(&text).ok());
+    let of_namespaces = rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
+    let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
+    selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned()).collect()
 }
 
 /// Nodes without a taint that one setting means for tenants of its own.
