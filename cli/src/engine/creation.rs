@@ -36,7 +36,7 @@ pub enum Created {
 /// A Pod without the policy, and with it.
 #[derive(Clone, Debug)]
 pub struct LetIn {
-    /// What decides on its node: the Pod; of a DaemonSet first its template, with which its controller compares nodes.
+    /// What decides on its node: the Pod; of a DaemonSet also its template, with which its controller compares nodes.
     pub stages: Vec<Stage>,
     /// Whether the Pod, or its workload, gets anything.
     pub is_changed: bool,
@@ -83,27 +83,27 @@ impl Creation<'_> {
             _ => object,
         };
         let is_daemon_set = resource.kind == "DaemonSet";
-        let without = pod_of(object, self.cluster)?;
-        let made = match is_daemon_set {
+        let make = |workload| match is_daemon_set {
             // The policy does not look at which node it is.
-            true => template::creation_on(changed, "any", self.cluster).context("a DaemonSet without a template")?,
-            false => pod_of(changed, self.cluster)?,
+            true => template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template"),
+            false => pod_of(workload, self.cluster),
         };
-        let mut before = made["object"]["spec"].clone();
+        let (without, made) = (make(object)?, make(changed)?);
+        let asked = made["object"]["spec"].clone();
         let pod = self.deployed.ask(made, enforcement)?;
-        if let Some(created) = self.without_nodes(&workload, &pod, &before) {
+        if let Some(created) = self.without_nodes(&workload, &pod, &asked) {
             return Ok(created);
         }
         let is_changed = matches!(workload, Reply::LetIn(Some(_))) || matches!(pod, Reply::LetIn(Some(_)));
-        let mut after = spec_of(pod, &before);
-        let of_template = without["object"]["spec"].clone();
+        let mut after = spec_of(pod, &asked);
+        let mut before = without["object"]["spec"].clone();
         if !is_daemon_set {
-            return Ok(Created::LetIn(LetIn { stages: vec![Stage { before: of_template, after }], is_changed }));
+            return Ok(Created::LetIn(LetIn { stages: vec![Stage { before, after }], is_changed }));
         }
-        let changed = pod_of(changed, self.cluster)?["object"]["spec"].take();
         unpin(&mut before);
         unpin(&mut after);
-        let stages = vec![Stage { before: of_template, after: changed }, Stage { before, after }];
+        let seen = |workload| template::seen_by_controller(workload).context("a DaemonSet without a template");
+        let stages = vec![Stage { before: seen(object)?, after: seen(changed)? }, Stage { before, after }];
         Ok(Created::LetIn(LetIn { stages, is_changed }))
     }
 

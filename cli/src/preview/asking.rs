@@ -78,10 +78,7 @@ impl<'p> Asking<'p> {
                     let before = self.pods.add(&stage.before, self.creation.cluster)?;
                     let after = self.pods.add(&stage.after, self.creation.cluster)?;
                     asked.is_moved |= self.pods.ask_for_other_nodes(before, after);
-                    // Without the policy, the template says all.
-                    if asked.before.is_empty() {
-                        asked.before.push(before);
-                    }
+                    asked.before.push(before);
                     asked.after.push(after);
                 }
                 Said::LetIn(asked)

@@ -63,6 +63,15 @@ pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Optio
     Some(creation)
 }
 
+/// The PodSpec with which the DaemonSet controller compares nodes: nobody has merged a RuntimeClass into it yet.
+///
+/// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
+pub fn seen_by_controller(daemon_set: &Value) -> Option<Value> {
+    let mut spec = template(daemon_set)?["spec"].clone();
+    defaults::add_tolerations_of_daemon_sets(&mut spec);
+    Some(spec)
+}
+
 /// The Pod template of an object, wherever its kind has it.
 pub fn template(object: &Value) -> Option<&Value> {
     let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))?;

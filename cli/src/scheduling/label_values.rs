@@ -64,6 +64,11 @@ impl LabelValues {
         Self::read(operator, requirement.values())
     }
 
+    /// Whether a label can be as both allow: with some value, or absent.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.and(other).allows_value() || self.allows_absence() && other.allows_absence()
+    }
+
     /// Those that both allow.
     pub fn and(&self, other: &Self) -> Self {
         let values = match (self.is_complement, other.is_complement) {

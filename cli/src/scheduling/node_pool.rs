@@ -236,7 +236,7 @@ impl NodePool {
     /// Whether a node of it can have what is asked of a label.
     fn can_have(&self, key: &str, asked: &LabelValues) -> bool {
         match self.labels.get(key) {
-            Some(own) => own.and(asked).allows_value() || own.allows_absence() && asked.allows_absence(),
+            Some(own) => own.agrees_with(asked),
             None => asked.allows_absence() || WELL_KNOWN.contains(&key) && asked.allows_value(),
         }
     }
@@ -247,12 +247,16 @@ fn pairs(pod: &Constraints) -> BTreeMap<&str, LabelValues> {
     pod.node_selector.iter().map(|(key, value)| (key.as_str(), LabelValues::one(value))).collect()
 }
 
-/// With what a term asks for; nothing, if an expression of it is invalid, and matches no node.
+/// With what a term asks for; nothing, if it matches no node: an expression is invalid, or contradicts another.
 fn with_term<'p>(pairs: &BTreeMap<&'p str, LabelValues>, term: &'p Term) -> Option<BTreeMap<&'p str, LabelValues>> {
     let mut asked = pairs.clone();
     for expression in &term.expressions {
         let values = LabelValues::of(expression.requirement.as_ref()?)?;
-        let both = asked.get(expression.key.as_str()).map_or_else(|| values.clone(), |other| other.and(&values));
+        let both = match asked.get(expression.key.as_str()) {
+            Some(other) if !other.agrees_with(&values) => return None,
+            Some(other) => other.and(&values),
+            None => values,
+        };
         asked.insert(expression.key.as_str(), both);
     }
     Some(asked)
@@ -373,7 +377,14 @@ mod tests {
             spec["nodeSelector"] = json!({ "team": "blue" });
             spec
         },
-        "the NodePool has team=blue, the Pod needs team absent"
+        "the Pod's required node affinity matches no node"
+    )]
+    #[case::a_term_against_itself(
+        {
+            let of = |value| json!({ "key": "premium", "operator": "In", "values": [value] });
+            requiring(json!([{ "matchExpressions": [of("acme"), of("other")] }]))
+        },
+        "the Pod's required node affinity matches no node"
     )]
     #[case::no_term(requiring(json!([])), "the Pod's required node affinity matches no node")]
     #[case::a_node_by_name(json!({ "nodeName": "one" }), "the Pod names another NodePool")]

@@ -70,7 +70,11 @@ pub fn settings(dice: &mut Dice) -> Value {
         entries.push(entry);
     }
     placement["namespaces"] = entries.into();
-    json!({ "placement": placement })
+    let mut settings = json!({ "placement": placement });
+    if dice.one_in(5) {
+        settings["nodeMetadata"] = json!({ "propagate": [{ "nodeLabel": "rack", "required": true }] });
+    }
+    settings
 }
 
 /// Nodes, NodePools, Namespaces, RuntimeClasses, workloads and their Pods; some of it is missing.

@@ -77,8 +77,16 @@ impl<'o> Oracle<'o> {
         let enforced = self.judge(object, &self.enforced)?;
         let warns = self.only_warns(text(&object["metadata"]["namespace"]));
         let knows_namespace = self.find("Namespace", text(&object["metadata"]["namespace"])).is_some();
-        if warns && (real == "Refused" || enforced == "CannotTell" && !knows_namespace) {
-            return Ok((enforced.to_owned(), false));
+        // Node metadata is not warned of.
+        if warns && ["Refused", "Waits", "LeavesNodes", "Moves"].contains(&real) {
+            return Ok((real.to_owned(), false));
+        }
+        let lacks_class = template(object).is_some_and(|template| {
+            let name = text(&template["spec"]["runtimeClassName"]);
+            !name.is_empty() && self.find("RuntimeClass", name).is_none()
+        });
+        if warns && real == enforced && real == "CannotTell" && !(lacks_class && knows_namespace) {
+            return Ok((real.to_owned(), false));
         }
         Ok((enforced.to_owned(), warns))
     }
@@ -122,7 +130,9 @@ impl<'o> Oracle<'o> {
         let takes_before = self.takers(&before);
         let (mut takes_after, mut some_refuse) = (vec![], false);
         for taker in self.takers(after) {
-            if taker.starts_with('/') || self.may_be_bound(object, &taker, settings)? {
+            let is_pool = taker.starts_with('/');
+            some_refuse |= is_pool && self.creates_nodes_without_rack();
+            if is_pool || self.may_be_bound(object, &taker, settings)? {
                 takes_after.push(taker);
             } else {
                 some_refuse = true;
@@ -162,6 +172,7 @@ impl<'o> Oracle<'o> {
         };
         let names: Vec<&str> = self.places("Node").map(|node| text(&node["metadata"]["name"])).collect();
         let (mut lost, mut kept, mut had, mut narrowed) = (false, false, false, false);
+        let mut some_refuse = false;
         for name in names.iter().copied().chain(["any-node"]) {
             let (pod_before, pod_after) = (pinned(before, name), self.pod(object, pinned(after, name)));
             let completed = match self.ask(&creation(&pod_after), settings)? {
@@ -175,7 +186,9 @@ impl<'o> Oracle<'o> {
             if let Some(node) = self.find("Node", name) {
                 let did = node_takes(before, node) && node_takes(&pod_before, node);
                 let does = node_takes(after, node) && node_takes(completed, node);
-                let does = does && self.may_be_bound(object, name, settings)?;
+                let is_refused = does && !self.may_be_bound(object, name, settings)?;
+                some_refuse |= is_refused;
+                let does = does && !is_refused;
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
                 continue;
             }
@@ -183,17 +196,21 @@ impl<'o> Oracle<'o> {
                 let takes = |spec: &Value| node_pool_takes(&unpinned(spec), pool);
                 let did = takes(before) && takes(&pod_before);
                 let does = takes(after) && takes(completed);
+                some_refuse |= does && self.creates_nodes_without_rack();
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
             }
         }
         let knows_nodes =
             self.knows_nodes() && self.nodes_of(object).iter().all(|node| self.find("Node", node).is_some());
-        Ok(if narrowed && (!knows_nodes || self.lacks_pods(object)) {
+        let depends = narrowed || self.requires_rack();
+        Ok(if depends && (!knows_nodes || self.lacks_pods(object)) {
             "CannotTell"
         } else if had && !kept {
             "Waits"
         } else if lost {
             "LeavesNodes"
+        } else if some_refuse {
+            "CannotTell"
         } else if changed {
             "Changed"
         } else {
@@ -222,7 +239,7 @@ impl<'o> Oracle<'o> {
 
     fn depends_on_nodes(&self, before: &Value, after: &Value, object: &Value) -> bool {
         let unknown = self.nodes_of(object).iter().any(|node| self.find("Node", node).is_none());
-        differs(before, after) && (!self.knows_nodes() || unknown || self.lacks_pods(object))
+        (differs(before, after) || self.requires_rack()) && (!self.knows_nodes() || unknown || self.lacks_pods(object))
     }
 
     /// The names of all Nodes that take a Pod, and of all NodePools, with a slash before.
@@ -253,6 +270,16 @@ impl<'o> Oracle<'o> {
                 && template(object) != template(workload)
         };
         self.objects.iter().filter(is_part).collect()
+    }
+
+    fn requires_rack(&self) -> bool {
+        self.settings.get("nodeMetadata").is_some()
+    }
+
+    /// Whether nobody knows if nodes that Karpenter creates can be bound to.
+    fn creates_nodes_without_rack(&self) -> bool {
+        let gives_rack = |pool: &Value| pool["spec"]["template"]["metadata"]["labels"].get("rack").is_some();
+        self.requires_rack() && !self.places("NodePool").all(gives_rack)
     }
 
     /// Whether a workload says that it has more Pods than there are.
