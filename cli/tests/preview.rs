@@ -91,12 +91,37 @@ fn the_exit_status_tells_whether_a_deployment_may_go_on(
 #[case::wrong_types_in_a_template(
     "wrong-template",
     &list(&[NAMESPACE, NODE, r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "blue"}, "spec": {"template": {"spec": {"tolerations": 7}}}}"#]),
-    "Deployment blue/d: spec.tolerations"
+    "Deployment blue/d: spec.template.spec.tolerations: expected a list; found integer `7`"
 )]
 #[case::a_wrong_node_pool(
     "wrong-pool",
     &list(&[NAMESPACE, r#"{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {"template": {"spec": {"requirements": [{"key": "a", "operator": "Near"}]}}}}"#]),
     "NodePool p: spec.template.spec.requirements[0]"
+)]
+#[case::a_wrong_status(
+    "wrong-status",
+    &list(&[NAMESPACE, NODE, r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "blue"}, "spec": {"replicas": "3"}}"#]),
+    "Deployment blue/d: spec.replicas: expected i32; found \"3\""
+)]
+#[case::a_template_that_is_none(
+    "no-template",
+    &list(&[NAMESPACE, NODE, r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "blue"}, "spec": {"template": "x"}}"#]),
+    "Deployment blue/d: spec.template: expected an object; found \"x\""
+)]
+#[case::a_label_that_is_no_text(
+    "wrong-label",
+    &list(&[r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blue", "labels": {"tenant": 7}}}"#, NODE]),
+    "Namespace blue: metadata.labels.tenant: expected a text; found integer `7`"
+)]
+#[case::a_time_that_is_none(
+    "wrong-time",
+    &list(&[NAMESPACE, NODE, r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "blue", "deletionTimestamp": ""}}"#]),
+    "Pod blue/p: metadata.deletionTimestamp: "
+)]
+#[case::a_list_that_goes_on(
+    "goes-on",
+    &format!(r#"{{"apiVersion": "v1", "kind": "PodList", "metadata": {{"continue": "abc"}}, "items": [{NAMESPACE}, {NODE}]}}"#),
+    "cluster.json: metadata.continue: expected a whole list"
 )]
 #[case::too_deep(
     "deep",
@@ -111,6 +136,70 @@ fn a_dump_that_can_not_be_read_is_told_with_its_object(
     let output = Files::new(name, BLUE, cluster)?.preview(&[])?;
     ensure!(output.status.code() == Some(2), "{output:?}");
     ensure!(text(&output.stderr).contains(told) && output.stdout.is_empty(), "{output:?}");
+    Ok(())
+}
+
+/// `kubectl get -o yaml` writes `kind: List` last.
+#[rstest]
+#[case::at_the_beginning_of_an_item("item", 2, Some("it was cut off"))]
+#[case::within_an_item("within", 1, Some("it was cut off"))]
+#[case::nowhere("whole", 0, None)]
+fn a_yaml_list_that_was_cut_off_is_told(
+    #[case] name: &str,
+    #[case] less: usize,
+    #[case] told: Option<&str>,
+) -> Result<()> {
+    let whole = format!(
+        "apiVersion: v1\nitems:\n- {NAMESPACE}\n- {NODE}\n- apiVersion: v1\n  kind: Node\n  metadata: {{ name: n2 }}\nkind: List\n"
+    );
+    let lines: Vec<&str> = whole.lines().collect();
+    let cut = match less {
+        2 => lines.len() - 4,
+        less => lines.len() - less,
+    };
+    let files = Files::new(&format!("yaml-cut-{name}"), BLUE, &format!("{}\n", lines[..cut].join("\n")))?;
+    fs::rename(files.0.join("cluster.json"), files.0.join("cluster.yml"))?;
+    let (settings, cluster) = (files.path("settings.yml"), files.path("cluster.yml"));
+    let output = run(&["-s", &settings, "-c", &cluster], "")?;
+    match told {
+        Some(told) => {
+            ensure!(output.status.code() == Some(2) && text(&output.stderr).contains(told), "{output:?}");
+            ensure!(text(&output.stderr).contains("cluster.yml"), "{output:?}");
+        }
+        None => ensure!(output.status.code() == Some(0), "{output:?}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn a_yaml_list_that_goes_on_elsewhere_is_told() -> Result<()> {
+    let files = Files::new("yaml-goes-on", BLUE, "")?;
+    let list = format!("apiVersion: v1\nitems:\n- {NAMESPACE}\n- {NODE}\nkind: List\nmetadata:\n  continue: abc\n");
+    fs::write(files.0.join("cluster.yml"), list)?;
+    let output = run(&["-s", &files.path("settings.yml"), "-c", &files.path("cluster.yml")], "")?;
+    ensure!(output.status.code() == Some(2), "{output:?}");
+    ensure!(text(&output.stderr).contains("metadata.continue: expected a whole list"), "{output:?}");
+    Ok(())
+}
+
+#[test]
+fn folders_in_a_folder_are_read_and_what_is_not_is_told() -> Result<()> {
+    let files = Files::new("folders", BLUE, "")?;
+    let folder = files.0.join("cluster");
+    fs::create_dir_all(folder.join("workloads/web"))?;
+    fs::create_dir_all(folder.join(".git"))?;
+    fs::write(folder.join("all.json"), list(&[NAMESPACE, NODE]))?;
+    fs::write(folder.join("workloads/web/deployment.YML"), REFUSED)?;
+    fs::write(folder.join("workloads/nodes.txt"), NODE)?;
+    fs::write(folder.join(".git/config.yml"), REFUSED.replace("web", "hidden"))?;
+    let (settings, folder) = (files.path("settings.yml"), files.path("cluster"));
+    let output = run(&["-s", &settings, "-c", &folder, "-o", "json"], "")?;
+    let preview: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(preview["workloads"].as_array().map(Vec::len), Some(1), "{preview}");
+    assert_eq!(preview["workloads"][0]["outcome"], "Refused");
+    let remarks = preview["remarks"].to_string();
+    ensure!(remarks.contains("were not read") && remarks.contains("nodes.txt"), "{remarks}");
+    ensure!(!remarks.contains("hidden") && !remarks.contains(".git"), "{remarks}");
     Ok(())
 }
 

@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::{env, fs, path::Path, process::Command};
+use std::{env, path::Path, process::Command};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use common::{file, run, text};
 use rstest::rstest;
 use serde_json::json;

@@ -32,6 +32,10 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
         return Err(Rejection::too_many(subject.name, MOST_PAIRS, "pairs", &field));
     }
     let reject = |key: &str, what: &str, asked: &str, added| {
+        // A whitelist that nobody can read allows nothing: that is the cause, whatever is asked for.
+        if let Some(unresolved) = &allowed.unresolved {
+            return Err(unresolved.clone());
+        }
         let shown = format!("{what}{}", quote(asked));
         let rejection = rejection(&shown, added, allowed, rules.namespace, subject.name);
         Err(rejection.about_label(key).asking_for(&asked))
@@ -83,10 +87,7 @@ fn rejection(
     namespace: &str,
     name: &ObjectName,
 ) -> Rejection {
-    let SourcedWhitelist { whitelist, source, unresolved } = allowed;
-    if let Some(unresolved) = unresolved {
-        return unresolved.clone();
-    }
+    let SourcedWhitelist { whitelist, source, .. } = allowed;
     let allowed = whitelist.selector().to_string();
     let whitelist = format!("{source} ({})", quote(&allowed));
     let explanation = match added {

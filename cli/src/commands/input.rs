@@ -99,6 +99,10 @@ impl Cluster {
             let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             complain(&format!("{}: duplicate objects are ignored: {object}{others}", path.display()));
         }
+        if let [file, others @ ..] = manifests.unread() {
+            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            complain(&format!("not read, since it is neither JSON nor YAML: {}{others}", file.display()));
+        }
         Ok(Some(manifests))
     }
 }

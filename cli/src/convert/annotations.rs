@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Manifests, Policy,
     requests::resource::NAMESPACE,
-    requests::{admission as creation, plain_pod},
+    requests::{admission, plain_pod},
 };
 
 const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
@@ -30,7 +30,7 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
     for namespace in cluster.namespaces() {
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
         let subject = Subject { plugins, namespace };
-        let as_applied = creation::of(NAMESPACE, namespace);
+        let as_applied = admission::creation(NAMESPACE, namespace);
         let plain_pod = plain_pod::creation(name);
         let found = match refusal(policy, &as_applied, settings, cluster)? {
             Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],

@@ -19,6 +19,7 @@ pub struct Deployed<'p> {
     cluster: &'p Manifests,
 }
 
+#[derive(Clone)]
 struct Document<'p> {
     file: &'p SettingsFile,
     /// The settings as if every entry was enforced.
@@ -64,6 +65,18 @@ pub struct Refusal {
     pub message: String,
     /// The same, as data.
     pub cause: Option<Cause>,
+    /// Whether it is about the Pods of a workload that is let in itself.
+    pub is_of_pods: bool,
+}
+
+/// What a refusal begins with that is not about a workload itself.
+pub const PODS: &str = "its Pods are refused: ";
+
+impl Refusal {
+    /// The message, and whose it is.
+    pub fn in_words(&self) -> String {
+        if self.is_of_pods { format!("{PODS}{}", self.message) } else { self.message.clone() }
+    }
 }
 
 impl<'p> Deployed<'p> {
@@ -73,6 +86,14 @@ impl<'p> Deployed<'p> {
         let asked = files.iter().filter(|file| file.policy.as_ref().is_none_or(|policy| !policy.only_reports()));
         let documents = asked.map(|file| Document { file, enforced: enforced(&file.settings) }).collect();
         Self { policy, documents, cluster }
+    }
+
+    /// The same in front of another cluster.
+    pub fn in_front_of<'c>(&self, cluster: &'c Manifests) -> Deployed<'c>
+    where
+        'p: 'c,
+    {
+        Deployed { policy: self.policy, documents: self.documents.clone(), cluster }
     }
 
     /// What becomes of a request.
@@ -128,13 +149,17 @@ impl<'p> Deployed<'p> {
             (true, _) => {
                 let changed = answer.mutated_object.filter(|object| *object != request["object"]);
                 if changed.is_some() && document.may_not_mutate() {
-                    return Ok(Reply::Refused(Refusal { message: MAY_NOT_MUTATE.to_owned(), cause: None }));
+                    return Ok(Reply::Refused(Refusal {
+                        message: MAY_NOT_MUTATE.to_owned(),
+                        cause: None,
+                        is_of_pods: false,
+                    }));
                 }
                 Reply::LetIn(changed)
             }
             // What can't be read here could not be read there either, but nobody knows what was meant.
             (false, Some(400 | 500)) => Reply::Unknown(Gap::Unreadable(message)),
-            (false, _) => Reply::Refused(Refusal { message, cause: evaluation.cause }),
+            (false, _) => Reply::Refused(Refusal { message, cause: evaluation.cause, is_of_pods: false }),
         })
     }
 }

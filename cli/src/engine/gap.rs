@@ -14,7 +14,7 @@ pub enum Gap {
     },
     /// All Nodes and NodePools.
     Nodes,
-    /// The Pods of a workload that has some.
+    /// Pods of a workload that has more than are there.
     Pods,
     /// All objects of a kind: others belong to such, or it could not be listed, and why.
     Kind {
@@ -58,7 +58,7 @@ impl fmt::Display for Gap {
         match self {
             Self::Object { kind, name } => write!(f, "the cluster as given has no {kind} {name}"),
             Self::Nodes => f.write_str("the cluster as given has no Nodes and no NodePools"),
-            Self::Pods => f.write_str("the cluster as given lacks all Pods of workloads that have some"),
+            Self::Pods => f.write_str("the cluster as given lacks Pods of workloads that have more"),
             Self::Kind { kinds, reason: None } => write!(f, "the cluster as given has no {kinds}"),
             Self::Kind { kinds, reason: Some(reason) } => write!(f, "{kinds} could not be listed: {reason}"),
             Self::Delivery(reason) => write!(f, "it can't be evaluated here whether the policy is asked: {reason}"),

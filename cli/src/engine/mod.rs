@@ -1,14 +1,18 @@
 //! The policy: what runs it, what it may ask, and what it answers.
 //!
 //! A [`policy::Policy`] is the policy's own crate ([`native`]) or a module of it, run by an interpreter
-//! ([`interpreter`]). Its look-ups reach a [`cluster::Cluster`]; [`evaluation`] is what it says to one request.
+//! ([`interpreter`]). Its look-ups reach a [`cluster::Cluster`]; [`evaluation`] is what it says to one request,
+//! [`deployed`] what its deployment does with that, and [`creation`] what becomes of workloads and
+//! their Pods; [`namespace_rules`] is what holds in a namespace.
 
 pub mod call;
 pub mod cluster;
+pub mod creation;
 pub mod deployed;
 pub mod evaluation;
 pub mod gap;
 #[cfg(feature = "module")]
 pub mod interpreter;
+pub mod namespace_rules;
 pub mod native;
 pub mod policy;

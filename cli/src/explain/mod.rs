@@ -1,17 +1,13 @@
 //! What holds in a namespace, and where its Pods run, wait, or are refused.
 //!
 //! - [`subject`]: whom somebody asks about
-//! - [`created`]: what the policy makes of it
 //! - [`fit`]: which pools take it
 //! - here: all of it as data, which `docs/explain.schema.json` describes
 
-pub mod created;
 pub mod fit;
 pub mod subject;
 
-use std::collections::BTreeMap;
-
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use node_placement_policy::{
     placement::explanation::{DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
@@ -20,20 +16,29 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    created::{Created, Fate},
     fit::{Fit, Placed, Sourced, in_policy},
     subject::SubjectName,
 };
 use crate::{
-    engine::{deployed::Deployed, gap::Gap, policy::Policy},
+    engine::{
+        creation::{Created, Creation, LetIn, pod_of},
+        deployed::{Deployed, Enforcement as Enforced},
+        gap::Gap,
+        namespace_rules::{explanation, managed_keys},
+        policy::Policy,
+    },
     input::{
-        json::{list_of, members, text},
+        json::{list_of, remove, text},
         kubectl::Listed,
         manifests::Manifests,
-        settings::{ManagedKeys, node_selectors},
+        settings::node_selectors,
         settings_file::SettingsFile,
     },
-    requests::{delivery::delivery, owner::controller, plain_pod},
+    requests::{
+        delivery::delivery,
+        owner::{Owner, controller},
+        plain_pod,
+    },
     scheduling::{keys::Keys, pool::Pools},
 };
 
@@ -151,10 +156,8 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let demands: Vec<Sourced<'_>> = held.iter().flat_map(Held::demands).collect();
     let deployed = Deployed::new(policy, files, cluster);
     let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
-    let created = match object {
-        Some(object) => created::again(object, &managed_keys(files), &deployed, cluster)?,
-        None => created::plain_pod(namespace, &deployed)?,
-    };
+    let creation = Creation { deployed: &deployed, cluster, managed: &managed_keys(files) };
+    let trial = Trial::of(object, namespace, &creation)?;
     let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
     let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
     let mut explanation = Explanation {
@@ -178,13 +181,58 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&created, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
+    explanation.place(&trial, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
     if is_terminating(namespace_of(question)?) {
         let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
         explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
     }
     explanation.add_commands();
     Ok(explanation)
+}
+
+/// What becomes of the subject.
+struct Trial {
+    /// Its Pod without the policy, as a PodSpec.
+    as_is: Value,
+    /// What the policy makes of it.
+    as_new: Created,
+    /// What would be refused if `enforcement` was not `Warn`.
+    would_be_refused: Option<String>,
+}
+
+impl Trial {
+    fn of(object: Option<&Value>, namespace: &str, creation: &Creation<'_>) -> Result<Self> {
+        let create = |enforcement| match object {
+            Some(object) => {
+                let owner = Owner::of(object, creation.cluster).filter(|owner| owner.kind != "Node");
+                creation.of(object, owner.as_ref(), enforcement)
+            }
+            None => creation.of_plain_pod(namespace, enforcement),
+        };
+        let as_new = create(Enforced::AsWritten)?;
+        let would_be_refused = match (&as_new, create(Enforced::Everywhere)?) {
+            (Created::LetIn(_), Created::Refused(refusal)) => Some(refusal.in_words()),
+            _ => None,
+        };
+        Ok(Self { as_is: Self::as_is(object, namespace, creation.cluster)?, as_new, would_be_refused })
+    }
+
+    fn as_is(object: Option<&Value>, namespace: &str, cluster: &Manifests) -> Result<Value> {
+        let Some(object) = object else { return Ok(plain_pod::creation(namespace)["object"]["spec"].take()) };
+        if object["kind"] != "Pod" {
+            return Ok(pod_of(object, cluster)?["object"]["spec"].take());
+        }
+        let mut spec = object["spec"].clone();
+        // Of a Pod that is bound nobody can tell who chose its node.
+        remove(&mut spec, &["nodeName"]);
+        Ok(spec)
+    }
+
+    /// Whether the policy adds something to the template of a DaemonSet: it is older than the rules.
+    fn is_outdated(&self) -> bool {
+        let Created::LetIn(LetIn { stages, .. }) = &self.as_new else { return false };
+        stages.len() > 1 && stages.iter().any(|stage| stage.before != stage.after)
+    }
 }
 
 /// `Deployment team-a/web`
@@ -244,7 +292,7 @@ fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
     let held = if asked.is_empty() { all } else { asked };
     let held = held.into_iter().map(|file| {
         let policy = file.name.as_deref().filter(|_| !is_one);
-        Ok(Held { policy, settings: &file.typed, rules: rules(&file.typed, namespace, found)? })
+        Ok(Held { policy, settings: &file.typed, rules: explanation(&file.typed, namespace, Some(found))? })
     });
     held.collect()
 }
@@ -265,14 +313,6 @@ impl Held<'_> {
     }
 }
 
-fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
-    files
-        .iter()
-        .map(|file| &file.typed)
-        .find(|settings| settings.node_metadata.is_some())
-        .map_or_else(ManagedKeys::default, ManagedKeys::of)
-}
-
 fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
     let Question { listed, namespace, .. } = question;
     if let Some(found) = listed.manifests.namespace(namespace) {
@@ -282,13 +322,6 @@ fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
         Some(unreadable) => bail!("it can't be told what holds in {namespace}: {}", unreadable.reason),
         None => bail!("there is no Namespace {namespace}; kubectl get namespaces lists those that are there"),
     }
-}
-
-fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Rules<'s>> {
-    let strings = |field: &str| -> BTreeMap<String, String> {
-        members(&namespace["metadata"][field]).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-    };
-    Rules::of(settings, name, &strings("labels"), &strings("annotations")).map_err(|error| anyhow!("{error}"))
 }
 
 /// The entries after the one that holds which would hold for the namespace, too.
@@ -301,7 +334,7 @@ fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> 
         if let Some(placement) = &mut alone.placement {
             placement.namespaces = vec![entry.clone()];
         }
-        if self::rules(&alone, question.namespace, namespace)?.entry().is_some() {
+        if explanation(&alone, question.namespace, Some(namespace))?.entry().is_some() {
             let because = format!("it is for {}, and would hold, but {holding} comes before", about(entry));
             too_late.push(PassedOver { entry: EntryAt { position, entry }.to_string(), because });
         }
@@ -320,16 +353,20 @@ impl Explanation {
     /// Finds the pools that the Pod fits, as it is and as it would be created now.
     fn place(
         &mut self,
-        created: &Created,
+        trial: &Trial,
         files: &[SettingsFile],
         demands: &[Sourced<'_>],
         cluster: &Manifests,
     ) -> Result<()> {
-        let as_is = Placed::read(std::slice::from_ref(&created.as_is), cluster)?;
-        let as_new = match &created.as_new {
-            Fate::LetIn { specs, .. } => Some(Placed::read(specs, cluster)?),
-            Fate::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&created.as_is), cluster)?),
-            Fate::Refused(_) | Fate::Unknown(_) => None,
+        let as_is = Placed::read(std::slice::from_ref(&trial.as_is), cluster)?;
+        let as_new = match &trial.as_new {
+            Created::LetIn(let_in) => {
+                // The Pod comes before what its controller sees of the template, which lacks a RuntimeClass's overhead.
+                let specs: Vec<Value> = let_in.stages.iter().rev().map(|stage| stage.after.clone()).collect();
+                Some(Placed::read(&specs, cluster)?)
+            }
+            Created::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
+            Created::Refused(_) | Created::Unknown(_) => None,
         };
         let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
         if pools.pools.is_empty() {
@@ -341,18 +378,18 @@ impl Explanation {
         if let Some(as_new) = as_new {
             self.subject.as_new = as_new.fit(&pools, demands);
         }
-        if created.is_outdated && self.subject.as_is.pools != self.subject.as_new.pools {
+        if trial.is_outdated() && self.subject.as_is.pools != self.subject.as_new.pools {
             self.subject.outdated = Some(self.why_it_is_outdated(cluster));
         }
-        match &created.as_new {
-            Fate::NotAsked(reason) => self.not_asked = Some(reason.clone()),
-            Fate::Unknown(gap) => {
+        match &trial.as_new {
+            Created::NotAsked(reason) => self.not_asked = Some(reason.clone()),
+            Created::Unknown(gap) => {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());
             }
-            Fate::Refused(message) => self.subject.as_new.refused = Some(message.clone()),
-            Fate::LetIn { would_be_refused, .. } => {
-                let refused = would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
+            Created::Refused(refusal) => self.subject.as_new.refused = Some(refusal.in_words()),
+            Created::LetIn(_) => {
+                let refused = trial.would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
                 self.subject.as_new.refused = refused;
             }
         }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{
     Deserialize, Deserializer,
     de::{Error, MapAccess, Visitor},
@@ -43,22 +43,22 @@ pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
     documents.with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The JSON texts of the objects in a file, or in all JSON and YAML files of a folder. A `List`, as `kubectl get`
-/// prints it, stands for its items.
-pub fn read_objects(path: &Path) -> Result<Vec<Box<RawValue>>> {
-    let mut objects = vec![];
-    for file in manifest_files(path)? {
-        let (text, is_json) = read(&file)?;
-        // JSON is YAML too, but much quicker to read.
-        let json = text.trim_start().starts_with('{').then(|| json_objects(&text));
-        objects.extend(match json {
-            Some(Ok(objects)) => objects,
-            _ if is_json => json_objects(&text).with_context(|| format!("{} is not JSON", file.display()))?,
-            _ => yaml_objects(&text)
-                .with_context(|| format!("{} is no YAML file of Kubernetes objects", file.display()))?,
-        });
+/// The JSON texts of the objects in a file. A `List`, as `kubectl get` prints it, stands for its items.
+///
+/// # Errors
+/// The file can't be read, or is neither JSON nor YAML, or its list was cut off.
+pub fn read_objects(file: &Path) -> Result<Vec<Box<RawValue>>> {
+    let (text, is_json) = read(file)?;
+    // JSON is YAML too, but much quicker to read.
+    let json = (is_json || text.trim_start().starts_with('{')).then(|| json_objects(&text));
+    match json {
+        Some(Ok(objects)) => Ok(objects),
+        Some(Err(error)) if is_json && error.is::<serde_json::Error>() => {
+            Err(error).with_context(|| format!("{} is not JSON", file.display()))
+        }
+        Some(Err(error)) if is_json => Err(error).with_context(|| file.display().to_string()),
+        _ => yaml_objects(&text).with_context(|| format!("{} is no YAML file of Kubernetes objects", file.display())),
     }
-    Ok(objects)
 }
 
 /// The objects in JSON documents.
@@ -78,21 +78,33 @@ fn add_items(document: Box<RawValue>, objects: &mut Vec<Box<RawValue>>) -> Resul
         #[serde(borrow)]
         kind: Option<Cow<'t, str>>,
     }
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     struct List {
         items: Option<Vec<Box<RawValue>>>,
+        metadata: Option<Value>,
     }
     let Head { kind } = serde_json::from_str(document.get())?;
     let may_be_list = kind.is_some_and(|kind| kind.ends_with("List"));
-    let List { items } = if may_be_list { serde_json::from_str(document.get())? } else { List { items: None } };
+    let List { items, metadata } = if may_be_list { serde_json::from_str(document.get())? } else { List::default() };
     let Some(items) = items else {
         objects.push(document);
         return Ok(());
     };
     drop(document);
+    check_complete(&metadata.unwrap_or_default())?;
     for item in items {
         add_items(item, objects)?;
     }
+    Ok(())
+}
+
+/// Checks that a list is all that there was.
+fn check_complete(metadata: &Value) -> Result<()> {
+    let is_continued = metadata["continue"].as_str().is_some_and(|token| !token.is_empty());
+    ensure!(
+        !is_continued,
+        "metadata.continue: expected a whole list; this one goes on elsewhere: list it anew, without a limit"
+    );
     Ok(())
 }
 
@@ -109,7 +121,7 @@ pub fn yaml_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
 
 fn read(path: &Path) -> Result<(String, bool)> {
     let text = read_text(path)?;
-    Ok((text, path.extension().is_some_and(|extension| extension == "json")))
+    Ok((text, path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))))
 }
 
 /// The text of a file; `-` is the standard input.
@@ -132,22 +144,55 @@ pub fn yaml_documents(text: &str) -> Result<Vec<Value>> {
     }
 }
 
-fn manifest_files(path: &Path) -> Result<Vec<PathBuf>> {
+/// The files of a folder.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// JSON and YAML files.
+    pub manifests: Vec<PathBuf>,
+    /// All others.
+    pub others: Vec<PathBuf>,
+}
+
+/// The file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files that are no
+/// manifests, are nobody's cluster.
+///
+/// # Errors
+/// A folder can't be read, or there are no manifests in it.
+pub fn manifest_files(path: &Path) -> Result<Files> {
     if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+        return Ok(Files { manifests: vec![path.to_owned()], others: vec![] });
     }
-    let mut files = vec![];
-    for entry in fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
-        let file = entry?.path();
-        if file.extension().is_some_and(|it| it == "json" || it == "yaml" || it == "yml") {
-            files.push(file);
+    let mut files = Files::default();
+    add_files(path, &mut files)?;
+    if files.manifests.is_empty() {
+        bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
+    }
+    files.manifests.sort();
+    files.others.sort();
+    Ok(files)
+}
+
+fn add_files(folder: &Path, files: &mut Files) -> Result<()> {
+    let cannot_read = || format!("cannot read {}", folder.display());
+    for entry in fs::read_dir(folder).with_context(cannot_read)? {
+        let entry = entry.with_context(cannot_read)?;
+        let path = entry.path();
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        // A link to a folder may lead back to it.
+        match entry.file_type().with_context(cannot_read)?.is_dir() {
+            true if is_hidden => {}
+            true => add_files(&path, files)?,
+            false if is_manifest(&path) => files.manifests.push(path),
+            false if is_hidden => {}
+            false => files.others.push(path),
         }
     }
-    files.sort();
-    match files.is_empty() {
-        true => bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display()),
-        false => Ok(files),
-    }
+    Ok(())
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let is = |extension: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension));
+    is("json") || is("yaml") || is("yml")
 }
 
 /// The items of a YAML document. Each becomes text as soon as it is read, so that a long list is never there as a tree.
@@ -189,8 +234,12 @@ impl<'de> Visitor<'de> for YamlDocument {
         }
         let items = items.map(|items| items.into_iter().map(|YamlItem(text)| text).collect::<Vec<_>>());
         if let Some(items) = items {
-            let kind = fields.get("kind").and_then(Value::as_str).unwrap_or("List");
+            // kubectl writes it behind the items.
+            let Some(kind) = fields.get("kind").and_then(Value::as_str) else {
+                return Err(A::Error::custom("kind: expected List behind its items; found nothing: it was cut off"));
+            };
             if kind.ends_with("List") {
+                check_complete(fields.get("metadata").unwrap_or(&Value::Null)).map_err(A::Error::custom)?;
                 return Ok(YamlItems(items));
             }
             let items = serde_json::to_value(items).map_err(A::Error::custom)?;

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     fmt,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
@@ -15,7 +15,10 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::documents::read_objects;
+use super::{
+    documents::{manifest_files, read_objects},
+    json::{expectation, remove},
+};
 
 /// A cluster written down: the objects of some manifests. Of several with the same identity, the first is there.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +26,8 @@ pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
     places: Arc<HashMap<Identity, usize>>,
     repeated: Arc<Vec<Identity>>,
+    contradictory: Arc<Vec<Identity>>,
+    unread: Arc<Vec<PathBuf>>,
 }
 
 /// What tells an object from all others.
@@ -45,14 +50,21 @@ pub struct Manifest {
 }
 
 impl Manifests {
-    /// Reads a JSON or YAML file, or all such files of a folder. A `List`, as `kubectl get -o yaml`
+    /// Reads a JSON or YAML file, or all such files of a folder and of those in it. A `List`, as `kubectl get -o yaml`
     /// prints it, stands for its items.
+    ///
+    /// # Errors
+    /// A file can't be read, or has something that is no Kubernetes object.
     pub fn load(path: &Path) -> Result<Self> {
         let mut objects = vec![];
-        for (index, text) in read_objects(path)?.into_iter().enumerate() {
-            objects.push(Manifest::read(text).with_context(|| format!("{}: object {}", path.display(), index + 1))?);
+        let files = manifest_files(path)?;
+        for file in &files.manifests {
+            for (index, text) in read_objects(file)?.into_iter().enumerate() {
+                let place = || format!("{}: object {}", file.display(), index + 1);
+                objects.push(Manifest::read(text).with_context(place)?);
+            }
         }
-        Ok(Self::of(objects))
+        Ok(Self { unread: Arc::new(files.others), ..Self::of(objects) })
     }
 
     /// Of the texts of objects.
@@ -83,6 +95,16 @@ impl Manifests {
     /// The objects that were left out, since one with the same identity came before.
     pub fn repeated(&self) -> &[Identity] {
         &self.repeated
+    }
+
+    /// Those of them that say something else than the first.
+    pub fn contradictory(&self) -> &[Identity] {
+        &self.contradictory
+    }
+
+    /// The files of the folder that were not read, since they are neither JSON nor YAML.
+    pub fn unread(&self) -> &[PathBuf] {
+        &self.unread
     }
 
     /// An object as JSON, if it is there.
@@ -171,17 +193,29 @@ impl Manifests {
     fn of(manifests: Vec<Manifest>) -> Self {
         let mut objects = Vec::with_capacity(manifests.len());
         let mut places = HashMap::with_capacity(manifests.len());
-        let mut repeated = vec![];
+        let (mut repeated, mut contradictory) = (vec![], vec![]);
         for manifest in manifests {
             match places.entry(manifest.identity.clone()) {
-                Entry::Occupied(_) => repeated.push(manifest.identity),
+                Entry::Occupied(place) => {
+                    let first: Option<&Manifest> = objects.get(*place.get());
+                    if first.is_some_and(|first| first.contradicts(&manifest)) {
+                        contradictory.push(manifest.identity.clone());
+                    }
+                    repeated.push(manifest.identity);
+                }
                 Entry::Vacant(place) => {
                     place.insert(objects.len());
                     objects.push(manifest);
                 }
             }
         }
-        Self { objects: Arc::new(objects), places: Arc::new(places), repeated: Arc::new(repeated) }
+        Self {
+            objects: Arc::new(objects),
+            places: Arc::new(places),
+            repeated: Arc::new(repeated),
+            contradictory: Arc::new(contradictory),
+            unread: Arc::default(),
+        }
     }
 }
 
@@ -214,11 +248,19 @@ impl Manifest {
     /// It is none of the kind: where, and what was expected.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
         let mut json = serde_json::Deserializer::from_str(self.text.get());
-        serde_path_to_error::deserialize(&mut json).map_err(|error| {
-            let reason = error.inner().to_string();
-            let reason = reason.split(" at line ").next().unwrap_or_default();
-            anyhow!("{}: {}: {reason}", self.identity, error.path())
-        })
+        serde_path_to_error::deserialize(&mut json)
+            .map_err(|error| anyhow!("{}: {}: {}", self.identity, error.path(), expectation(error.inner())))
+    }
+
+    /// Whether another object of the same name says something else, but for what the API server counts and reports.
+    fn contradicts(&self, other: &Self) -> bool {
+        let said = |manifest: &Self| {
+            let mut object = manifest.parse();
+            remove(&mut object, &["status"]);
+            remove(&mut object["metadata"], &["resourceVersion", "generation", "managedFields"]);
+            object
+        };
+        said(self) != said(other)
     }
 
     /// Parses the object. What is asked about once need not stay.
@@ -325,7 +367,7 @@ mod tests {
         let text =
             r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": 1}]}}"#;
         let error = read(text)?.find_typed::<v1::Node>(None, "n").unwrap_err().to_string();
-        assert!(error.starts_with("Node n: spec.taints[0].key: invalid type: integer `1`, expected"), "{error}");
+        assert!(error.starts_with("Node n: spec.taints[0].key: expected a text; found integer `1`"), "{error}");
         Ok(())
     }
 

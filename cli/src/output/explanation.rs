@@ -6,9 +6,9 @@ use node_placement_policy::placement::explanation::DemandKind::{
 
 use super::printer::Printer;
 use crate::{
+    engine::deployed::PODS,
     explain::{
         Demand, Explanation, Subject, WOULD_BE,
-        created::PODS,
         fit::{Fit, PoolFit},
     },
     input::settings::Enforcement,

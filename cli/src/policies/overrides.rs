@@ -5,7 +5,7 @@ use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::selector::{Operator, Requirement, syntax::is_subdomain};
 
-use crate::{PolicySpec, engine::native::parse_selector, requests::delivery::NAMESPACE_NAME};
+use crate::{PolicySpec, engine::native::parse_selector, requests::resource::NAMESPACE_NAME};
 
 /// What a policy is called if nobody says it.
 pub const NAME: &str = "node-placement";

@@ -4,19 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
-    settings::{NamespaceEntry, Settings},
+    settings::{NamespaceEntry, Settings, choice::OnDaemonSets},
 };
 
 use super::{
     Advice, Cause, CauseKind, Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
-    namespace_rules::{NamespaceRules, entry_name, is_for_the_rest},
     placing::Nodes,
-    verdict::{counted, listed},
+    verdict::listed,
 };
 use crate::{
-    engine::{deployed::Refusal, gap::Gap},
+    engine::{
+        deployed::Refusal,
+        gap::Gap,
+        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
+    },
     input::settings::entries,
 };
 
@@ -76,7 +79,7 @@ impl<'p> Advisor<'p> {
         let point = match &judged.why {
             Why::Unknown(gap) => Some(lacks(gap)),
             Why::Refused(refusal) => Some(self.refused(&who, refusal)),
-            Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(self.unbound(refusal, &judged.nodes)),
+            Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
             Why::Excluded(_) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, judged)),
             Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
                 Some(self.waits(&who, &blame(self.nodes, pod, &self.demands(&who.namespace))))
@@ -156,11 +159,11 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    fn demands(&self, namespace: &str) -> Vec<super::namespace_rules::Demand> {
+    fn demands(&self, namespace: &str) -> Vec<Demand> {
         self.rules.get(namespace).map(|rules| rules.demands.clone()).unwrap_or_default()
     }
 
-    fn refused(&self, who: &Who, Refusal { message, cause }: &Refusal) -> (String, Cause) {
+    fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal) -> (String, Cause) {
         let Some(found) = cause else {
             let cause = Cause { kind: CauseKind::Asks, ..Cause::default() };
             return (format!("{WHO} refused: {message}"), cause);
@@ -189,8 +192,10 @@ impl<'p> Advisor<'p> {
         };
         let asked = cause.asked.as_ref().or(cause.taint.as_ref());
         let label = cause.label.as_deref().unwrap_or_default();
-        match (cause.kind, asked, &cause.demanded) {
-            (PolicyCauseKind::MissingLabel, ..) => {
+        // An empty whitelist.
+        let demanded = cause.demanded.as_ref().filter(|demanded| !demanded.is_empty());
+        match (cause.kind, asked, demanded) {
+            (PolicyCauseKind::MissingLabel, ..) if cause.setting.is_some() => {
                 let labels = format!("Namespace {} has no usable label {label}", who.namespace);
                 format!("{labels}, which {source} refers to: label it. Until then {WHO} refused")
             }
@@ -245,7 +250,8 @@ impl<'p> Advisor<'p> {
         Some((said, cause))
     }
 
-    fn unbound(&self, Refusal { message, cause }: &Refusal, nodes: &[String]) -> (String, Cause) {
+    fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
+        let (outcome, nodes) = (judged.outcome, judged.nodes.as_slice());
         let found = cause.as_ref();
         let setting = found.and_then(|cause| cause.setting.clone());
         let cause = Cause {
@@ -255,7 +261,16 @@ impl<'p> Advisor<'p> {
             setting,
             ..Cause::default()
         };
-        (format!("Pods of {WHO_ALONE} could not be bound: {message}"), cause)
+        let said = match (outcome, nodes) {
+            (Outcome::CannotTell, []) => format!(
+                "Bindings of {WHO_ALONE} to nodes that Karpenter creates would be refused, unless somebody else labels these"
+            ),
+            (Outcome::CannotTell, nodes) => {
+                format!("Bindings of {WHO_ALONE} to {} would be refused, and the scheduler may pick that", names(nodes))
+            }
+            _ => format!("Bindings of {WHO_ALONE} would be refused"),
+        };
+        (format!("{said}: {message}"), cause)
     }
 
     fn leaves_nodes(&self, who: &Who, judged: &Judged) -> (String, Cause) {
@@ -264,10 +279,19 @@ impl<'p> Advisor<'p> {
         let demanded = demand.map(|demand| demand.text.clone());
         let nodes =
             if judged.nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(&judged.nodes) };
+        let on_daemon_sets = self.settings.placement.as_ref().map(|placement| placement.on_daemon_sets);
+        // Its template is not changed, so its controller still counts on these nodes.
+        let planned = match on_daemon_sets {
+            Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
+                "Its controller would still make Pods for these nodes, and they would wait for ever: set \
+                 placement.onDaemonSets to Inject. "
+            }
+            _ => "",
+        };
         let why = demand.map(|demand| format!(": {} demands {}", self.source(demand), demand.text)).unwrap_or_default();
         let said = format!(
-            "{WHO_ALONE} would leave {nodes}, where {} of it{why}. If it must run there, exempt its namespace or widen what it \
-             may use",
+            "{WHO_ALONE} would leave {nodes}, where {}{why}. {planned}If it must run there, exempt its namespace or widen what \
+             it may use",
             counted_runs(judged.pods),
         );
         let setting = demand.and_then(|demand| demand.path.clone());
@@ -361,7 +385,7 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    fn source(&self, demand: &super::namespace_rules::Demand) -> String {
+    fn source(&self, demand: &Demand) -> String {
         demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(path))
     }
 
@@ -460,8 +484,11 @@ fn names(names: &[String]) -> String {
 }
 
 fn counted_runs(pods: usize) -> String {
-    let runs = if pods == 1 { "runs" } else { "run" };
-    format!("{} {runs} now", counted(pods, "Pod"))
+    match pods {
+        0 => "none of its Pods runs now".to_owned(),
+        1 => "1 of its Pods runs now".to_owned(),
+        pods => format!("{pods} of its Pods run now"),
+    }
 }
 
 fn capital(text: &str) -> String {

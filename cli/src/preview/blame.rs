@@ -3,11 +3,10 @@
 use std::{collections::BTreeSet, fmt};
 
 use super::{
-    namespace_rules::Demand,
     placing::{Nodes, PodId},
     verdict::listed,
 };
-use crate::scheduling::exclusion::Exclusion;
+use crate::{engine::namespace_rules::Demand, scheduling::exclusion::Exclusion};
 
 /// Values that are no more alike than this are not proposed.
 const ALIKE: f64 = 0.7;

@@ -30,7 +30,8 @@ impl Preview {
         self
     }
 
-    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse.
+    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse that
+    /// is not wanted.
     pub fn is_bad(&self) -> bool {
         if !self.compared {
             return !self.verdict.ready;
@@ -39,6 +40,7 @@ impl Preview {
         let namespaces = self.namespaces.iter().map(|now| (now.was, now.outcome, now.would_be));
         workloads
             .chain(namespaces)
+            .filter(|(_, outcome, _)| self.accepted.holds_up(*outcome))
             .any(|(was, outcome, would_be)| was.is_some_and(|was| was.got_worse(Was { outcome, would_be })))
     }
 }

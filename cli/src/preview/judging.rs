@@ -1,13 +1,16 @@
 //! The outcome of each workload: what the policy says, and where its Pods would run.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Outcome,
-    asking::{LetIn, Said},
+    asking::{Asked, Said},
     placing::{Nodes, PodId, Takers},
 };
 use crate::{
@@ -17,6 +20,7 @@ use crate::{
     },
     input::{manifests::Manifests, settings_file::SettingsFile},
     requests::pod,
+    scheduling::{node_pool::NodePool, pool::Pool},
 };
 
 /// What becomes of a workload or of a Pod, and why.
@@ -30,8 +34,31 @@ pub struct Judged {
     pub nodes: Vec<String>,
     /// How many of its Pods run on these; where it is about none, how many run.
     pub pods: usize,
+    /// Nodes that its Pods run on, and that would not take them again, with the policy or without.
+    pub stranded: Vec<String>,
     /// Why.
     pub why: Why,
+}
+
+/// Whether a Pod may be bound where it would run.
+#[derive(Clone, Debug)]
+enum Binding {
+    Allowed,
+    Refused(Refusal),
+    Unknown(Gap),
+}
+
+/// Where a Pod may be bound, of what takes it.
+#[derive(Debug, Default)]
+struct Bindings {
+    /// Whether it may be somewhere.
+    is_allowed: bool,
+    /// Whether nobody knows, somewhere.
+    is_doubtful: bool,
+    /// Why not, the first time.
+    obstacle: Option<Why>,
+    /// Nodes where it may not.
+    nodes: Vec<String>,
 }
 
 /// Why something has its outcome.
@@ -51,6 +78,34 @@ pub enum Why {
     Unbound(Refusal),
 }
 
+/// The metadata of nodes without which a Binding is rejected.
+#[derive(Debug, Default)]
+pub struct Required {
+    /// Labels.
+    pub labels: BTreeSet<String>,
+    /// Whether there is more: annotations and fields, of which each node has its own.
+    is_of_each_node: bool,
+}
+
+impl Required {
+    /// What the settings of a deployment require.
+    pub fn of(files: &[SettingsFile]) -> Self {
+        let mut required = Self::default();
+        for file in files {
+            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(Value::as_array);
+            for entry in entries.into_iter().flatten().filter(|entry| entry["required"] == true) {
+                match entry["nodeLabel"].as_str().filter(|key| !key.ends_with('*')) {
+                    Some(key) => {
+                        required.labels.insert(key.to_owned());
+                    }
+                    None => required.is_of_each_node = true,
+                }
+            }
+        }
+        required
+    }
+}
+
 /// Of what is judged, what matters for its outcome.
 pub struct Case<'s> {
     /// Its namespace.
@@ -63,6 +118,11 @@ pub struct Case<'s> {
     pub lacks_pods: bool,
 }
 
+/// What a node is called that is not there yet.
+const CREATED: &str = "created-by-karpenter";
+/// A label that every node has.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
 /// Compares what the policy says with the nodes of a cluster.
 pub struct Judging<'p> {
     nodes: &'p Nodes,
@@ -72,20 +132,27 @@ pub struct Judging<'p> {
     judges_bindings: bool,
     /// Whether it rejects those to nodes that lack something.
     requires_metadata: bool,
+    /// Whether all nodes of a class have the same answer.
+    are_classes_alike: bool,
     /// Answers to Bindings, by namespace and node.
-    bindings: RefCell<HashMap<(String, String, bool), Option<Refusal>>>,
+    bindings: RefCell<HashMap<(String, String, bool), Binding>>,
 }
 
 impl<'p> Judging<'p> {
     /// Of a policy in front of a cluster.
-    pub fn new(nodes: &'p Nodes, deployed: &'p Deployed<'p>, files: &[SettingsFile], cluster: &'p Manifests) -> Self {
-        let requires_metadata = files.iter().any(|file| {
-            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(serde_json::Value::as_array);
-            entries.into_iter().flatten().any(|entry| entry["required"] == true)
-        });
+    pub fn new(
+        nodes: &'p Nodes,
+        deployed: &'p Deployed<'p>,
+        required: &Required,
+        files: &[SettingsFile],
+        cluster: &'p Manifests,
+    ) -> Self {
+        let requires_metadata = !required.labels.is_empty() || required.is_of_each_node;
         let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
         let judges_bindings = requires_metadata || verifies;
-        Self { nodes, deployed, cluster, judges_bindings, requires_metadata, bindings: RefCell::default() }
+        let are_classes_alike = !required.is_of_each_node;
+        let bindings = RefCell::default();
+        Self { nodes, deployed, cluster, judges_bindings, requires_metadata, are_classes_alike, bindings }
     }
 
     /// The outcome, by what is `said` with the settings as they are written, and as if every entry was enforced. `warns`
@@ -105,13 +172,16 @@ impl<'p> Judging<'p> {
         }
         let judged = self.outcome(case, enforced, Enforcement::Everywhere)?;
         let is_real = real.outcome == judged.outcome && matches!(real.outcome, Outcome::Changed | Outcome::CannotTell);
-        let is_real =
-            is_real && !matches!(&judged.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass");
+        // Whether an entry warns at all may depend on a Namespace that nobody knows.
+        let knows_namespace = self.cluster.namespace(case.namespace).is_some();
+        let lacks_class = matches!(&judged.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass");
+        let is_real = is_real && !(lacks_class && knows_namespace);
         Ok(Judged { would_be: !is_real, ..judged })
     }
 
     fn outcome(&self, case: &Case<'_>, said: &Said, enforcement: Enforcement) -> Result<Judged> {
-        let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods: case.running.len(), why };
+        let pods = case.running.len();
+        let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
             Said::NotAsked(reason) => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
             Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
@@ -120,51 +190,55 @@ impl<'p> Judging<'p> {
         })
     }
 
-    fn outcome_on_nodes(&self, case: &Case<'_>, let_in: &LetIn, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome_on_nodes(&self, case: &Case<'_>, let_in: &Asked, enforcement: Enforcement) -> Result<Judged> {
         let told = |outcome, nodes: Vec<String>, why| {
             let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
             let pods = case.running.iter().filter(is_about).count();
-            Judged { outcome, would_be: false, nodes, pods, why }
+            Judged { outcome, would_be: false, nodes, pods, stranded: vec![], why }
         };
         if let Some(gap) = self.unknown_nodes(case, let_in) {
             return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
         let (before, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
-        let is_taken = self.is_taken(case, &after, enforcement)?;
+        let bindings = self.bindings(case, let_in, &after, enforcement)?;
         let (mut lost, mut unbound) = (vec![], None);
         for node in self.nodes_at_stake(case) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
-            let binding = if after.nodes_of(class) { self.unbound(case, node, enforcement)? } else { None };
-            if binding.is_some() || !after.nodes_of(class) {
+            if !after.nodes_of(class) {
                 lost.push(node.to_owned());
-                unbound = unbound.or(binding);
+            } else if let Binding::Refused(refusal) = self.binding(case, node, enforcement)? {
+                lost.push(node.to_owned());
+                unbound.get_or_insert(Why::Unbound(refusal));
             }
-        }
-        // Of a Pod that is taken nowhere, the reason may be that no Binding is.
-        if unbound.is_none() && !is_taken && after.are_any() {
-            unbound = self.first_unbound(case, &after, enforcement)?;
         }
         lost.sort();
         lost.dedup();
-        let excluded = || match &unbound {
-            Some(refusal) => Why::Unbound(refusal.clone()),
-            None => Why::Excluded(let_in.after.clone()),
-        };
-        if before.are_any() && !is_taken {
-            return Ok(told(Outcome::Waits, vec![], excluded()));
+        let excluded = |unbound: Option<Why>| unbound.unwrap_or_else(|| Why::Excluded(let_in.after.clone()));
+        if before.are_any() && !bindings.is_allowed && !bindings.is_doubtful {
+            // Of a Pod that is taken nowhere, the reason may be that no Binding is.
+            return Ok(told(Outcome::Waits, vec![], excluded(unbound.or(bindings.obstacle))));
         }
         if case.is_daemon_set && (!lost.is_empty() || self.loses_created(&before, &after)) {
-            return Ok(told(Outcome::LeavesNodes, lost, excluded()));
+            return Ok(told(Outcome::LeavesNodes, lost, excluded(unbound)));
         }
         if !lost.is_empty() {
-            return Ok(told(Outcome::Moves, lost, excluded()));
+            return Ok(told(Outcome::Moves, lost, excluded(unbound)));
+        }
+        // Nobody knows which node the scheduler picks; it tries one where a Binding is refused again and again.
+        if let Some(obstacle) = bindings.obstacle {
+            return Ok(told(Outcome::CannotTell, bindings.nodes, obstacle));
         }
         let outcome = if let_in.is_changed { Outcome::Changed } else { Outcome::Unchanged };
-        Ok(told(outcome, vec![], Why::Plain))
+        let stranded = case.running.iter().filter(|node| {
+            let class = self.nodes.class_of(node);
+            class.is_some_and(|class| !before.nodes_of(class) && !after.nodes_of(class))
+        });
+        let stranded = if case.is_daemon_set { vec![] } else { stranded.cloned().collect() };
+        Ok(Judged { stranded, ..told(outcome, vec![], Why::Plain) })
     }
 
     /// What would have to be known of nodes.
-    fn unknown_nodes(&self, case: &Case<'_>, let_in: &LetIn) -> Option<Gap> {
+    fn unknown_nodes(&self, case: &Case<'_>, let_in: &Asked) -> Option<Gap> {
         if !let_in.is_moved && !self.requires_metadata {
             return None;
         }
@@ -174,7 +248,7 @@ impl<'p> Judging<'p> {
         if case.lacks_pods {
             return Some(Gap::Pods);
         }
-        let unknown = case.running.iter().find(|node| self.nodes.class_of(node).is_none())?;
+        let unknown = case.running.iter().find(|node| self.cluster.node(node).is_none())?;
         Some(Gap::Object { kind: "Node".to_owned(), name: unknown.clone() })
     }
 
@@ -190,51 +264,118 @@ impl<'p> Judging<'p> {
         self.nodes.classes().iter().flat_map(|class| &class.nodes).map(|node| node.name.as_str())
     }
 
-    /// Whether anything takes the Pod, and the policy lets it be bound there.
-    fn is_taken(&self, case: &Case<'_>, after: &Takers, enforcement: Enforcement) -> Result<bool> {
-        if !self.judges_bindings || !after.are_any() {
-            return Ok(after.are_any());
+    /// Whether the policy lets the Pod be bound to what takes it.
+    fn bindings(&self, case: &Case<'_>, let_in: &Asked, after: &Takers, enforcement: Enforcement) -> Result<Bindings> {
+        let mut found = Bindings::default();
+        if !self.judges_bindings {
+            return Ok(Bindings { is_allowed: after.are_any(), ..found });
         }
         for (class, pool) in self.nodes.classes().iter().enumerate() {
-            if after.creates(class) {
-                return Ok(true);
+            if let Some(node_pool) = pool.creates.as_ref().filter(|_| after.creates(class)) {
+                let binding = self.binding_to_created(case, node_pool, let_in, enforcement)?;
+                // Others may give its nodes what it does not.
+                found.is_doubtful |= matches!(binding, Binding::Refused(_));
+                found.note(binding);
             }
-            for node in pool.nodes.iter().filter(|_| after.nodes_of(class)) {
-                if self.unbound(case, &node.name, enforcement)?.is_none() {
-                    return Ok(true);
+            let of_each = if self.are_classes_alike { 1 } else { usize::MAX };
+            for node in pool.nodes.iter().filter(|_| after.nodes_of(class)).take(of_each) {
+                let binding = self.binding(case, &node.name, enforcement)?;
+                if matches!(binding, Binding::Refused(_)) {
+                    let alike = if self.are_classes_alike { pool.nodes.as_slice() } else { std::slice::from_ref(node) };
+                    found.nodes.extend(alike.iter().map(|node| node.name.clone()));
                 }
+                found.note(binding);
             }
         }
-        Ok(false)
-    }
-
-    /// Why Bindings to the first node are rejected that would take the Pod.
-    fn first_unbound(&self, case: &Case<'_>, after: &Takers, enforcement: Enforcement) -> Result<Option<Refusal>> {
-        let takes = |node: &&str| self.nodes.class_of(node).is_some_and(|class| after.nodes_of(class));
-        self.all_nodes().find(takes).map_or(Ok(None), |node| self.unbound(case, node, enforcement))
+        found.nodes.sort();
+        Ok(found)
     }
 
     fn loses_created(&self, before: &Takers, after: &Takers) -> bool {
         (0..self.nodes.classes().len()).any(|class| before.creates(class) && !after.creates(class))
     }
 
-    /// Why the policy rejects Bindings of Pods of a namespace to a node, if it does.
-    fn unbound(&self, case: &Case<'_>, node: &str, enforcement: Enforcement) -> Result<Option<Refusal>> {
+    /// Whether the policy lets Pods of a namespace be bound to a node.
+    fn binding(&self, case: &Case<'_>, node: &str, enforcement: Enforcement) -> Result<Binding> {
         if !self.judges_bindings {
-            return Ok(None);
+            return Ok(Binding::Allowed);
         }
+        let class = self.nodes.class_of(node).and_then(|class| self.nodes.classes().get(class));
+        let first = class.and_then(|class| class.nodes.first()).filter(|_| self.are_classes_alike);
+        let node = first.map_or(node, |first| first.name.as_str());
         let key = (case.namespace.to_owned(), node.to_owned(), enforcement == Enforcement::Everywhere);
+        self.remembered(key, || self.ask_for_binding(case, node, self.cluster, self.deployed, enforcement))
+    }
+
+    /// Whether it lets a Pod be bound to the node that Karpenter would create for it: as to others of the NodePool; if
+    /// there are none, with what the NodePool says of it.
+    fn binding_to_created(
+        &self,
+        case: &Case<'_>,
+        node_pool: &NodePool,
+        let_in: &Asked,
+        enforcement: Enforcement,
+    ) -> Result<Binding> {
+        let is_of_pool = |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name);
+        let mut others = self.nodes.classes().iter().filter(is_of_pool).flat_map(|pool| &pool.nodes);
+        if let Some(other) = others.next() {
+            return self.binding(case, &other.name, enforcement);
+        }
+        let Some(pod) = let_in.after.last().and_then(|pod| self.nodes.constraints(*pod)) else {
+            return Ok(Binding::Allowed);
+        };
+        let mut labels = node_pool.labels_for(pod);
+        labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
+        let metadata = json!({ "name": CREATED, "labels": labels, "annotations": node_pool.annotations });
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
+        let namespace = self.cluster.namespace(case.namespace).cloned();
+        let cluster = Manifests::default().with(namespace.into_iter().chain([node]))?;
+        let deployed = self.deployed.in_front_of(&cluster);
+        let key = format!("{}/{:?}", node_pool.name, let_in.after.last());
+        let key = (case.namespace.to_owned(), key, enforcement == Enforcement::Everywhere);
+        self.remembered(key, || self.ask_for_binding(case, CREATED, &cluster, &deployed, enforcement))
+    }
+
+    fn remembered(&self, key: (String, String, bool), ask: impl FnOnce() -> Result<Binding>) -> Result<Binding> {
         if let Some(known) = self.bindings.borrow().get(&key) {
             return Ok(known.clone());
         }
+        let binding = ask()?;
+        self.bindings.borrow_mut().insert(key, binding.clone());
+        Ok(binding)
+    }
+
+    fn ask_for_binding(
+        &self,
+        case: &Case<'_>,
+        node: &str,
+        cluster: &Manifests,
+        deployed: &Deployed<'_>,
+        enforcement: Enforcement,
+    ) -> Result<Binding> {
         let metadata = json!({ "name": "any", "namespace": case.namespace });
         let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
-        let request = pod::binding(&bound, &json!({}), |name| self.cluster.node(name));
-        let refusal = match request.map(|request| self.deployed.ask(request, enforcement)).transpose()? {
-            Some(Reply::Refused(refusal)) => Some(refusal),
-            _ => None,
-        };
-        self.bindings.borrow_mut().insert(key, refusal.clone());
-        Ok(refusal)
+        let request = pod::binding(&bound, &json!({}), |name| cluster.node(name));
+        let reply = request.map(|request| deployed.ask(request, enforcement)).transpose()?;
+        Ok(match reply {
+            Some(Reply::Refused(refusal)) => Binding::Refused(refusal),
+            Some(Reply::Unknown(gap)) => Binding::Unknown(gap),
+            _ => Binding::Allowed,
+        })
+    }
+}
+
+impl Bindings {
+    fn note(&mut self, binding: Binding) {
+        match binding {
+            Binding::Allowed => self.is_allowed = true,
+            Binding::Refused(refusal) => {
+                self.obstacle.get_or_insert(Why::Unbound(refusal));
+            }
+            Binding::Unknown(gap) => {
+                self.is_doubtful = true;
+                self.obstacle.get_or_insert(Why::Unknown(gap));
+            }
+        }
     }
 }

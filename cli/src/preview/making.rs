@@ -3,34 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use node_placement_policy::settings::Settings;
 
 use super::{
     Accepted, Namespace, Outcome, Preview, Verdict, Workload,
     advice::{Advisor, Who},
     asking::{Asking, Said},
     blame::blame,
-    judging::{Case, Judged, Judging, Why},
-    namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
+    judging::{Case, Judged, Judging, Required, Why},
     placing::Nodes,
     restarts::{Budgets, restart},
-    subject::{Subject, Subjects},
+    subject::{Part, Subject, Subjects},
     verdict::listed,
-    who_may_run_where::Table,
+    who_may_run_where::{Table, selected_labels},
 };
 use crate::{
     engine::{
+        creation::Creation,
         deployed::{Deployed, Enforcement},
         gap::Gap,
+        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys, placing},
         policy::Policy,
     },
     input::{
         kubectl::Listed,
         manifests::{Identity, Manifests},
-        settings::{ManagedKeys, entries},
+        settings::entries,
         settings_file::SettingsFile,
     },
-    scheduling::{constraints::Constraints, node_pool::NodePoolObject},
+    requests::template,
+    scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places},
 };
 
 /// What a preview is made of.
@@ -52,6 +53,12 @@ struct Answers {
     enforced: Option<Said>,
 }
 
+/// What has been said of a workload, and of those of its parts that make other Pods.
+struct Answered<'s> {
+    own: Answers,
+    parts: Vec<(&'s Part<'s>, Answers)>,
+}
+
 impl Input<'_> {
     /// Makes the preview. `progress` is told now and then how many of how many workloads and namespaces are done.
     ///
@@ -60,19 +67,17 @@ impl Input<'_> {
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
         let deployed = Deployed::new(self.policy, self.files, cluster);
-        let subjects = Subjects::of(cluster);
+        let subjects = Subjects::of(cluster)?;
         let rules = self.rules(&subjects)?;
-        let managed = ManagedKeys::of(self.settings_with(|settings| settings.node_metadata.is_some()));
-        let mut asking = Asking::new(&deployed, cluster, &managed);
+        let managed = managed_keys(self.files);
+        let mut asking = Asking::new(Creation { deployed: &deployed, cluster, managed: &managed });
         let total = subjects.all.len() + subjects.namespaces.len();
 
         let mut of_workloads = vec![];
         for subject in &subjects.all {
             progress(of_workloads.len(), total);
-            let object = subject.manifest.parse();
             let warns = rules.get(namespace_of(subject)).is_some_and(|rules| rules.warns);
-            let answers = answers(warns, |enforcement| asking.about(&object, enforcement));
-            of_workloads.push(answers.with_context(|| subject.manifest.identity.to_string())?);
+            of_workloads.push(answered(subject, warns, &mut asking)?);
         }
         let mut of_namespaces = vec![];
         for (name, rules) in &rules {
@@ -81,17 +86,23 @@ impl Input<'_> {
             of_namespaces.push((name, answers.with_context(|| format!("a new Pod in {name}"))?));
         }
 
-        let nodes = Nodes::of(cluster, asking.pods)?;
-        let judging = Judging::new(&nodes, &deployed, self.files, cluster);
-        let settings = self.placement_settings();
+        let settings = placing(self.files);
+        let required = Required::of(self.files);
+        let labels = selected_labels(settings, &rules).into_iter().chain(required.labels.clone()).collect();
+        let nodes = Nodes::of(cluster, asking.pods, labels)?;
+        let judging = Judging::new(&nodes, &deployed, &required, self.files, cluster);
         let mut advisor = Advisor::new(settings, &rules, &nodes);
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);
+        let mut stranded = vec![];
         for (subject, answers) in subjects.all.iter().zip(&of_workloads) {
-            let judged = Self::judged(subject, answers, &judging)?;
+            let (judged, part) = judged(subject, answers, &judging)?;
             let Identity { kind, name, .. } = &subject.manifest.identity;
             let namespace = namespace_of(subject).to_owned();
-            advisor.note(Who { name: Some(called(subject)), namespace: namespace.clone() }, &judged);
+            advisor.note(Who { name: Some(called(subject, part)), namespace: namespace.clone() }, &judged);
+            if judged.outcome == Outcome::Changed && !judged.stranded.is_empty() {
+                stranded.push(format!("{} in {namespace} ({})", called(subject, None), listed(&judged.stranded)));
+            }
             if judged.outcome == Outcome::Moves && !judged.would_be {
                 preview.restarts.push(restart(subject, &subject.manifest.parse(), &judged, &budgets));
             }
@@ -101,7 +112,8 @@ impl Input<'_> {
                 name: name.clone(),
                 outcome: judged.outcome,
                 would_be: judged.would_be,
-                reason: reason(&judged, &nodes, demands(&rules, namespace_of(subject))),
+                reason: reason(&judged, &nodes, demands(&rules, namespace_of(subject)))
+                    .map(|reason| part.map_or(reason.clone(), |part| format!("its {}: {reason}", named_part(part)))),
                 nodes: judged.nodes,
                 pods: judged.pods,
                 was: None,
@@ -127,40 +139,21 @@ impl Input<'_> {
         preview.pools = table.pools();
         preview.rows = table.rows(settings);
         preview.advice = advisor.advice();
-        preview.remarks = self.remarks(&rules);
+        preview.remarks = self.remarks(&rules, &subjects, &stranded)?;
         let lacking: Vec<String> = gaps.iter().map(named).collect();
         preview.verdict = Verdict::new(&preview.workloads, &preview.namespaces, &lacking, self.accepted);
+        if preview.verdict.is_about_moves_alone {
+            preview.verdict.add_next_step(&preview.restarts);
+        }
+        preview.accepted = self.accepted.clone();
         Ok(preview)
     }
 
-    fn judged(subject: &Subject<'_>, answers: &Answers, judging: &Judging<'_>) -> Result<Judged> {
-        let case = Case {
-            namespace: namespace_of(subject),
-            is_daemon_set: subject.manifest.identity.kind == "DaemonSet",
-            running: &subject.nodes,
-            lacks_pods: subject.lacks_pods,
-        };
-        judging.judge(&case, &answers.written, answers.enforced.as_ref())
-    }
-
     fn rules(&self, subjects: &Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules>> {
-        let settings = self.placement_settings();
+        let settings = placing(self.files);
         let cluster = &self.cluster.manifests;
         let rules = |name: &String| Ok((name.clone(), NamespaceRules::of(settings, name, cluster.namespace(name))?));
         subjects.namespaces.iter().map(rules).collect()
-    }
-
-    fn placement_settings(&self) -> &Settings {
-        self.settings_with(|settings| {
-            settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some()
-        })
-    }
-
-    /// Of several documents, the one about this.
-    fn settings_with(&self, is_about: impl Fn(&Settings) -> bool) -> &Settings {
-        static NONE: std::sync::LazyLock<Settings> = std::sync::LazyLock::new(Settings::default);
-        let about = self.files.iter().map(|file| &file.typed).find(|settings| is_about(settings));
-        about.unwrap_or(&NONE)
     }
 
     /// What is not known of the cluster as a whole.
@@ -177,9 +170,14 @@ impl Input<'_> {
         gaps
     }
 
-    fn remarks(&self, rules: &BTreeMap<String, NamespaceRules>) -> Vec<String> {
+    fn remarks(
+        &self,
+        rules: &BTreeMap<String, NamespaceRules>,
+        subjects: &Subjects<'_>,
+        stranded: &[String],
+    ) -> Result<Vec<String>> {
         let mut remarks = vec![];
-        for (position, entry) in entries(self.placement_settings()).iter().enumerate() {
+        for (position, entry) in entries(placing(self.files)).iter().enumerate() {
             let matches = rules.values().any(|rules| rules.matching.contains(&position));
             if !matches && !is_for_the_rest(entry) {
                 let name = entry_name(entry);
@@ -194,7 +192,25 @@ impl Input<'_> {
         if manifests.all::<NodePoolObject>().next().is_none() {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         }
-        remarks
+        let Places { left_out, .. } = Places::of(manifests)?;
+        if !left_out.is_empty() {
+            remarks.push(format!("These are taken to run no new Pods: {}.", left_out.join("; ")));
+        }
+        if !stranded.is_empty() {
+            remarks.push(format!(
+                "These run on nodes that would not take their Pods again, with the policy or without: {}.",
+                first_of(stranded)
+            ));
+        }
+        if subjects.all.is_empty() {
+            remarks
+                .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
+        }
+        let unread: Vec<String> = manifests.unread().iter().map(|file| file.display().to_string()).collect();
+        if !unread.is_empty() {
+            remarks.push(format!("These files are neither JSON nor YAML, and were not read: {}.", first_of(&unread)));
+        }
+        Ok(remarks)
     }
 }
 
@@ -206,6 +222,56 @@ impl Answers {
             Said::Unknown(_) | Said::Refused(_) => None,
             Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
         }
+    }
+}
+
+/// What the policy says of a workload, and of its parts that make other Pods than the workload would make now.
+fn answered<'s>(subject: &'s Subject<'_>, warns: bool, asking: &mut Asking<'_>) -> Result<Answered<'s>> {
+    let object = subject.manifest.parse();
+    let own = answers(warns, |enforcement| asking.about(&object, enforcement));
+    let mut answered = Answered { own: own.with_context(|| subject.manifest.identity.to_string())?, parts: vec![] };
+    for part in &subject.parts {
+        let made = part.manifest.parse();
+        if template::differ(&object, &made) {
+            let answers = answers(warns, |enforcement| asking.about(&made, enforcement));
+            answered.parts.push((part, answers.with_context(|| part.manifest.identity.to_string())?));
+        }
+    }
+    Ok(answered)
+}
+
+/// The outcome of a workload; where that of one of its parts is worse, that, and the part.
+fn judged<'s>(
+    subject: &Subject<'_>,
+    answered: &Answered<'s>,
+    judging: &Judging<'_>,
+) -> Result<(Judged, Option<&'s Part<'s>>)> {
+    let namespace = namespace_of(subject);
+    let is_daemon_set = subject.manifest.identity.kind == "DaemonSet";
+    let case = Case { namespace, is_daemon_set, running: &subject.nodes, lacks_pods: subject.lacks_pods };
+    let mut worst = (judging.judge(&case, &answered.own.written, answered.own.enforced.as_ref())?, None);
+    for (part, answers) in &answered.parts {
+        let case = Case { namespace, is_daemon_set: false, running: &part.nodes, lacks_pods: false };
+        let judged = judging.judge(&case, &answers.written, answers.enforced.as_ref())?;
+        if rank(&judged) < rank(&worst.0) {
+            worst = (judged, Some(*part));
+        }
+    }
+    Ok(worst)
+}
+
+/// Trouble first, then what would be; the worst first. What is no trouble is all the same.
+fn rank(judged: &Judged) -> (bool, bool, Option<Outcome>) {
+    let is_trouble = judged.outcome.is_trouble();
+    (!is_trouble, is_trouble && judged.would_be, is_trouble.then_some(judged.outcome))
+}
+
+/// `a, b, c, d and 3 more`
+fn first_of(names: &[String]) -> String {
+    const NAMED: usize = 8;
+    match names.len().saturating_sub(NAMED) {
+        0 => listed(names),
+        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -249,11 +315,18 @@ fn namespace_of<'s>(subject: &'s Subject<'_>) -> &'s str {
     subject.manifest.identity.namespace.as_deref().unwrap_or_default()
 }
 
-/// `Deployment web`, `Pod web-x (of Rollout web)`
-fn called(subject: &Subject<'_>) -> String {
+/// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`
+fn called(subject: &Subject<'_>, part: Option<&Part<'_>>) -> String {
     let Identity { kind, name, .. } = &subject.manifest.identity;
     let owner = subject.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
-    format!("{kind} {name}{owner}")
+    let part = part.map(|part| format!(" (its {})", named_part(part))).unwrap_or_default();
+    format!("{kind} {name}{owner}{part}")
+}
+
+/// `ReplicaSet web-1`
+fn named_part(part: &Part<'_>) -> String {
+    let Identity { kind, name, .. } = &part.manifest.identity;
+    format!("{kind} {name}")
 }
 
 fn reason(judged: &Judged, nodes: &Nodes, demands: &[Demand]) -> Option<String> {
@@ -262,6 +335,9 @@ fn reason(judged: &Judged, nodes: &Nodes, demands: &[Demand]) -> Option<String> 
         (Why::NotAsked(reason), _) => Some(reason.clone()),
         (Why::Unknown(gap), _) => Some(gap.to_string()),
         (Why::Refused(refusal), _) => Some(refusal.message.clone()),
+        (Why::Unbound(refusal), Outcome::CannotTell) => {
+            Some(format!("its Pods could not be bound to every node that takes them: {}", refusal.message))
+        }
         (Why::Unbound(refusal), _) => Some(format!("its Pods could not be bound: {}", refusal.message)),
         (Why::Excluded(pod), Outcome::Waits) => Some(blame(nodes, pod, demands).to_string()),
         (Why::Excluded(_), Outcome::LeavesNodes) if judged.nodes.is_empty() => {

@@ -7,7 +7,6 @@ mod cause;
 mod differences;
 mod judging;
 mod making;
-mod namespace_rules;
 mod outcome;
 mod placing;
 mod restart;
@@ -61,6 +60,9 @@ pub struct Preview {
     /// Whether it is compared with other settings: then only differences are listed.
     #[serde(skip)]
     pub compared: bool,
+    /// Outcomes that are wanted.
+    #[serde(skip)]
+    pub accepted: Accepted,
 }
 
 /// A workload that makes Pods, or a Pod that no workload of the cluster makes.

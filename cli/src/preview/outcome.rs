@@ -14,7 +14,7 @@ pub enum Outcome {
     Moves,
     /// It depends on something that is not known of the cluster.
     CannotTell,
-    /// It gets something, and stays where it is.
+    /// It gets something, and the policy does not move it.
     Changed,
     /// Nothing happens to it.
     Unchanged,

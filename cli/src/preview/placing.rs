@@ -70,12 +70,12 @@ pub struct Takers {
 }
 
 impl Nodes {
-    /// Sorts the nodes of a cluster by what `pods` ask for.
+    /// Sorts the nodes of a cluster by what `pods` ask for, and by more labels.
     ///
     /// # Errors
     /// A Node or a NodePool can't be read.
-    pub fn of(cluster: &Manifests, pods: Pods) -> Result<Self> {
-        let mut keys = Keys::default();
+    pub fn of(cluster: &Manifests, pods: Pods, labels: BTreeSet<String>) -> Result<Self> {
+        let mut keys = Keys::of_labels(labels);
         pods.constraints.iter().for_each(|pod| keys.add(pod));
         let classes = Pools::of(cluster, &keys)?;
         Ok(Self { classes, pods: pods.constraints.into_iter().map(|pod| (pod, OnceCell::new())).collect() })

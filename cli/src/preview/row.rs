@@ -15,6 +15,8 @@ pub struct Row {
     pub outcome: Outcome,
     /// Whether it only would be so.
     pub would_be: bool,
+    /// What keeps it from the policy, if something does.
+    pub kept_away: Option<String>,
     /// For every pool, whether it takes a Pod that asks for nothing.
     pub takes: Vec<bool>,
     /// For every pool, how many Pods of these namespaces run there.

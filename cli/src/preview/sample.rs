@@ -42,6 +42,7 @@ pub fn tenants(count: usize) -> Preview {
             selector: format!("pool={tenant}"),
             outcome: Outcome::Changed,
             would_be: false,
+            kept_away: None,
             takes,
             pods,
             lost: 0,

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Namespace, Outcome, Workload};
+use super::{Namespace, Outcome, Restart, Workload};
 
 /// Whether the policy can be enforced now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -12,6 +12,9 @@ pub struct Verdict {
     pub ready: bool,
     /// The same for people, with counts.
     pub text: String,
+    /// Whether nothing but Moves holds it up.
+    #[serde(skip)]
+    pub is_about_moves_alone: bool,
 }
 
 /// Outcomes that are wanted: they don't hold up a verdict.
@@ -25,7 +28,8 @@ impl Accepted {
         Self(outcomes.into_iter().filter(can_be_wanted).collect())
     }
 
-    fn holds_up(&self, outcome: Outcome) -> bool {
+    /// Whether an outcome is trouble, and not wanted.
+    pub fn holds_up(&self, outcome: Outcome) -> bool {
         outcome.is_trouble() && !self.0.contains(&outcome)
     }
 }
@@ -51,19 +55,31 @@ impl Verdict {
         let holding: Vec<Outcome> = counts.keys().copied().filter(|outcome| accepted.holds_up(*outcome)).collect();
         let ready = holding.is_empty() && lacking.is_empty();
         let told = lacking.iter().cloned().chain(phrases(&counts)).collect::<Vec<_>>().join("; ");
+        let mut outcomes =
+            workloads.iter().map(|it| it.outcome).chain(namespaces.iter().map(|it| it.outcome)).peekable();
+        let is_asked_nothing = outcomes.peek().is_some() && outcomes.all(|outcome| outcome == Outcome::NotAsked);
         let mut text = match (ready, told.is_empty()) {
+            (true, true) if is_asked_nothing => {
+                "Ready to enforce: nothing of this cluster is sent to the policy.".to_owned()
+            }
             (true, true) => "Ready to enforce: nothing changes.".to_owned(),
             (true, false) => format!("Ready to enforce: {told}."),
             (false, _) => format!("Not yet: {told}."),
         };
-        if lacking.is_empty() && holding == [Outcome::Moves] {
-            text += " If that is wanted, enforce the policy, then run what -o commands prints.";
-        }
         let would_be = phrases(&would_be).join("; ");
         if !would_be.is_empty() {
             text += &format!(" Entries with enforcement: Warn hold nothing up; enforced, {would_be}.");
         }
-        Self { ready, text }
+        Self { ready, text, is_about_moves_alone: lacking.is_empty() && holding == [Outcome::Moves] }
+    }
+
+    /// Says what comes next where nothing but Moves holds it up.
+    pub fn add_next_step(&mut self, restarts: &[Restart]) {
+        let can_be_run = restarts.iter().any(|restart| restart.obstacle.is_none());
+        self.text += match can_be_run {
+            true => " If that is wanted, enforce the policy, then run what -o commands prints.",
+            false => " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why.",
+        };
     }
 }
 
@@ -157,9 +173,18 @@ mod tests {
     #[case::moves_alone(
         &[("Job", Outcome::Moves), ("Job", Outcome::Moves)],
         &[],
-        "Not yet: 2 workloads move to other nodes. If that is wanted, enforce the policy, then run what -o commands prints."
+        "Not yet: 2 workloads move to other nodes."
     )]
-    #[case::what_is_not_asked(&[("Job", Outcome::NotAsked)], &[Outcome::NotAsked], "Ready to enforce: nothing changes.")]
+    #[case::what_is_not_asked(
+        &[("Job", Outcome::NotAsked)],
+        &[Outcome::NotAsked],
+        "Ready to enforce: nothing of this cluster is sent to the policy."
+    )]
+    #[case::what_is_asked_partly(
+        &[("Job", Outcome::NotAsked)],
+        &[Outcome::Unchanged],
+        "Ready to enforce: nothing changes."
+    )]
     fn a_verdict_counts_what_people_know(
         #[case] workloads: &[(&str, Outcome)],
         #[case] namespaces: &[Outcome],

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use node_placement_policy::settings::Settings;
 
-use super::{
-    Namespace, Outcome, Pool, Row,
-    advice::Advisor,
-    namespace_rules::{NamespaceRules, entry_name},
-};
+use super::{Namespace, Outcome, Pool, Row, advice::Advisor};
 use crate::{
-    engine::native::parse_selector,
+    engine::{
+        namespace_rules::{Demand, NamespaceRules, entry_name},
+        native::parse_selector,
+    },
     input::{
         manifests::Manifests,
         settings::{entries, node_selectors},
@@ -30,6 +29,7 @@ struct Line {
     name: String,
     outcome: Outcome,
     would_be: bool,
+    kept_away: Option<String>,
     entry: Option<usize>,
     called: Option<String>,
     selector: String,
@@ -52,12 +52,7 @@ impl Table {
         plain: &BTreeMap<String, Constraints>,
         running: &BTreeMap<(String, String), usize>,
     ) -> Result<Self> {
-        let of_settings = node_selectors(settings).into_iter().filter_map(|text| parse_selector(&text).ok());
-        let of_namespaces =
-            rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
-        let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
-        let keys = selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned());
-        let pools = pool::Pools::of(cluster, &Keys::of_labels(keys.collect::<BTreeSet<_>>()))?;
+        let pools = pool::Pools::of(cluster, &Keys::of_labels(selected_labels(settings, rules)))?;
         let no_rules = NamespaceRules::default();
         let line = |namespace: &Namespace| {
             let rules = rules.get(&namespace.name).unwrap_or(&no_rules);
@@ -67,6 +62,7 @@ impl Table {
                 name: namespace.name.clone(),
                 outcome: namespace.outcome,
                 would_be: namespace.would_be,
+                kept_away: namespace.reason.clone().filter(|_| namespace.outcome == Outcome::NotAsked),
                 entry: rules.entry,
                 called: rules.called.clone(),
                 selector: rules.selector(),
@@ -105,7 +101,7 @@ impl Table {
         for line in &self.namespaces {
             let called = line.called.as_ref().filter(|_| !line.selector.is_empty());
             let place = (line.entry.unwrap_or(usize::MAX), called, &line.selector);
-            alike.entry((place, &line.takes, line.outcome, line.would_be)).or_default().push(line);
+            alike.entry((place, &line.takes, line.outcome, line.would_be, &line.kept_away)).or_default().push(line);
         }
         alike.into_values().filter_map(|lines| row(&lines, settings)).collect()
     }
@@ -137,6 +133,14 @@ impl Table {
             advisor.note_untainted(Some(setting), selectors.len(), nodes, &others);
         }
     }
+}
+
+/// The labels that selectors of the settings, or of namespaces, name.
+pub fn selected_labels(settings: &Settings, rules: &BTreeMap<String, NamespaceRules>) -> BTreeSet<String> {
+    let of_settings = node_selectors(settings).into_iter().filter_map(|text| parse_selector(&text).ok());
+    let of_namespaces = rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
+    let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
+    selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned()).collect()
 }
 
 /// Nodes without a taint that one setting means for tenants of its own.
@@ -172,6 +176,7 @@ fn row(lines: &[&Line], settings: &Settings) -> Option<Row> {
         selector: first.selector.clone(),
         outcome: first.outcome,
         would_be: first.would_be,
+        kept_away: first.kept_away.clone(),
         takes: first.takes.clone(),
         pods,
         lost: lines.iter().map(|line| line.lost).sum(),
@@ -188,7 +193,7 @@ impl Line {
 /// The setting of an entry that demands a label of this pool by name.
 fn setting_naming<'r>(pool: &pool::Pool, rules: &'r NamespaceRules) -> Option<&'r str> {
     let of_entry = rules.demands.iter().filter_map(|demand| Some((demand, demand.path.as_deref()?)));
-    let names = |demand: &super::namespace_rules::Demand| {
+    let names = |demand: &Demand| {
         let requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
         requirements.into_iter().any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
     };

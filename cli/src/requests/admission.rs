@@ -68,9 +68,9 @@ pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value
     Ok(Some(request))
 }
 
-/// The request that creates a Namespace or a workload anew.
-pub fn of(resource: Resource, object: &Value) -> Value {
-    let user_info = controller(object).map_or_else(administrator, |owner| created_by(text(&owner["kind"])));
+/// The request that creates a workload or a Namespace anew. Whoever that is need not be an administrator, whom a policy may exempt.
+pub fn creation(resource: Resource, object: &Value) -> Value {
+    let user_info = controller(object).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
     request(resource, as_new(object), user_info)
 }
 
@@ -131,7 +131,7 @@ pub fn scheduler() -> Value {
     json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] })
 }
 
-/// The controller for owners of this kind; whoever it may be, if that is none of Kubernetes' own.
+/// The controller for owners of this kind; if that is none of Kubernetes' own, somebody of no special group.
 pub fn created_by(owner: &str) -> Value {
     let controller = match owner {
         "Deployment" => "deployment-controller",
@@ -141,7 +141,7 @@ pub fn created_by(owner: &str) -> Value {
         "Job" => "job-controller",
         "CronJob" => "cronjob-controller",
         "ReplicationController" => "replication-controller",
-        _ => return administrator(),
+        _ => return somebody(),
     };
     json!({
         "username": format!("system:serviceaccount:kube-system:{controller}"),

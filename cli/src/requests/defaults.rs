@@ -1,9 +1,10 @@
-//! What the API server and the DaemonSet controller add to every Pod before webhooks see it, as far as the policy looks
-//! at it.
+//! What the API server and the DaemonSet controller add to objects before webhooks see them: tolerations, which the policy
+//! looks at, and fields with a default, which the `matchConditions` of a policy may look at.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::input::json::{list_of, text};
+use super::resource::{NAMESPACE_NAME, Resource};
+use crate::input::json::{list_of, remove, text};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -19,7 +20,7 @@ pub fn add_tolerations(spec: &mut Value) {
         };
         if !list_of(&spec["tolerations"]).iter().any(tolerates) {
             let added = json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 });
-            push(spec, added);
+            push(spec, "tolerations", added);
         }
     }
 }
@@ -42,16 +43,266 @@ pub fn add_tolerations_of_daemon_sets(spec: &mut Value) {
     for (key, effect) in added {
         let toleration = json!({ "key": key, "operator": "Exists", "effect": effect });
         if !list_of(&spec["tolerations"]).contains(&toleration) {
-            push(spec, toleration);
+            push(spec, "tolerations", toleration);
         }
     }
 }
 
-fn push(spec: &mut Value, toleration: Value) {
-    if spec["tolerations"].is_null() {
-        spec["tolerations"] = json!([]);
+/// The request as the API server sends it: with the defaults of fields that its object, and the old one, lack.
+///
+/// Upstream: `SetDefaults_*` of `k8s.io/kubernetes/pkg/apis`, and the admission plugins `ServiceAccount`, `Priority` and
+/// `DefaultTolerationSeconds`.
+pub fn completed(request: &Value) -> Value {
+    let mut request = request.clone();
+    for member in ["object", "oldObject"] {
+        if request[member].is_object() {
+            complete(&mut request[member]);
+        }
     }
-    if let Some(tolerations) = spec["tolerations"].as_array_mut() {
-        tolerations.push(toleration);
+    request
+}
+
+/// The request of a Pod that is created, already [`completed`], where the API server's admission plugins give it all that
+/// depends on objects which nobody looks at here: the ServiceAccount, PriorityClasses, LimitRanges. Nothing for other
+/// requests, and for Pods that have been through those plugins.
+pub fn admitted_otherwise(request: &Value, completed: &Value) -> Option<Value> {
+    let is_new_pod = completed["object"]["kind"] == "Pod"
+        && completed["operation"] == "CREATE"
+        && completed["subResource"].as_str().unwrap_or_default().is_empty();
+    if !is_new_pod || request["object"]["spec"]["priority"].is_number() {
+        return None;
+    }
+    let mut other = completed.clone();
+    let spec = &mut other["object"]["spec"];
+    // A ServiceAccount may say that its Pods get no token.
+    if let Some(volumes) = spec.get_mut("volumes").and_then(Value::as_array_mut) {
+        volumes.retain(|volume| !is_token(volume));
+    }
+    if list_of(&spec["volumes"]).is_empty() {
+        remove(spec, &["volumes"]);
+    }
+    for container in containers(spec) {
+        if let Some(mounts) = container.get_mut("volumeMounts").and_then(Value::as_array_mut) {
+            mounts.retain(|mount| !is_token(mount));
+        }
+        if list_of(&container["volumeMounts"]).is_empty() {
+            remove(container, &["volumeMounts"]);
+        }
+        let amounts = json!({ "cpu": "1", "memory": "1Gi" });
+        fill(&mut container["resources"], json!({ "requests": amounts, "limits": amounts }));
+    }
+    fill(spec, json!({ "imagePullSecrets": [{ "name": "of-the-service-account" }] }));
+    let is_of_the_system = text(&spec["priorityClassName"]).starts_with("system-");
+    if !is_of_the_system {
+        fill(spec, json!({ "priorityClassName": "the-default" }));
+        spec["priority"] = HIGHEST_PRIORITY.into();
+        spec["preemptionPolicy"] = "Never".into();
+    }
+    Some(other)
+}
+
+/// The highest priority that a PriorityClass of somebody's own can have.
+const HIGHEST_PRIORITY: i64 = 1_000_000_000;
+/// What the name of the volume with a Pod's token begins with.
+const TOKEN: &str = "kube-api-access-";
+
+fn is_token(volume: &Value) -> bool {
+    text(&volume["name"]).starts_with(TOKEN)
+}
+
+fn complete(object: &mut Value) {
+    let (api_version, kind) = (text(&object["apiVersion"]).to_owned(), text(&object["kind"]).to_owned());
+    let Some(resource) = Resource::of(&api_version, &kind) else { return };
+    match kind.as_str() {
+        "Pod" => return complete_pod(object),
+        "Namespace" => {
+            let name = object["metadata"]["name"].clone();
+            fill(
+                object,
+                json!({ "metadata": { "labels": { NAMESPACE_NAME: name } }, "status": { "phase": "Active" } }),
+            );
+        }
+        _ => {}
+    }
+    let defaults = defaults_of(&kind, &object["spec"]);
+    if object["spec"].is_object() {
+        fill(&mut object["spec"], defaults);
+    }
+    let mut template = object;
+    for step in resource.template().unwrap_or_default() {
+        let Some(below) = template.get_mut(*step) else { return };
+        template = below;
+    }
+    if template["spec"].is_object() {
+        complete_pod_spec(&mut template["spec"]);
+    }
+}
+
+/// Of the `spec` of a workload.
+fn defaults_of(kind: &str, spec: &Value) -> Value {
+    let rolling = |strategy: &str, parameters: Value| match text(&spec[strategy]["type"]) {
+        "" | "RollingUpdate" => json!({ "type": "RollingUpdate", "rollingUpdate": parameters }),
+        _ => json!({}),
+    };
+    match kind {
+        "Deployment" => json!({
+            "replicas": 1,
+            "strategy": rolling("strategy", json!({ "maxUnavailable": "25%", "maxSurge": "25%" })),
+            "revisionHistoryLimit": 10,
+            "progressDeadlineSeconds": 600,
+        }),
+        "ReplicaSet" | "ReplicationController" => json!({ "replicas": 1 }),
+        "StatefulSet" => json!({
+            "replicas": 1,
+            "podManagementPolicy": "OrderedReady",
+            "updateStrategy": rolling("updateStrategy", json!({ "partition": 0 })),
+            "revisionHistoryLimit": 10,
+            "persistentVolumeClaimRetentionPolicy": { "whenDeleted": "Retain", "whenScaled": "Retain" },
+        }),
+        "DaemonSet" => json!({
+            "updateStrategy": rolling("updateStrategy", json!({ "maxUnavailable": 1, "maxSurge": 0 })),
+            "revisionHistoryLimit": 10,
+        }),
+        "Job" => {
+            let mut job = json!({
+                "parallelism": 1,
+                "backoffLimit": 6,
+                "completionMode": "NonIndexed",
+                "suspend": false,
+                "manualSelector": false,
+                "podReplacementPolicy": if spec["podFailurePolicy"].is_object() { "Failed" } else { "TerminatingOrFailed" },
+            });
+            // A Job of which only the parallelism is said takes its Pods from a queue.
+            if spec["parallelism"].is_null() {
+                job["completions"] = 1.into();
+            }
+            job
+        }
+        "CronJob" => json!({
+            "concurrencyPolicy": "Allow",
+            "suspend": false,
+            "successfulJobsHistoryLimit": 3,
+            "failedJobsHistoryLimit": 1,
+        }),
+        _ => json!({}),
+    }
+}
+
+fn complete_pod(pod: &mut Value) {
+    if !pod["spec"].is_object() {
+        return;
+    }
+    let spec = &mut pod["spec"];
+    add_tolerations(spec);
+    complete_pod_spec(spec);
+    let priority = match text(&spec["priorityClassName"]) {
+        "system-node-critical" => 2_000_001_000,
+        "system-cluster-critical" => 2_000_000_000,
+        _ => 0_i64,
+    };
+    fill(
+        spec,
+        json!({
+            "enableServiceLinks": true,
+            "serviceAccountName": "default",
+            "priority": priority,
+            "preemptionPolicy": "PreemptLowerPriority",
+        }),
+    );
+    let account = spec["serviceAccountName"].clone();
+    fill(spec, json!({ "serviceAccount": account }));
+    for container in containers(spec) {
+        let limits = container["resources"]["limits"].clone();
+        if limits.is_object() {
+            fill(&mut container["resources"], json!({ "requests": limits }));
+        }
+    }
+    let has_token = list_of(&spec["volumes"]).iter().any(is_token);
+    if has_token || spec["automountServiceAccountToken"] == false {
+        return;
+    }
+    let name = format!("{TOKEN}xxxxx");
+    let mount = json!({
+        "name": name, "readOnly": true, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+    });
+    containers(spec).for_each(|container| push(container, "volumeMounts", mount.clone()));
+    let token = json!({ "serviceAccountToken": { "expirationSeconds": 3607, "path": "token" } });
+    push(spec, "volumes", json!({ "name": name, "projected": { "sources": [token], "defaultMode": 420 } }));
+}
+
+/// What templates get as well.
+fn complete_pod_spec(spec: &mut Value) {
+    fill(
+        spec,
+        json!({
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 30,
+            "dnsPolicy": "ClusterFirst",
+            "securityContext": {},
+            "schedulerName": "default-scheduler",
+        }),
+    );
+    if let Some(account) = spec["serviceAccountName"].as_str().map(str::to_owned) {
+        fill(spec, json!({ "serviceAccount": account }));
+    }
+    for container in containers(spec) {
+        let image = text(&container["image"]);
+        let name = image.rsplit('/').next().unwrap_or_default();
+        let is_latest = !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest");
+        let pull = if is_latest { "Always" } else { "IfNotPresent" };
+        fill(
+            container,
+            json!({
+                "resources": {},
+                "terminationMessagePath": "/dev/termination-log",
+                "terminationMessagePolicy": "File",
+                "imagePullPolicy": pull,
+            }),
+        );
+        for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+            fill(port, json!({ "protocol": "TCP" }));
+        }
+        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+            if container[probe].is_object() {
+                let timing =
+                    json!({ "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3 });
+                fill(&mut container[probe], timing);
+            }
+        }
+    }
+    for volume in spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+        for source in ["configMap", "secret", "projected", "downwardAPI"] {
+            if volume[source].is_object() {
+                fill(&mut volume[source], json!({ "defaultMode": 420 }));
+            }
+        }
+    }
+}
+
+fn containers(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let lists = spec.as_object_mut().into_iter().flat_map(Map::iter_mut);
+    let lists = lists.filter(|(name, _)| ["containers", "initContainers"].contains(&name.as_str()));
+    lists.filter_map(|(_, list)| list.as_array_mut()).flatten().filter(|container| container.is_object())
+}
+
+/// Puts in what is absent, in objects within it too.
+fn fill(value: &mut Value, defaults: Value) {
+    match (value, defaults) {
+        (Value::Object(members), Value::Object(defaults)) => {
+            for (key, default) in defaults {
+                fill(members.entry(key).or_insert(Value::Null), default);
+            }
+        }
+        (value, default) if value.is_null() => *value = default,
+        _ => {}
+    }
+}
+
+fn push(value: &mut Value, list: &str, item: Value) {
+    if value[list].is_null() {
+        value[list] = json!([]);
+    }
+    if let Some(items) = value[list].as_array_mut() {
+        items.push(item);
     }
 }

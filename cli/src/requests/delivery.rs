@@ -3,11 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::{Value, json};
 
-use super::resource::{NAMESPACE, requested};
+use super::{
+    defaults::{admitted_otherwise, completed},
+    resource::{NAMESPACE, NAMESPACE_NAME, requested},
+};
 use crate::input::{match_conditions::Passage, policy_spec::PolicySpec};
-
-/// The API server gives every Namespace its name as a label.
-pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
     if !selects_object(policy, request) {
         return Delivery::KeptAway("the policy's objectSelector leaves the object out".to_owned());
     }
-    match policy.match_conditions.evaluate(request) {
+    match passage(policy, request) {
         Passage::KeptAway(name) => Delivery::KeptAway(format!("the policy's matchCondition {name} leaves it out")),
         Passage::Fails(name, reason) => {
             let then = match policy.failure_policy.as_deref() {
@@ -81,6 +81,25 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
 /// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
 fn covered(policy: &PolicySpec) -> LabelSelector {
     LabelSelector { match_labels: None, ..policy.namespace_selector.clone() }
+}
+
+/// What the conditions say of the request as an API server would send it.
+fn passage(policy: &PolicySpec, request: &Value) -> Passage {
+    let conditions = &policy.match_conditions;
+    if conditions.is_empty() {
+        return Passage::Passes;
+    }
+    let sent = completed(request);
+    let passage = conditions.evaluate(&sent);
+    let Some(other) = admitted_otherwise(request, &sent) else { return passage };
+    match (passage, conditions.evaluate(&other)) {
+        (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
+        (Passage::KeptAway(name), Passage::Passes) | (Passage::Passes, Passage::KeptAway(name)) => {
+            let reason = "it depends on what a ServiceAccount, a PriorityClass or a LimitRange adds to the Pod";
+            Passage::Unknown(name, reason.to_owned())
+        }
+        (passage, _) => passage,
+    }
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {

@@ -8,6 +8,7 @@ use super::{
     owner::{Owner, controller},
     resource::{BINDING, POD},
     runtime_class,
+    template::is_by_controller,
 };
 use crate::input::{
     json::{members, remove, text},
@@ -20,17 +21,6 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
-
-/// Labels that controllers give to their Pods, beyond the template's.
-const BY_CONTROLLERS: [&str; 6] = [
-    "controller-revision-hash",
-    "controller-uid",
-    "job-name",
-    "pod-template-generation",
-    "pod-template-hash",
-    "statefulset.kubernetes.io/pod-name",
-];
-const BY_CONTROLLERS_PREFIXES: [&str; 2] = ["apps.kubernetes.io/", "batch.kubernetes.io/"];
 
 /// What the API server, or the controller, puts into every Pod whose template says nothing of it.
 const DEFAULTED: [&str; 7] = [
@@ -94,9 +84,7 @@ fn from_template(pod: &mut Value, template: &Value) {
     }
     let mut labels = template["metadata"]["labels"].clone();
     for (key, value) in members(&pod["metadata"]["labels"]) {
-        let by_controller = BY_CONTROLLERS.contains(&key.as_str())
-            || BY_CONTROLLERS_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
-        if by_controller {
+        if is_by_controller(key) {
             labels[key] = value.clone();
         }
     }

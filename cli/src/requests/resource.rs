@@ -22,6 +22,9 @@ pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "
 /// A Node.
 pub const NODE: Resource = Resource { group: "", kind: "Node", name: "nodes" };
 
+/// The API server gives every Namespace its name as a label.
+pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+
 /// Those that the policy has rules for.
 fn all() -> impl Iterator<Item = Resource> {
     Known::all().map(|known| {

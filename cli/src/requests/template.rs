@@ -9,7 +9,10 @@ use super::{
     resource::{POD, Resource},
     runtime_class,
 };
-use crate::input::{json::text, manifests::Manifests};
+use crate::input::{
+    json::{members, text},
+    manifests::Manifests,
+};
 
 /// Where a PodSpec has the terms of required node affinity.
 const REQUIRED_AFFINITY: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -60,6 +63,15 @@ pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Optio
     Some(creation)
 }
 
+/// The PodSpec with which the DaemonSet controller compares nodes: nobody has merged a RuntimeClass into it yet.
+///
+/// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
+pub fn seen_by_controller(daemon_set: &Value) -> Option<Value> {
+    let mut spec = template(daemon_set)?["spec"].clone();
+    defaults::add_tolerations_of_daemon_sets(&mut spec);
+    Some(spec)
+}
+
 /// The Pod template of an object, wherever its kind has it.
 pub fn template(object: &Value) -> Option<&Value> {
     let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))?;
@@ -68,6 +80,32 @@ pub fn template(object: &Value) -> Option<&Value> {
         found = &found[*step];
     }
     found.is_object().then_some(found)
+}
+
+/// Whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
+pub fn differ(owner: &Value, part: &Value) -> bool {
+    let (Some(one), Some(other)) = (template(owner), template(part)) else { return false };
+    let said = |template: &Value, kind: &str| -> Vec<(String, Value)> {
+        let values = members(&template["metadata"][kind]).filter(|(key, _)| !is_by_controller(key));
+        values.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    one["spec"] != other["spec"] || ["labels", "annotations"].iter().any(|kind| said(one, kind) != said(other, kind))
+}
+
+/// Labels that controllers give to their Pods, beyond the template's.
+const BY_CONTROLLERS: [&str; 6] = [
+    "controller-revision-hash",
+    "controller-uid",
+    "job-name",
+    "pod-template-generation",
+    "pod-template-hash",
+    "statefulset.kubernetes.io/pod-name",
+];
+const BY_CONTROLLERS_PREFIXES: [&str; 2] = ["apps.kubernetes.io/", "batch.kubernetes.io/"];
+
+/// Whether a label is given to Pods by their controller.
+pub fn is_by_controller(key: &str) -> bool {
+    BY_CONTROLLERS.contains(&key) || BY_CONTROLLERS_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
 /// Checks what is written of the Pod template of an object, as far as a Pod is made from it.

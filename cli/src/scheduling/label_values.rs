@@ -20,7 +20,7 @@ pub struct LabelValues {
 
 impl LabelValues {
     /// Any value, or none.
-    fn any() -> Self {
+    pub fn any() -> Self {
         Self { is_complement: true, values: BTreeSet::new(), least: None, greatest: None }
     }
 
@@ -64,6 +64,11 @@ impl LabelValues {
         Self::read(operator, requirement.values())
     }
 
+    /// Whether a label can be as both allow: with some value, or absent.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        self.and(other).allows_value() || self.allows_absence() && other.allows_absence()
+    }
+
     /// Those that both allow.
     pub fn and(&self, other: &Self) -> Self {
         let values = match (self.is_complement, other.is_complement) {
@@ -99,6 +104,19 @@ impl LabelValues {
         let (Some(least), Some(greatest)) = (self.least, self.greatest) else { return true };
         let excluded = self.values.iter().filter(|value| self.is_in_range(value)).count();
         i128::from(greatest) - i128::from(least) + 1 > i128::try_from(excluded).unwrap_or(i128::MAX)
+    }
+
+    /// A value that the label can have, if it can have one.
+    pub fn some_value(&self) -> Option<String> {
+        if !self.is_complement {
+            return self.values.iter().find(|value| self.is_in_range(value)).cloned();
+        }
+        let first = self.least.or(self.greatest).unwrap_or_default();
+        // As many are excluded at most.
+        let excluded = i64::try_from(self.values.len()).unwrap_or(i64::MAX);
+        let step = if self.least.is_none() && self.greatest.is_some() { -1 } else { 1 };
+        let values = (0..=excluded).filter_map(|index| first.checked_add(index.checked_mul(step)?));
+        values.map(|value| value.to_string()).find(|value| self.is_in_range(value) && !self.values.contains(value))
     }
 
     /// The value that it must have, if there is only one.

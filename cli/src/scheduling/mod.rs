@@ -14,6 +14,8 @@ pub mod keys;
 pub mod label_values;
 pub mod node;
 pub mod node_pool;
+pub mod places;
 pub mod pool;
 pub mod quantity;
 pub mod resources;
+pub mod well_known;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use k8s_openapi::{
-    ClusterResourceScope, Metadata, Resource, api::core::v1, apimachinery::pkg::apis::meta::v1::ObjectMeta,
+    ClusterResourceScope, Metadata, Resource,
+    api::core::v1,
+    apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
 use node_placement_policy::{placement::node_affinity::Term, toleration::Taint};
 use serde::Deserialize;
@@ -14,39 +16,39 @@ use super::{
     exclusion::{Exclusion, LabelExclusion},
     label_values::LabelValues,
     node::{split, taint},
+    quantity::Amount,
+    well_known::{NODE_POOL_LABEL, WELL_KNOWN},
 };
-
-/// The label with which Karpenter says of which NodePool a Node is.
-pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
-
-/// Labels that every NodePool can give, whether it names them or not.
-///
-/// Upstream: `WellKnownLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`.
-const WELL_KNOWN: [&str; 8] = [
-    NODE_POOL_LABEL,
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "node.kubernetes.io/instance-type",
-    "kubernetes.io/arch",
-    "kubernetes.io/os",
-    "karpenter.sh/capacity-type",
-    "node.kubernetes.io/windows-build",
-];
-
-/// What the well-known labels of Karpenter's providers begin with.
-const WELL_KNOWN_PREFIXES: [&str; 4] =
-    ["karpenter.k8s.aws/", "topology.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/"];
 
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NodePoolObject {
     metadata: ObjectMeta,
     spec: NodePoolSpec,
+    #[serde(default)]
+    status: Option<NodePoolStatus>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct NodePoolSpec {
     template: NodeClaimTemplate,
+    /// Of a static NodePool, how many nodes it has.
+    #[serde(default)]
+    replicas: Option<i64>,
+    #[serde(default)]
+    limits: Option<BTreeMap<String, Quantity>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct NodePoolStatus {
+    #[serde(default)]
+    conditions: Option<Vec<Condition>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Condition {
+    r#type: String,
+    status: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -94,6 +96,28 @@ impl Metadata for NodePoolObject {
     }
 }
 
+impl NodePoolObject {
+    /// Why Karpenter creates no nodes of it, if so: `is being deleted`.
+    ///
+    /// Upstream: `NewScheduler` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
+    pub fn obstacle(&self) -> Option<String> {
+        if self.metadata.deletion_timestamp.is_some() {
+            return Some("is being deleted".to_owned());
+        }
+        if self.spec.replicas == Some(0) {
+            return Some("has no replicas".to_owned());
+        }
+        let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
+        // In a file there may be none.
+        if conditions.clone().any(|condition| condition.r#type == "Ready" && condition.status != "True") {
+            return Some("is not ready".to_owned());
+        }
+        let mut limits = self.spec.limits.iter().flatten();
+        let (resource, _) = limits.find(|(_, limit)| Amount::from(*limit) == Amount::default())?;
+        Some(format!("has a limit of 0 for {resource}"))
+    }
+}
+
 /// A NodePool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodePool {
@@ -101,6 +125,8 @@ pub struct NodePool {
     pub name: String,
     /// What it says of labels: its template's, its requirements, and its own name.
     pub labels: BTreeMap<String, LabelValues>,
+    /// The annotations that its nodes have.
+    pub annotations: BTreeMap<String, String>,
     /// The lasting taints that its nodes have. Startup taints pass, and Karpenter does not count them.
     pub lasting_taints: Vec<Taint>,
 }
@@ -111,7 +137,7 @@ impl NodePool {
     /// # Errors
     /// A requirement has an operator that Karpenter does not have, or values that don't fit it.
     pub fn read(object: &NodePoolObject) -> Result<Self> {
-        let NodePoolObject { metadata, spec: NodePoolSpec { template } } = object;
+        let NodePoolObject { metadata, spec: NodePoolSpec { template, .. }, .. } = object;
         let name = metadata.name.clone().unwrap_or_default();
         let mut labels = BTreeMap::from([(NODE_POOL_LABEL.to_owned(), LabelValues::one(&name))]);
         for (key, value) in template.metadata.labels.iter().flatten() {
@@ -128,7 +154,26 @@ impl NodePool {
             add(&mut labels, key, values);
         }
         let (lasting_taints, _) = split(template.spec.taints.iter().flatten().map(taint));
-        Ok(Self { name, labels, lasting_taints })
+        let annotations = template.metadata.annotations.clone().unwrap_or_default();
+        Ok(Self { name, labels, annotations, lasting_taints })
+    }
+
+    /// Labels that a node has which Karpenter would create for the Pod: of each some value that both allow.
+    pub fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
+        let pairs = pairs(pod);
+        let mut terms = pod.terms.iter().flatten();
+        let asked = terms
+            .find_map(|term| {
+                let asked = with_term(&pairs, term)?;
+                self.excluded_by_label(&asked, pod).is_none().then_some(asked)
+            })
+            .unwrap_or(pairs);
+        let keys = self.labels.keys().map(String::as_str).chain(WELL_KNOWN).chain(asked.keys().copied());
+        let value = |key: &str| {
+            let own = self.labels.get(key).cloned().unwrap_or_else(LabelValues::any);
+            asked.get(key).map_or(own.clone(), |asked| own.and(asked)).some_value()
+        };
+        keys.filter_map(|key| Some((key.to_owned(), value(key)?))).collect()
     }
 
     /// The labels of which its nodes have one value.
@@ -144,8 +189,7 @@ impl NodePool {
         if pod.node_name.is_some() {
             return Some(Exclusion::Name);
         }
-        let pairs: BTreeMap<&str, LabelValues> =
-            pod.node_selector.iter().map(|(key, value)| (key.as_str(), LabelValues::one(value))).collect();
+        let pairs = pairs(pod);
         self.excluded_by_label(&pairs, pod).or_else(|| self.excluded_by_terms(&pairs, pod)).or_else(|| {
             let taint = pod.untolerated(&self.lasting_taints)?;
             Some(Exclusion::Taint(taint.clone()))
@@ -174,15 +218,10 @@ impl NodePool {
         if term.first_field().is_some() {
             return Some(Exclusion::Name);
         }
-        let mut asked = pairs.clone();
-        for expression in &term.expressions {
-            let values = expression.requirement.as_ref().and_then(LabelValues::of);
-            // An invalid expression matches no node.
-            let Some(values) = values else { return Some(Exclusion::MatchesNothing) };
-            let both = asked.get(expression.key.as_str()).map_or_else(|| values.clone(), |other| other.and(&values));
-            asked.insert(expression.key.as_str(), both);
+        match with_term(pairs, term) {
+            Some(asked) => self.excluded_by_label(&asked, pod),
+            None => Some(Exclusion::MatchesNothing),
         }
-        self.excluded_by_label(&asked, pod)
     }
 
     fn excluded_by_label(&self, asked: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
@@ -197,14 +236,30 @@ impl NodePool {
     /// Whether a node of it can have what is asked of a label.
     fn can_have(&self, key: &str, asked: &LabelValues) -> bool {
         match self.labels.get(key) {
-            Some(own) => own.and(asked).allows_value() || own.allows_absence() && asked.allows_absence(),
-            None => asked.allows_absence() || is_well_known(key) && asked.allows_value(),
+            Some(own) => own.agrees_with(asked),
+            None => asked.allows_absence() || WELL_KNOWN.contains(&key) && asked.allows_value(),
         }
     }
 }
 
-fn is_well_known(key: &str) -> bool {
-    WELL_KNOWN.contains(&key) || WELL_KNOWN_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+/// What a Pod's nodeSelector asks for.
+fn pairs(pod: &Constraints) -> BTreeMap<&str, LabelValues> {
+    pod.node_selector.iter().map(|(key, value)| (key.as_str(), LabelValues::one(value))).collect()
+}
+
+/// With what a term asks for; nothing, if it matches no node: an expression is invalid, or contradicts another.
+fn with_term<'p>(pairs: &BTreeMap<&'p str, LabelValues>, term: &'p Term) -> Option<BTreeMap<&'p str, LabelValues>> {
+    let mut asked = pairs.clone();
+    for expression in &term.expressions {
+        let values = LabelValues::of(expression.requirement.as_ref()?)?;
+        let both = match asked.get(expression.key.as_str()) {
+            Some(other) if !other.agrees_with(&values) => return None,
+            Some(other) => other.and(&values),
+            None => values,
+        };
+        asked.insert(expression.key.as_str(), both);
+    }
+    Some(asked)
 }
 
 fn add(labels: &mut BTreeMap<String, LabelValues>, key: &str, values: LabelValues) {
@@ -300,6 +355,10 @@ mod tests {
         selecting("premium", "acme"),
         "the NodePool has no label premium, the Pod needs premium=acme"
     )]
+    #[case::a_label_that_only_looks_like_one_of_the_provider(
+        selecting("karpenter.k8s.aws/team", "blue"),
+        "the NodePool has no label karpenter.k8s.aws/team, the Pod needs karpenter.k8s.aws/team=blue"
+    )]
     #[case::a_hostname(
         selecting("kubernetes.io/hostname", "one"),
         "the NodePool has no label kubernetes.io/hostname, the Pod needs kubernetes.io/hostname=one"
@@ -318,7 +377,14 @@ mod tests {
             spec["nodeSelector"] = json!({ "team": "blue" });
             spec
         },
-        "the NodePool has team=blue, the Pod needs team absent"
+        "the Pod's required node affinity matches no node"
+    )]
+    #[case::a_term_against_itself(
+        {
+            let of = |value| json!({ "key": "premium", "operator": "In", "values": [value] });
+            requiring(json!([{ "matchExpressions": [of("acme"), of("other")] }]))
+        },
+        "the Pod's required node affinity matches no node"
     )]
     #[case::no_term(requiring(json!([])), "the Pod's required node affinity matches no node")]
     #[case::a_node_by_name(json!({ "nodeName": "one" }), "the Pod names another NodePool")]
@@ -336,6 +402,42 @@ mod tests {
         let blue = blue();
         let known: Vec<_> = blue.known_labels().collect();
         assert_eq!(known, [("karpenter.sh/nodepool", "blue"), ("team", "blue")]);
+    }
+
+    #[test]
+    fn a_node_that_would_be_created_has_what_both_allow() {
+        let mut spec = requiring(json!([expression("topology.kubernetes.io/zone", "NotIn", &["a"])]));
+        spec["nodeSelector"] = json!({ "karpenter.sh/capacity-type": "spot" });
+        let labels = blue().labels_for(&pod(spec));
+        let expected = [("team", "blue"), ("topology.kubernetes.io/zone", "b"), ("karpenter.sh/capacity-type", "spot")];
+        for (key, value) in expected {
+            assert_eq!(labels.get(key).map(String::as_str), Some(value), "{labels:?}");
+        }
+        assert!(labels.contains_key("kubernetes.io/arch") && labels.contains_key("example.com/cpu"), "{labels:?}");
+        assert!(!labels.contains_key("example.com/spot") && !labels.contains_key("example.com/rack"), "{labels:?}");
+    }
+
+    #[rstest]
+    #[case::a_plain_one(json!({}), None)]
+    #[case::ready(json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } }), None)]
+    #[case::being_deleted(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }), Some("is being deleted"))]
+    #[case::static_without_replicas(json!({ "spec": { "replicas": 0, "template": { "spec": {} } } }), Some("has no replicas"))]
+    #[case::static_with_replicas(json!({ "spec": { "replicas": 2, "template": { "spec": {} } } }), None)]
+    #[case::not_ready(
+        json!({ "status": { "conditions": [{ "type": "Ready", "status": "Unknown" }] } }),
+        Some("is not ready")
+    )]
+    #[case::a_limit(
+        json!({ "spec": { "limits": { "cpu": 0, "memory": "1Gi" }, "template": { "spec": {} } } }),
+        Some("has a limit of 0 for cpu")
+    )]
+    fn some_node_pools_create_no_nodes(#[case] more: Value, #[case] obstacle: Option<&str>) {
+        let mut object = json!({ "metadata": {}, "spec": { "template": { "spec": {} } } });
+        for (key, value) in more.as_object().unwrap() {
+            object[key] = value.clone();
+        }
+        let object: NodePoolObject = serde_json::from_value(object).unwrap();
+        assert_eq!(object.obstacle().as_deref(), obstacle);
     }
 
     #[test]

@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
-use k8s_openapi::api::core::v1;
 use node_placement_policy::toleration::Taint;
 
 use super::{
-    constraints::Constraints,
-    exclusion::Exclusion,
-    keys::Keys,
-    node::Node,
-    node_pool::{NODE_POOL_LABEL, NodePool, NodePoolObject},
+    constraints::Constraints, exclusion::Exclusion, keys::Keys, node::Node, node_pool::NodePool, places::Places,
+    well_known::NODE_POOL_LABEL,
 };
 use crate::input::manifests::Manifests;
 
@@ -72,9 +68,8 @@ impl Pools {
     /// # Errors
     /// One of them is none: which, and where.
     pub fn of(cluster: &Manifests, keys: &Keys) -> Result<Self> {
-        let nodes = cluster.all::<v1::Node>().map(|node| Ok(Node::from(&node?)));
-        let node_pools = cluster.all::<NodePoolObject>().map(|object| NodePool::read(&object?));
-        Ok(Self::new(nodes.collect::<Result<_>>()?, node_pools.collect::<Result<_>>()?, keys))
+        let Places { nodes, node_pools, .. } = Places::of(cluster)?;
+        Ok(Self::new(nodes, node_pools, keys))
     }
 
     /// Sorts nodes and NodePools into pools, by what counts.
@@ -206,6 +201,7 @@ fn by_first_node(pool: &Pool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1;
     use serde_json::{Value, json};
 
     use super::*;

@@ -7,10 +7,12 @@ use super::{
     asked::{Asked, Deployed},
     expect::{Answered, Mismatch},
     file::{Case, Test},
-    nodes::{Places, nodes},
+    nodes::nodes,
     source::written_out,
 };
-use crate::{Evaluation, Policy, admission_request, requests::admission::of_manifest, stored};
+use crate::{
+    Evaluation, Policy, admission_request, requests::admission::of_manifest, scheduling::places::Places, stored,
+};
 
 /// How a case ended.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     asked::{Asked, Deployed},
-    nodes::{Places, nodes},
+    nodes::nodes,
 };
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
@@ -21,6 +21,7 @@ use crate::{
         resource::{POD, Resource},
         template::template,
     },
+    scheduling::places::Places,
 };
 
 #[derive(Serialize)]

@@ -70,7 +70,11 @@ pub fn settings(dice: &mut Dice) -> Value {
         entries.push(entry);
     }
     placement["namespaces"] = entries.into();
-    json!({ "placement": placement })
+    let mut settings = json!({ "placement": placement });
+    if dice.one_in(5) {
+        settings["nodeMetadata"] = json!({ "propagate": [{ "nodeLabel": "rack", "required": true }] });
+    }
+    settings
 }
 
 /// Nodes, NodePools, Namespaces, RuntimeClasses, workloads and their Pods; some of it is missing.
@@ -130,7 +134,11 @@ fn taints(dice: &mut Dice) -> Value {
 
 fn node(dice: &mut Dice, name: &str) -> Value {
     let (labels, taints) = (labels(dice), taints(dice));
-    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } })
+    let mut node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } });
+    if dice.one_in(15) {
+        node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    }
+    node
 }
 
 fn node_pool(dice: &mut Dice) -> Value {
@@ -151,10 +159,17 @@ fn node_pool(dice: &mut Dice) -> Value {
     }
     let labels = dice.pick(&[json!({}), json!({ "rack": "r1" })]).clone();
     let taints = taints(dice);
-    json!({
+    let mut pool = json!({
         "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": "general" },
         "spec": { "template": { "metadata": { "labels": labels }, "spec": { "requirements": requirements, "taints": taints } } },
-    })
+    });
+    match dice.below(12) {
+        0 => pool["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into(),
+        1 => pool["spec"]["replicas"] = 0.into(),
+        2 => pool["status"] = json!({ "conditions": [{ "type": "Ready", "status": "False" }] }),
+        _ => {}
+    }
+    pool
 }
 
 fn runtime_class(dice: &mut Dice, name: &str) -> Value {
@@ -235,6 +250,8 @@ fn workload(dice: &mut Dice, namespace: &str, name: &str, nodes: usize) -> Vec<V
             let between = format!("{name}-1");
             let owner = reference(version, kind, name);
             let owned = json!({ "name": between, "namespace": namespace, "ownerReferences": owner });
+            // Now and then an older one.
+            let template = if dice.one_in(4) { json!({ "spec": self::spec(dice) }) } else { template };
             let objects = vec![
                 json!({ "apiVersion": version, "kind": kind, "metadata": metadata, "spec": own }),
                 json!({ "apiVersion": maker_version, "kind": made, "metadata": owned, "spec": { "replicas": 1, "template": template } }),
@@ -248,6 +265,13 @@ fn workload(dice: &mut Dice, namespace: &str, name: &str, nodes: usize) -> Vec<V
         }
     };
     let pods = if kind == "Pod" { 1 } else { dice.below(3) };
+    if let Some(workload) = objects.first_mut().filter(|_| dice.one_in(3)) {
+        let said = pods + usize::from(dice.one_in(4));
+        let field = if kind == "DaemonSet" { "currentNumberScheduled" } else { "replicas" };
+        if !["Job", "CronJob"].contains(&kind) {
+            workload["status"] = json!({ field: said });
+        }
+    }
     for index in 0..pods {
         let mut spec = spec.clone();
         if nodes > 0 && (kind != "Pod" || !dice.one_in(3)) {

@@ -44,7 +44,14 @@ impl<'o> Oracle<'o> {
             let metadata = &object["metadata"];
             let (kind, namespace, name) =
                 (text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]));
-            outcomes.insert(format!("{kind} {namespace}/{name}"), self.outcome(object)?);
+            let mut worst = self.outcome(object)?;
+            for part in self.parts(object) {
+                let outcome = self.outcome(part)?;
+                if badness(&outcome) > badness(&worst) {
+                    worst = outcome;
+                }
+            }
+            outcomes.insert(format!("{kind} {namespace}/{name}"), worst);
         }
         Ok(outcomes)
     }
@@ -70,8 +77,16 @@ impl<'o> Oracle<'o> {
         let enforced = self.judge(object, &self.enforced)?;
         let warns = self.only_warns(text(&object["metadata"]["namespace"]));
         let knows_namespace = self.find("Namespace", text(&object["metadata"]["namespace"])).is_some();
-        if warns && (real == "Refused" || enforced == "CannotTell" && !knows_namespace) {
-            return Ok((enforced.to_owned(), false));
+        // Node metadata is not warned of.
+        if warns && ["Refused", "Waits", "LeavesNodes", "Moves"].contains(&real) {
+            return Ok((real.to_owned(), false));
+        }
+        let lacks_class = template(object).is_some_and(|template| {
+            let name = text(&template["spec"]["runtimeClassName"]);
+            !name.is_empty() && self.find("RuntimeClass", name).is_none()
+        });
+        if warns && real == enforced && real == "CannotTell" && !(lacks_class && knows_namespace) {
+            return Ok((real.to_owned(), false));
         }
         Ok((enforced.to_owned(), warns))
     }
@@ -113,10 +128,14 @@ impl<'o> Oracle<'o> {
             return Ok("CannotTell");
         }
         let takes_before = self.takers(&before);
-        let mut takes_after = vec![];
+        let (mut takes_after, mut some_refuse) = (vec![], false);
         for taker in self.takers(after) {
-            if taker.starts_with('/') || self.may_be_bound(object, &taker, settings)? {
+            let is_pool = taker.starts_with('/');
+            some_refuse |= is_pool && self.creates_nodes_without_rack();
+            if is_pool || self.may_be_bound(object, &taker, settings)? {
                 takes_after.push(taker);
+            } else {
+                some_refuse = true;
             }
         }
         if takes_after.is_empty() && !takes_before.is_empty() {
@@ -125,6 +144,8 @@ impl<'o> Oracle<'o> {
         let moves = self.nodes_of(object).iter().any(|node| takes_before.contains(node) && !takes_after.contains(node));
         Ok(if moves {
             "Moves"
+        } else if some_refuse {
+            "CannotTell"
         } else if changed {
             "Changed"
         } else {
@@ -149,8 +170,9 @@ impl<'o> Oracle<'o> {
             spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = term;
             merged(&spec, class)
         };
-        let names: Vec<&str> = self.of_kind("Node").map(|node| text(&node["metadata"]["name"])).collect();
+        let names: Vec<&str> = self.places("Node").map(|node| text(&node["metadata"]["name"])).collect();
         let (mut lost, mut kept, mut had, mut narrowed) = (false, false, false, false);
+        let mut some_refuse = false;
         for name in names.iter().copied().chain(["any-node"]) {
             let (pod_before, pod_after) = (pinned(before, name), self.pod(object, pinned(after, name)));
             let completed = match self.ask(&creation(&pod_after), settings)? {
@@ -164,24 +186,31 @@ impl<'o> Oracle<'o> {
             if let Some(node) = self.find("Node", name) {
                 let did = node_takes(before, node) && node_takes(&pod_before, node);
                 let does = node_takes(after, node) && node_takes(completed, node);
-                let does = does && self.may_be_bound(object, name, settings)?;
+                let is_refused = does && !self.may_be_bound(object, name, settings)?;
+                some_refuse |= is_refused;
+                let does = does && !is_refused;
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
                 continue;
             }
-            for pool in self.of_kind("NodePool") {
+            for pool in self.places("NodePool") {
                 let takes = |spec: &Value| node_pool_takes(&unpinned(spec), pool);
                 let did = takes(before) && takes(&pod_before);
                 let does = takes(after) && takes(completed);
+                some_refuse |= does && self.creates_nodes_without_rack();
                 (had, kept, lost) = (had || did, kept || does, lost || did && !does);
             }
         }
-        let knows_nodes = self.knows_nodes() && self.nodes_of(object).iter().all(|node| names.contains(&node.as_str()));
-        Ok(if narrowed && !knows_nodes {
+        let knows_nodes =
+            self.knows_nodes() && self.nodes_of(object).iter().all(|node| self.find("Node", node).is_some());
+        let depends = narrowed || self.requires_rack();
+        Ok(if depends && (!knows_nodes || self.lacks_pods(object)) {
             "CannotTell"
         } else if had && !kept {
             "Waits"
         } else if lost {
             "LeavesNodes"
+        } else if some_refuse {
+            "CannotTell"
         } else if changed {
             "Changed"
         } else {
@@ -205,24 +234,68 @@ impl<'o> Oracle<'o> {
     }
 
     fn knows_nodes(&self) -> bool {
-        self.of_kind("Node").next().is_some() || self.of_kind("NodePool").next().is_some()
+        self.places("Node").next().is_some() || self.places("NodePool").next().is_some()
     }
 
     fn depends_on_nodes(&self, before: &Value, after: &Value, object: &Value) -> bool {
         let unknown = self.nodes_of(object).iter().any(|node| self.find("Node", node).is_none());
-        differs(before, after) && (!self.knows_nodes() || unknown)
+        (differs(before, after) || self.requires_rack()) && (!self.knows_nodes() || unknown || self.lacks_pods(object))
     }
 
     /// The names of all Nodes that take a Pod, and of all NodePools, with a slash before.
     fn takers(&self, spec: &Value) -> Vec<String> {
         let name = |object: &Value| text(&object["metadata"]["name"]).to_owned();
-        let nodes = self.of_kind("Node").filter(|node| node_takes(spec, node)).map(name);
-        let pools = self.of_kind("NodePool").filter(|pool| node_pool_takes(spec, pool));
+        let nodes = self.places("Node").filter(|node| node_takes(spec, node)).map(name);
+        let pools = self.places("NodePool").filter(|pool| node_pool_takes(spec, pool));
         nodes.chain(pools.map(|pool| format!("/{}", name(pool)))).collect()
+    }
+
+    /// Nodes or NodePools that are there to stay: not about to go, and not without replicas.
+    fn places(&self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+        self.of_kind(kind).filter(|place| {
+            place["metadata"].get("deletionTimestamp").is_none()
+                && place["spec"]["replicas"] != 0
+                && place["status"]["conditions"][0]["status"] != "False"
+        })
+    }
+
+    /// ReplicaSets and Jobs of a workload that make other Pods.
+    fn parts(&self, workload: &'o Value) -> Vec<&'o Value> {
+        let is_part = |object: &&Value| {
+            let owner = &object["metadata"]["ownerReferences"][0];
+            ["ReplicaSet", "Job"].contains(&text(&object["kind"]))
+                && object["metadata"]["namespace"] == workload["metadata"]["namespace"]
+                && owner["kind"] == workload["kind"]
+                && owner["name"] == workload["metadata"]["name"]
+                && template(object) != template(workload)
+        };
+        self.objects.iter().filter(is_part).collect()
+    }
+
+    fn requires_rack(&self) -> bool {
+        self.settings.get("nodeMetadata").is_some()
+    }
+
+    /// Whether nobody knows if nodes that Karpenter creates can be bound to.
+    fn creates_nodes_without_rack(&self) -> bool {
+        let gives_rack = |pool: &Value| pool["spec"]["template"]["metadata"]["labels"].get("rack").is_some();
+        self.requires_rack() && !self.places("NodePool").all(gives_rack)
+    }
+
+    /// Whether a workload says that it has more Pods than there are.
+    fn lacks_pods(&self, workload: &Value) -> bool {
+        let status = &workload["status"];
+        let said = status["replicas"].as_u64().or(status["currentNumberScheduled"].as_u64()).unwrap_or_default();
+        said > self.pods_of(workload).len() as u64
     }
 
     /// Where Pods of a workload run.
     fn nodes_of(&self, workload: &Value) -> Vec<String> {
+        let nodes = self.pods_of(workload).into_iter().filter_map(|pod| pod["spec"]["nodeName"].as_str());
+        nodes.map(str::to_owned).collect()
+    }
+
+    fn pods_of(&self, workload: &Value) -> Vec<&'o Value> {
         let (kind, namespace) = (text(&workload["kind"]), text(&workload["metadata"]["namespace"]));
         let name = text(&workload["metadata"]["name"]);
         let mut makers = vec![(kind.to_owned(), name.to_owned())];
@@ -237,8 +310,7 @@ impl<'o> Oracle<'o> {
             let by_owner = makers.contains(&(text(&owner["kind"]).to_owned(), text(&owner["name"]).to_owned()));
             by_owner || kind == "Pod" && text(&pod["metadata"]["name"]) == name
         };
-        let pods = self.of_kind("Pod").filter(|pod| in_namespace(pod, namespace) && is_of(pod));
-        pods.filter_map(|pod| pod["spec"]["nodeName"].as_str()).map(str::to_owned).collect()
+        self.of_kind("Pod").filter(|pod| in_namespace(pod, namespace) && is_of(pod)).collect()
     }
 
     fn of_kind(&self, kind: &'o str) -> impl Iterator<Item = &'o Value> {
@@ -301,6 +373,15 @@ impl<'o> Oracle<'o> {
             None => entry["name"] == namespace || entry["name"] == "*",
         });
         first.is_some_and(|entry| entry["enforcement"] == "Warn")
+    }
+}
+
+/// The worse, the more; what is no trouble is all the same, and what only would be is less than what is.
+fn badness((outcome, would_be): &Outcome) -> (bool, bool, usize) {
+    let worst_last = ["CannotTell", "Moves", "LeavesNodes", "Waits", "Refused"];
+    match worst_last.iter().position(|known| known == outcome) {
+        Some(place) => (true, !would_be, place),
+        None => (false, false, 0),
     }
 }
 

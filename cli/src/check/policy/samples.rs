@@ -10,8 +10,7 @@ use crate::{
     requests::{
         admission::{self, created_by, kubelet, scheduler, somebody},
         defaults,
-        delivery::NAMESPACE_NAME,
-        resource::Resource,
+        resource::{NAMESPACE_NAME, Resource},
     },
 };
 

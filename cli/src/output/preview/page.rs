@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     output::template::render,
-    preview::{Outcome, Pool, Preview, Row, verdict::counted},
+    preview::{Pool, Preview, Row, verdict::counted},
 };
 
 const TEMPLATE: &str = include_str!("page.html.j2");
@@ -68,8 +68,7 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
             "open": place < OPEN && section.findings.first().is_some_and(|finding| finding.outcome.is_trouble()),
             "findings": section.findings.iter().map(finding).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "unchanged": untold(preview, Outcome::Unchanged),
-        "not_asked": untold(preview, Outcome::NotAsked),
+        "untold": untold(preview),
     });
     render("page.html", TEMPLATE, data)
 }

@@ -6,10 +6,7 @@ use super::{
 };
 use crate::{
     output::terminal::wrap,
-    preview::{
-        Outcome, Pool, Preview, Row,
-        verdict::{counted, listed},
-    },
+    preview::{Outcome, Pool, Preview, Row, verdict::counted},
 };
 
 /// Where the text beside an outcome begins.
@@ -97,7 +94,7 @@ impl Page {
         let takes: Vec<String> =
             row.takes.iter().zip(pools).filter(|(takes, _)| **takes).map(|(_, pool)| place(pool)).collect();
         let places = if takes.is_empty() { "nowhere".to_owned() } else { self.names(&takes) };
-        self.beside("  new Pods", &note(row).map_or(places, str::to_owned));
+        self.beside("  new Pods", &note(row).unwrap_or(places));
         if row.pods_there() + row.pods_elsewhere() > 0 {
             let elsewhere = row.pods_elsewhere();
             let elsewhere = if elsewhere > 0 { format!(", {elsewhere} elsewhere") } else { String::new() };
@@ -121,20 +118,14 @@ impl Page {
             return;
         }
         if !quiet.is_empty() {
-            self.heading("Changed, and stays where it is:");
+            self.heading("Changed, and not moved by the policy:");
         }
         for NamespaceSection { name, findings } in quiet.iter().take(limit) {
             let who: Vec<String> = findings.iter().map(|finding| said_shortly(finding)).collect();
             self.wrapped(&format!("- {name}: {}", who.join("; ")), 2, 4);
         }
         self.cut(quiet.len().saturating_sub(limit));
-        let of = |outcome, what| Some((untold(preview, outcome), what)).filter(|(count, _)| *count > 0);
-        let counts = [of(Outcome::Unchanged, "unchanged"), of(Outcome::NotAsked, "not sent to the policy")];
-        let counts: Vec<String> =
-            counts.iter().flatten().map(|(count, what)| format!("{} {what}", counted(*count, "workload"))).collect();
-        if !counts.is_empty() {
-            self.heading(&format!("{}.", listed(&counts)));
-        }
+        untold(preview).iter().for_each(|line| self.heading(line));
     }
 
     fn cut(&mut self, more: usize) {
@@ -183,8 +174,8 @@ pub(super) fn outcome(outcome: Outcome, would_be: bool) -> String {
 }
 
 /// What speaks against new Pods of a row, if something does.
-pub(super) fn note(row: &Row) -> Option<&'static str> {
-    Some(match (row.outcome, row.would_be) {
+pub(super) fn note(row: &Row) -> Option<String> {
+    let note = match (row.outcome, row.would_be) {
         (Outcome::Refused, false) => "are refused",
         (Outcome::Refused, true) => "would be refused",
         (Outcome::Waits, false) => "wait: no node takes them",
@@ -192,7 +183,9 @@ pub(super) fn note(row: &Row) -> Option<&'static str> {
         (Outcome::CannotTell, _) => "can't be told",
         (Outcome::NotAsked, _) => "are not sent to the policy",
         _ => return None,
-    })
+    };
+    let reason = row.kept_away.iter().map(|reason| format!(": {reason}"));
+    Some([note.to_owned()].into_iter().chain(reason).collect())
 }
 
 /// `tenant=blue: a, b and c`

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::preview::{Outcome, Preview, Was, Workload};
+use crate::preview::{Outcome, Preview, Was, Workload, verdict::counted};
 
 /// What is to be said about one namespace.
 pub struct NamespaceSection<'p> {
@@ -69,9 +69,21 @@ pub fn sections(preview: &Preview) -> Vec<NamespaceSection<'_>> {
     sections
 }
 
-/// How many workloads are not told one by one.
-pub fn untold(preview: &Preview, outcome: Outcome) -> usize {
-    preview.workloads.iter().filter(|workload| workload.outcome == outcome).count()
+/// How many workloads are not told one by one; of those that are not sent to the policy, what keeps them away.
+pub fn untold(preview: &Preview) -> Vec<String> {
+    let mut counts: BTreeMap<(Outcome, &str), usize> = BTreeMap::new();
+    for workload in &preview.workloads {
+        let is_untold = matches!(workload.outcome, Outcome::Unchanged | Outcome::NotAsked);
+        if is_untold {
+            let reason = workload.reason.as_deref().unwrap_or_default();
+            *counts.entry((workload.outcome, reason)).or_default() += 1;
+        }
+    }
+    let lines = counts.into_iter().map(|((outcome, reason), count)| match outcome {
+        Outcome::NotAsked => format!("{} not sent to the policy: {reason}.", counted(count, "workload")),
+        _ => format!("{} unchanged.", counted(count, "workload")),
+    });
+    lines.collect()
 }
 
 fn is_told(preview: &Preview, workload: &Workload) -> bool {

@@ -1,6 +1,6 @@
 //! What holds in a namespace, from the policy's own code.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::input::{
     json::{members, text},
-    settings::entries,
+    settings::{ManagedKeys, entries},
+    settings_file::SettingsFile,
 };
 
 /// What holds in a namespace.
@@ -51,18 +52,9 @@ impl NamespaceRules {
     /// # Errors
     /// The settings have a mistake: they were not validated.
     pub fn of(settings: &Settings, name: &str, namespace: Option<&Value>) -> Result<Self> {
-        let strings = |field: &str| -> BTreeMap<String, String> {
-            let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
-            metadata.into_iter().flat_map(members).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-        };
-        let (labels, annotations) = (strings("labels"), strings("annotations"));
-        let explain = |settings: &Settings| -> Result<Self> {
-            let found = Explanation::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))?;
-            Ok(Self::read(&found, &labels))
-        };
-        let mut rules = explain(settings)?;
-        rules.matching = entries_that_match(settings, name, &labels);
-        Ok(rules)
+        let labels = strings(namespace, "labels");
+        let found = explanation(settings, name, namespace)?;
+        Ok(Self { matching: entries_that_match(settings, name, &labels), ..Self::read(&found, &labels) })
     }
 
     fn read(found: &Explanation<'_>, labels: &BTreeMap<String, String>) -> Self {
@@ -104,6 +96,37 @@ impl Demand {
     }
 }
 
+/// What the policy itself says of the namespace of this name.
+///
+/// # Errors
+/// The settings have a mistake: they were not validated.
+pub fn explanation<'s>(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Explanation<'s>> {
+    let (labels, annotations) = (strings(namespace, "labels"), strings(namespace, "annotations"));
+    Explanation::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))
+}
+
+/// The settings of a deployment that place Pods: those of the document that is not about Nodes alone.
+pub fn placing(files: &[SettingsFile]) -> &Settings {
+    static NONE: LazyLock<Settings> = LazyLock::new(Settings::default);
+    let places = |file: &&SettingsFile| {
+        let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
+        let settings = &file.typed;
+        !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
+    };
+    files.iter().find(places).map_or(&NONE, |file| &file.typed)
+}
+
+/// The keys of Pods that a deployment manages.
+pub fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
+    let about = files.iter().map(|file| &file.typed).find(|settings| settings.node_metadata.is_some());
+    about.map_or_else(ManagedKeys::default, ManagedKeys::of)
+}
+
+fn strings(namespace: Option<&Value>, field: &str) -> BTreeMap<String, String> {
+    let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
+    metadata.into_iter().flat_map(members).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
+}
+
 /// What an entry is for: `the entry for team-*`, `the entry for tenant=blue`.
 pub fn entry_name(entry: &NamespaceEntry) -> String {
     match (&entry.name, &entry.namespace_selector) {
@@ -134,6 +157,7 @@ fn called(entry: &NamespaceEntry, labels: &BTreeMap<String, String>) -> Option<S
     keys.filter(|key| key != reference::NAME).find_map(|key| Some(format!("{key}={}", labels.get(&key)?)))
 }
 
+/// The positions of all entries that match a namespace, whether they hold or not.
 fn entries_that_match(settings: &Settings, name: &str, labels: &BTreeMap<String, String>) -> Vec<usize> {
     let selects = |entry: &NamespaceEntry| {
         let Some(text) = &entry.namespace_selector else { return true };
