@@ -263,7 +263,8 @@ impl<'p> Advisor<'p> {
         };
         let said = match (outcome, nodes) {
             (Outcome::CannotTell, []) => format!(
-                "Bindings of {WHO_ALONE} to nodes that Karpenter creates would be refused, unless somebody else labels these"
+                "Bindings of {WHO_ALONE} to nodes that Karpenter creates would be refused, unless somebody else labels \
+                 these"
             ),
             (Outcome::CannotTell, nodes) => {
                 format!("Bindings of {WHO_ALONE} to {} would be refused, and the scheduler may pick that", names(nodes))
@@ -290,8 +291,8 @@ impl<'p> Advisor<'p> {
         };
         let why = demand.map(|demand| format!(": {} demands {}", self.source(demand), demand.text)).unwrap_or_default();
         let said = format!(
-            "{WHO_ALONE} would leave {nodes}, where {}{why}. {planned}If it must run there, exempt its namespace or widen what \
-             it may use",
+            "{WHO_ALONE} would leave {nodes}, where {}{why}. {planned}If it must run there, exempt its namespace or widen \
+             what it may use",
             counted_runs(judged.pods),
         );
         let setting = demand.and_then(|demand| demand.path.clone());

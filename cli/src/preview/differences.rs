@@ -30,8 +30,8 @@ impl Preview {
         self
     }
 
-    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse that
-    /// is not wanted.
+    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse
+    /// that is not wanted.
     pub fn is_bad(&self) -> bool {
         if !self.compared {
             return !self.verdict.ready;

@@ -68,7 +68,8 @@ pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value
     Ok(Some(request))
 }
 
-/// The request that creates a workload or a Namespace anew. Whoever that is need not be an administrator, whom a policy may exempt.
+/// The request that creates a workload or a Namespace anew. Whoever that is need not be an administrator, whom a policy
+/// may exempt.
 pub fn creation(resource: Resource, object: &Value) -> Value {
     let user_info = controller(object).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
     request(resource, as_new(object), user_info)

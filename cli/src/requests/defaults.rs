@@ -1,5 +1,5 @@
-//! What the API server and the DaemonSet controller add to objects before webhooks see them: tolerations, which the policy
-//! looks at, and fields with a default, which the `matchConditions` of a policy may look at.
+//! What the API server and the DaemonSet controller add to objects before webhooks see them: tolerations, which the
+//! policy looks at, and fields with a default, which the `matchConditions` of a policy may look at.
 
 use serde_json::{Map, Value, json};
 
@@ -50,8 +50,8 @@ pub fn add_tolerations_of_daemon_sets(spec: &mut Value) {
 
 /// The request as the API server sends it: with the defaults of fields that its object, and the old one, lack.
 ///
-/// Upstream: `SetDefaults_*` of `k8s.io/kubernetes/pkg/apis`, and the admission plugins `ServiceAccount`, `Priority` and
-/// `DefaultTolerationSeconds`.
+/// Upstream: `SetDefaults_*` of `k8s.io/kubernetes/pkg/apis`, and the admission plugins `ServiceAccount`, `Priority`
+/// and `DefaultTolerationSeconds`.
 pub fn completed(request: &Value) -> Value {
     let mut request = request.clone();
     for member in ["object", "oldObject"] {
@@ -62,9 +62,9 @@ pub fn completed(request: &Value) -> Value {
     request
 }
 
-/// The request of a Pod that is created, already [`completed`], where the API server's admission plugins give it all that
-/// depends on objects which nobody looks at here: the ServiceAccount, PriorityClasses, LimitRanges. Nothing for other
-/// requests, and for Pods that have been through those plugins.
+/// The request of a Pod that is created, already [`completed`], where the API server's admission plugins give it all
+/// that depends on objects which nobody looks at here: the ServiceAccount, PriorityClasses, LimitRanges. Nothing for
+/// other requests, and for Pods that have been through those plugins.
 pub fn admitted_otherwise(request: &Value, completed: &Value) -> Option<Value> {
     let is_new_pod = completed["object"]["kind"] == "Pod"
         && completed["operation"] == "CREATE"
@@ -164,13 +164,14 @@ fn defaults_of(kind: &str, spec: &Value) -> Value {
             "revisionHistoryLimit": 10,
         }),
         "Job" => {
+            let replacement = if spec["podFailurePolicy"].is_object() { "Failed" } else { "TerminatingOrFailed" };
             let mut job = json!({
                 "parallelism": 1,
                 "backoffLimit": 6,
                 "completionMode": "NonIndexed",
                 "suspend": false,
                 "manualSelector": false,
-                "podReplacementPolicy": if spec["podFailurePolicy"].is_object() { "Failed" } else { "TerminatingOrFailed" },
+                "podReplacementPolicy": replacement,
             });
             // A Job of which only the parallelism is said takes its Pods from a queue.
             if spec["parallelism"].is_null() {

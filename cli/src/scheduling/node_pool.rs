@@ -420,8 +420,14 @@ mod tests {
     #[rstest]
     #[case::a_plain_one(json!({}), None)]
     #[case::ready(json!({ "status": { "conditions": [{ "type": "Ready", "status": "True" }] } }), None)]
-    #[case::being_deleted(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }), Some("is being deleted"))]
-    #[case::static_without_replicas(json!({ "spec": { "replicas": 0, "template": { "spec": {} } } }), Some("has no replicas"))]
+    #[case::being_deleted(
+        json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }),
+        Some("is being deleted")
+    )]
+    #[case::static_without_replicas(
+        json!({ "spec": { "replicas": 0, "template": { "spec": {} } } }),
+        Some("has no replicas")
+    )]
     #[case::static_with_replicas(json!({ "spec": { "replicas": 2, "template": { "spec": {} } } }), None)]
     #[case::not_ready(
         json!({ "status": { "conditions": [{ "type": "Ready", "status": "Unknown" }] } }),

@@ -6,7 +6,7 @@ pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
 /// Labels that every NodePool can give, whether it names them or not: Karpenter's own, and those of its providers for
 /// AWS, Azure and Google Cloud. Other keys with the same prefix are none.
 ///
-/// Upstream: `WellKnownLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, and what the providers' `labels.go` insert there.
+/// Upstream: `WellKnownLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, and what the providers' `labels.go` adds to it.
 pub const WELL_KNOWN: [&str; 65] = [
     NODE_POOL_LABEL,
     "topology.kubernetes.io/zone",

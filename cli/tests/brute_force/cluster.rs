@@ -134,7 +134,8 @@ fn taints(dice: &mut Dice) -> Value {
 
 fn node(dice: &mut Dice, name: &str) -> Value {
     let (labels, taints) = (labels(dice), taints(dice));
-    let mut node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } });
+    let metadata = json!({ "name": name, "labels": labels });
+    let mut node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": { "taints": taints } });
     if dice.one_in(15) {
         node["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     }
