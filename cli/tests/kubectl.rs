@@ -241,7 +241,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let of_namespace = serde_json::from_value(labels.clone())?;
             let explained =
                 Explanation::of(&read, name, &of_namespace, &BTreeMap::new()).map_err(|error| anyhow!("{error}"))?;
-            let holding = explained.entry().map(|at| format!("e{}", at.position));
+            let holding = explained.entry.map(|at| format!("e{}", at.position));
             let request = cli::requests::plain_pod::creation(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();
             let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::entry::{MatchedEntry, unmet};
-use super::references::TolerationList;
-use super::references::read_annotation;
-use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationRules, WHITELIST_ANNOTATION};
+use super::in_tree;
+use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION};
 use crate::decision::Rejection;
 use crate::json::Pairs;
 use crate::object_meta::LabelsAndAnnotations;
-use crate::selector::{self, Requirement, Selector};
-use crate::settings::placement::IN_TREE_ANNOTATION;
+use crate::selector::{Requirement, Selector};
+use crate::settings::placement::PreferredNodeSelector;
 use crate::settings::{EntryAt, Placement, PodNodeSelectorPluginConfig, Settings, SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
@@ -25,27 +24,20 @@ use crate::toleration::Toleration;
 /// let settings = Settings::read(Some(text)).unwrap();
 /// let labels = BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]);
 /// let explanation = Explanation::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
-/// assert_eq!(explanation.entry().map(|at| at.position), Some(0));
+/// assert_eq!(explanation.entry.map(|at| at.position), Some(0));
 /// let demand = &explanation.demands[0];
 /// assert_eq!((demand.text.as_str(), demand.source.path().as_str()),
 ///     ("pool=blue", "placement.namespaces[0].requiredNodeSelector"));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Explanation<'s> {
-    /// The entries of `placement.namespaces` in order, up to the one that holds, and why each but that one does not.
-    pub entries: Vec<EntryOutcome<'s>>,
+    /// The entry of `placement.namespaces` that holds, if one does.
+    pub entry: Option<EntryAt<'s>>,
+    /// The entries before it, and why none of them holds.
+    pub passed_over: Vec<(EntryAt<'s>, Mismatch)>,
     /// All that is demanded: of nodes first, in the order in which it is decided, then what is allowed and preferred,
     /// then of tolerations.
     pub demands: Vec<Demand<'s>>,
-}
-
-/// Whether an entry holds for a namespace.
-#[derive(Debug)]
-pub struct EntryOutcome<'s> {
-    /// The entry.
-    pub at: EntryAt<'s>,
-    /// Why it does not hold; nothing, if it does.
-    pub mismatch: Option<Mismatch>,
 }
 
 /// Why an entry does not hold for a namespace.
@@ -71,34 +63,23 @@ pub struct Demand<'s> {
     pub text: String,
     /// Where it is demanded.
     pub source: Source<'s>,
-    /// What is demanded; or why nobody knows it, and what depends on it is rejected.
-    pub value: Result<DemandValue, Rejection>,
+    /// The selector, if it is one; empty, if it can't be read.
+    pub selector: Selector,
+    /// Why nobody knows what is demanded, if so: then what depends on it is rejected.
+    pub problem: Option<Rejection>,
 }
 
 /// The sorts of [`Demand`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DemandKind {
     /// What nodes must have.
-    NodeSelector,
+    Required,
+    /// What Pods get, and may do without.
+    Added,
     /// What Pods may ask for.
-    AllowedNodeSelector,
-    /// What Pods prefer, with this weight.
-    PreferredNodeSelector(i64),
-    /// What is added to the tolerations of Pods.
-    DefaultTolerations,
-    /// What Pods may tolerate.
-    AllowedTolerations,
-    /// What Pods must not tolerate.
-    ForbiddenTolerations,
-}
-
-/// What a [`Demand`] is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DemandValue {
-    /// A node selector.
-    Selector(Selector),
-    /// Tolerations.
-    Tolerations(Vec<Toleration>),
+    Allowed,
+    /// What Pods must not ask for.
+    Forbidden,
 }
 
 impl<'s> Explanation<'s> {
@@ -112,21 +93,16 @@ impl<'s> Explanation<'s> {
         labels: &BTreeMap<String, String>,
         annotations: &BTreeMap<String, String>,
     ) -> Result<Self, SettingsError> {
-        let mut found = LabelsAndAnnotations { labels: strings(labels), annotations: strings(annotations) };
+        let mut found = LabelsAndAnnotations { labels: pairs(labels), annotations: pairs(annotations) };
         // The API server sets it.
         if !found.labels.contains_key(reference::NAME) {
             found.labels.push(reference::NAME.into(), namespace.into());
         }
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
             (Some(placement), _) => Self::of_placement(placement, namespace, found),
-            (None, Some(config)) => Ok(Self::of_plugin(config, namespace, &found)),
-            (None, None) => Ok(Self { entries: Vec::new(), demands: Vec::new() }),
+            (None, Some(config)) => Ok(Self::of_plugin(config, namespace, &found.annotations)),
+            (None, None) => Ok(Self::default()),
         }
-    }
-
-    /// The entry that holds, if one does.
-    pub fn entry(&self) -> Option<EntryAt<'s>> {
-        self.entries.iter().find(|outcome| outcome.mismatch.is_none()).map(|outcome| outcome.at)
     }
 
     fn of_placement(
@@ -134,17 +110,21 @@ impl<'s> Explanation<'s> {
         namespace: &'s str,
         found: LabelsAndAnnotations<'s>,
     ) -> Result<Self, SettingsError> {
-        let mut explanation = Self { entries: Vec::new(), demands: Vec::new() };
+        let mut explanation = Self::default();
         for (position, entry) in settings.namespaces.iter().enumerate() {
             let at = EntryAt { position, entry };
-            let mismatch = mismatch(at, namespace, &found)?;
-            let holds = mismatch.is_none();
-            explanation.entries.push(EntryOutcome { at, mismatch });
-            if holds {
+            let mismatch = if !entry.name_fits(namespace) {
+                Mismatch::Name
+            } else if let Some(asked) = unmet(at, &found)? {
+                let found = found.labels.get(asked.key()).map(str::to_owned);
+                Mismatch::Label { asked, found }
+            } else {
+                explanation.entry = Some(at);
                 break;
-            }
+            };
+            explanation.passed_over.push((at, mismatch));
         }
-        let entry = explanation.entry();
+        let entry = explanation.entry;
         let matched = MatchedEntry { settings, namespace, entry, found, ignores_unresolved: false, has_name: true };
         explanation.add_node_selectors(&matched);
         explanation.add_tolerations(&matched);
@@ -152,101 +132,84 @@ impl<'s> Explanation<'s> {
     }
 
     fn add_node_selectors(&mut self, matched: &MatchedEntry<'s>) {
-        for source in matched.node_selector_sources() {
-            let written = matched.text_at(source).unwrap_or_default();
-            self.add_selector(DemandKind::NodeSelector, written, source, matched);
+        for (source, text) in matched.node_selectors() {
+            self.add_selector(DemandKind::Required, source, text, matched.selector(source, text));
         }
         let Some(at) = matched.entry else { return };
         if let Some(text) = &at.entry.allowed_node_selector {
             let source = Source::Entry(at, "allowedNodeSelector");
-            self.add_selector(DemandKind::AllowedNodeSelector, text, source, matched);
+            self.add_selector(DemandKind::Allowed, source, text, matched.selector(source, text));
         }
-        for preferred in &at.entry.preferred_node_selector {
-            let kind = DemandKind::PreferredNodeSelector(preferred.weight);
-            self.add_selector(kind, &preferred.selector, Source::Entry(at, "preferredNodeSelector"), matched);
+        for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
+            let source = Source::Entry(at, "preferredNodeSelector");
+            self.add_selector(DemandKind::Added, source, selector, matched.selector(source, selector));
+            if let Some(added) = self.demands.last_mut() {
+                added.text = format!("{} (weight {weight})", added.text);
+            }
         }
     }
 
-    fn add_selector(&mut self, kind: DemandKind, written: &str, source: Source<'s>, matched: &MatchedEntry<'s>) {
-        let read = match source {
-            Source::Annotation { .. } => matched.selector_at(source),
-            _ => matched.selector(Some(written), source),
+    fn add_selector(&mut self, kind: DemandKind, source: Source<'s>, written: &str, read: Result<Selector, Rejection>) {
+        let (selector, problem) = match read {
+            Ok(selector) => (selector, None),
+            Err(problem) => (Selector::default(), Some(problem)),
         };
-        let value = read.map(|read| read.map(|own| own.selector).unwrap_or_default());
-        let text = value.as_ref().map_or_else(|_| written.to_owned(), ToString::to_string);
-        self.demands.push(Demand { kind, text, source, value: value.map(DemandValue::Selector) });
+        let text = if problem.is_some() { written.to_owned() } else { selector.to_string() };
+        self.demands.push(Demand { kind, text, source, selector, problem });
     }
 
     fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
-        let rules = match TolerationRules::of(matched) {
-            Ok(rules) => rules,
-            Err(rejection) => return self.demands.extend(Demand::of_rejection(rejection, matched)),
-        };
-        self.demands.extend(rules.defaults.map(|list| Demand::of(DemandKind::DefaultTolerations, list)));
-        for list in rules.allowed {
-            self.demands.push(Demand::of(DemandKind::AllowedTolerations, list));
+        match TolerationRules::of(matched) {
+            Ok(TolerationRules { defaults, allowed, forbidden, .. }) => {
+                let added = defaults.into_iter().map(|list| (DemandKind::Added, list));
+                let allowed = allowed.into_iter().map(|list| (DemandKind::Allowed, list));
+                let forbidden = forbidden.into_iter().map(|list| (DemandKind::Forbidden, list));
+                for (kind, TolerationList { tolerations, source, unresolved: problem }) in
+                    added.chain(allowed).chain(forbidden)
+                {
+                    let text = if problem.is_some() { written_at(source, matched) } else { as_text(&tolerations) };
+                    self.demands.push(Demand { kind, text, source, selector: Selector::default(), problem });
+                }
+            }
+            // A malformed annotation, or a default that is forbidden, stands in the way of reading the others.
+            Err(problem) => {
+                let namespace = matched.namespace;
+                let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
+                    (Some(WHITELIST_ANNOTATION), _) => {
+                        (DemandKind::Allowed, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
+                    }
+                    (None, Some(at)) => (DemandKind::Forbidden, Source::Entry(at, "forbiddenTolerations")),
+                    _ => (DemandKind::Added, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
+                };
+                let (text, selector) = (written_at(source, matched), Selector::default());
+                self.demands.push(Demand { kind, text, source, selector, problem: Some(problem) });
+            }
         }
-        self.demands.extend(rules.forbidden.map(|list| Demand::of(DemandKind::ForbiddenTolerations, list)));
     }
 
     /// The in-tree plugin's own configuration.
-    fn of_plugin(
-        config: &'s PodNodeSelectorPluginConfig,
-        namespace: &'s str,
-        found: &LabelsAndAnnotations<'_>,
-    ) -> Self {
-        const DEFAULT: &str = "clusterDefaultNodeSelector";
-        let mut demands = Vec::new();
-        let of_config = |key: &'s str, kind| {
-            let text = config.get(key)?.as_deref().filter(|text| !text.is_empty())?;
-            let source = Source::PluginConfig(key);
-            let parsed = selector::parse_pairs(text);
-            let value = parsed.map_err(|error| SettingsError::new(&source, error.to_string()).into());
-            Some(Demand { kind, text: text.to_owned(), source, value: value.map(DemandValue::Selector) })
-        };
-        let what = ("a node selector", IN_TREE_ANNOTATION);
-        let parse = selector::parse_pairs;
-        match read_annotation(what, namespace, &found.annotations, usize::MAX, parse).transpose() {
-            None => demands.extend(of_config(DEFAULT, DemandKind::NodeSelector)),
-            Some(read) => {
-                let source = Source::Annotation { key: IN_TREE_ANNOTATION, namespace };
-                let text = found.annotations.get(IN_TREE_ANNOTATION).unwrap_or_default().to_owned();
-                let value = read.map(|(selector, _)| DemandValue::Selector(selector));
-                demands.push(Demand { kind: DemandKind::NodeSelector, text, source, value });
+    fn of_plugin(config: &'s PodNodeSelectorPluginConfig, namespace: &'s str, annotations: &Pairs<'_>) -> Self {
+        let mut explanation = Self::default();
+        let demanded = in_tree::demanded(config, namespace, annotations);
+        let allowed = in_tree::configured(config, namespace);
+        for (kind, (source, text)) in [(DemandKind::Required, demanded), (DemandKind::Allowed, allowed)] {
+            if !text.is_empty() || matches!(source, Source::Annotation { .. }) {
+                explanation.add_selector(kind, source, text, in_tree::read(source, text));
             }
         }
-        demands.extend(of_config(namespace, DemandKind::AllowedNodeSelector));
-        Self { entries: Vec::new(), demands }
+        explanation
     }
 }
 
-impl<'s> Demand<'s> {
-    fn of(kind: DemandKind, list: TolerationList<'s>) -> Self {
-        let TolerationList { tolerations, source, unresolved } = list;
-        let Some(rejection) = unresolved else {
-            let value = Ok(DemandValue::Tolerations(tolerations.to_vec()));
-            return Self { kind, text: as_text(&tolerations), source, value };
-        };
-        let mut text = String::new();
-        if let Source::Entry(at, field) = source {
-            let written = at.entry.toleration_lists().find(|(own, _)| *own == field);
-            text = written.map(|(_, list)| as_text(list)).unwrap_or_default();
+/// The tolerations at `source`, as they are written.
+fn written_at(source: Source<'_>, matched: &MatchedEntry<'_>) -> String {
+    match source {
+        Source::Annotation { key, .. } => matched.found.annotations.get(key).unwrap_or_default().to_owned(),
+        Source::Entry(at, field) => {
+            let list = at.entry.toleration_lists().find(|(own, _)| *own == field);
+            list.map(|(_, list)| as_text(list)).unwrap_or_default()
         }
-        Self { kind, text, source, value: Err(rejection) }
-    }
-
-    /// What stands in the way of reading the others: a malformed annotation, or a default that is forbidden.
-    fn of_rejection(rejection: Rejection, matched: &MatchedEntry<'s>) -> Option<Self> {
-        let namespace = matched.namespace;
-        let (kind, source) = match rejection.cause().annotation.as_deref() {
-            Some(WHITELIST_ANNOTATION) => {
-                (DemandKind::AllowedTolerations, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
-            }
-            Some(_) => (DemandKind::DefaultTolerations, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
-            None => (DemandKind::ForbiddenTolerations, Source::Entry(matched.entry?, "forbiddenTolerations")),
-        };
-        let text = matched.text_at(source).unwrap_or_default().to_owned();
-        Some(Self { kind, text, source, value: Err(rejection) })
+        _ => String::new(),
     }
 }
 
@@ -254,20 +217,6 @@ fn as_text(tolerations: &[Toleration]) -> String {
     tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn mismatch(
-    at: EntryAt<'_>,
-    namespace: &str,
-    found: &LabelsAndAnnotations<'_>,
-) -> Result<Option<Mismatch>, SettingsError> {
-    if !at.entry.name_fits(namespace) {
-        return Ok(Some(Mismatch::Name));
-    }
-    Ok(unmet(at, found)?.map(|asked| {
-        let found = found.labels.get(asked.key()).map(str::to_owned);
-        Mismatch::Label { asked, found }
-    }))
-}
-
-fn strings(map: &BTreeMap<String, String>) -> Pairs<'static> {
+fn pairs(map: &BTreeMap<String, String>) -> Pairs<'static> {
     map.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use node_placement_policy::{
-    placement::explanation::{Demand, DemandKind, DemandValue},
+    placement::explanation::{Demand, DemandKind},
     selector::{Requirement, parse},
 };
 use serde::Serialize;
@@ -133,11 +133,8 @@ fn in_words(excluded: &Exclusion, pool: &Pool, demands: &[Demand<'_>]) -> String
 fn demanded_by(label: &LabelExclusion, demands: &[Demand<'_>]) -> Option<String> {
     let needed = parse(&label.needs).ok()?;
     let is_needed = |requirement: &Requirement| needed.requirements().iter().any(|own| own.same_as(requirement));
-    let demands_it = |demand: &&Demand<'_>| match &demand.value {
-        Ok(DemandValue::Selector(selector)) => {
-            demand.kind == DemandKind::NodeSelector && selector.requirements().iter().any(is_needed)
-        }
-        _ => false,
+    let demands_it = |demand: &&Demand<'_>| {
+        demand.kind == DemandKind::Required && demand.selector.requirements().iter().any(is_needed)
     };
     demands.iter().find(demands_it).map(|demand| demand.source.to_string())
 }

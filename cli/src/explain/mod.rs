@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
 use node_placement_policy::{
-    placement::explanation::{
-        Demand as Demanded, DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch,
-    },
+    placement::explanation::{Demand as Demanded, DemandKind, Explanation as Rules, Mismatch},
     settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
 };
 use serde::Serialize;
@@ -176,13 +174,13 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let not_running = object.zip(node).and_then(|(pod, node)| why_it_does_not_run(pod, node, cluster));
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
-        entry: rules.entry().map(|at| at.to_string()),
-        enforcement: rules.entry().map(|at| EntryEnforcement::of(at.entry)),
-        entry_for: rules.entry().map(|at| about(at.entry)),
+        entry: rules.entry.map(|at| at.to_string()),
+        enforcement: rules.entry.map(|at| EntryEnforcement::of(at.entry)),
+        entry_for: rules.entry.map(|at| about(at.entry)),
         passed_over: rules
-            .entries
+            .passed_over
             .iter()
-            .filter_map(PassedOver::read)
+            .map(|(at, mismatch)| PassedOver::new(*at, mismatch))
             .chain(too_late(question, settings, &rules)?)
             .collect(),
         demands: rules.demands.iter().flat_map(Demand::read).collect(),
@@ -254,7 +252,7 @@ fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result
 
 /// The entries after the one that holds which would hold for the namespace, too.
 fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> Result<Vec<PassedOver>> {
-    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry()) else { return Ok(vec![]) };
+    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry) else { return Ok(vec![]) };
     let namespace = namespace_of(question)?;
     let mut too_late = vec![];
     for (position, entry) in placement.namespaces.iter().enumerate().skip(holding.position + 1) {
@@ -262,7 +260,7 @@ fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> 
         if let Some(placement) = &mut alone.placement {
             placement.namespaces = vec![entry.clone()];
         }
-        if self::rules(&alone, question.namespace, namespace)?.entry().is_some() {
+        if self::rules(&alone, question.namespace, namespace)?.entry.is_some() {
             let because = format!("it is for {}, and would hold, but {holding} comes before", about(entry));
             too_late.push(PassedOver { entry: EntryAt { position, entry }.to_string(), because });
         }
@@ -362,21 +360,18 @@ fn keys_of(settings: &Settings) -> Keys {
 }
 
 impl PassedOver {
-    fn read(outcome: &EntryOutcome<'_>) -> Option<Self> {
-        let because = match outcome.mismatch.as_ref()? {
-            Mismatch::Name => format!("it is for {}", about(outcome.at.entry)),
+    fn new(at: EntryAt<'_>, mismatch: &Mismatch) -> Self {
+        let about = about(at.entry);
+        let because = match mismatch {
+            Mismatch::Name => format!("it is for {about}"),
             Mismatch::Label { asked, found: Some(value) } => {
-                format!(
-                    "it is for {}, and the Namespace has {}={value}, not {asked}",
-                    about(outcome.at.entry),
-                    asked.key()
-                )
+                format!("it is for {about}, and the Namespace has {}={value}, not {asked}", asked.key())
             }
             Mismatch::Label { asked, found: None } => {
-                format!("it is for {}, and the Namespace has no label {}", about(outcome.at.entry), asked.key())
+                format!("it is for {about}, and the Namespace has no label {}", asked.key())
             }
         };
-        Some(Self { entry: outcome.at.to_string(), because })
+        Self { entry: at.to_string(), because }
     }
 }
 
@@ -399,10 +394,10 @@ impl EntryEnforcement {
 impl DemandSort {
     const fn of(kind: DemandKind) -> Self {
         match kind {
-            DemandKind::NodeSelector => Self::Required,
-            DemandKind::PreferredNodeSelector(_) | DemandKind::DefaultTolerations => Self::Added,
-            DemandKind::AllowedNodeSelector | DemandKind::AllowedTolerations => Self::Allowed,
-            DemandKind::ForbiddenTolerations => Self::Forbidden,
+            DemandKind::Required => Self::Required,
+            DemandKind::Added => Self::Added,
+            DemandKind::Allowed => Self::Allowed,
+            DemandKind::Forbidden => Self::Forbidden,
         }
     }
 }
@@ -411,12 +406,11 @@ impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
     fn read(demanded: &Demanded<'_>) -> Vec<Self> {
         let source = demanded.source.path();
-        let problem = demanded.value.as_ref().err().map(|rejection| rejection.message());
-        let requirements = match (&demanded.value, demanded.kind) {
-            (Ok(DemandValue::Selector(selector)), DemandKind::NodeSelector) if !selector.is_empty() => {
-                selector.requirements().iter().map(ToString::to_string).collect()
+        let problem = demanded.problem.as_ref().map(|rejection| rejection.message());
+        let requirements = match demanded.kind {
+            DemandKind::Required if !demanded.selector.is_empty() => {
+                demanded.selector.requirements().iter().map(ToString::to_string).collect()
             }
-            (_, DemandKind::PreferredNodeSelector(weight)) => vec![format!("{} (weight {weight})", demanded.text)],
             _ => vec![demanded.text.clone()],
         };
         let sort = DemandSort::of(demanded.kind);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
-    placement::explanation::{DemandKind, DemandValue, Explanation, Mismatch},
+    placement::explanation::{DemandKind, Explanation, Mismatch},
     selector::Selector,
     settings::{Enforcement, NamespaceEntry, Settings, reference},
 };
@@ -66,14 +66,14 @@ impl NamespaceRules {
     }
 
     fn read(found: &Explanation<'_>, labels: &BTreeMap<String, String>) -> Self {
-        let entry = found.entry();
-        let lacking = found.entries.iter().filter_map(|outcome| match &outcome.mismatch {
-            Some(Mismatch::Label { asked, found: None }) if !asked.accepts(None) => {
-                Some((outcome.at.position, asked.key().to_owned()))
+        let entry = found.entry;
+        let lacking = found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
+            Mismatch::Label { asked, found: None } if !asked.accepts(None) => {
+                Some((at.position, asked.key().to_owned()))
             }
             _ => None,
         });
-        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::NodeSelector);
+        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::Required);
         Self {
             entry: entry.map(|at| at.position),
             warns: entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn),
@@ -93,10 +93,7 @@ impl NamespaceRules {
 
 impl Demand {
     fn read(demand: &node_placement_policy::placement::explanation::Demand<'_>) -> Self {
-        let selector = match &demand.value {
-            Ok(DemandValue::Selector(selector)) => Some(selector.clone()),
-            _ => None,
-        };
+        let selector = demand.problem.is_none().then(|| demand.selector.clone());
         let path = demand.source.path();
         let source = demand.source.to_string();
         let is_setting = path.starts_with("placement") || path.starts_with("podNodeSelectorPluginConfig");

@@ -83,7 +83,7 @@ fn entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
         let texts = members(&namespace["metadata"][field]);
         texts.map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
     });
-    Explanation::of(settings, name, &labels, &annotations).ok()?.entry().map(|at| at.position)
+    Explanation::of(settings, name, &labels, &annotations).ok()?.entry.map(|at| at.position)
 }
 
 /// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about
