@@ -36,18 +36,13 @@ pub struct Injection<'r> {
 }
 
 impl<'r> Injection<'r> {
-    /// Adds nothing to `selection`.
-    pub const fn nothing(selection: NodeSelection<'r>) -> Self {
-        Self { added: Vec::new(), selection }
-    }
-
     /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
     /// required node affinity.
     ///
     /// # Errors
     /// There would be more expressions than are read.
     pub fn of(own: NodeSelection<'r>, rules: &NodeRules<'r>, subject: &PodSubject<'_, '_>) -> Result<Self, Rejection> {
-        let mut injection = Self::nothing(own);
+        let mut injection = Self { added: Vec::new(), selection: own };
         let mut expressions = Vec::new();
         for demanded in &rules.requirements {
             let key = demanded.requirement.key();

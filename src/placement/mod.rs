@@ -8,7 +8,6 @@
 //!   entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
 //!   which tolerations they add, allow and forbid. Each with the setting or annotation that demands it.
-//! - [`explanation`]: all that holds in a namespace, for people.
 //!
 //! What it is applied to:
 //!
@@ -24,7 +23,6 @@
 pub mod bindings;
 pub mod conflict;
 pub mod entry;
-pub mod explanation;
 pub mod in_tree;
 pub mod injection;
 pub mod named_node;

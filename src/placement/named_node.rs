@@ -110,7 +110,8 @@ impl<'p> NamedNode<'p> {
         let names_node = format!("{} names node {}", self.subject.name, quote(&self.node_name));
         let Some(node) = node.required_by(&names_node)? else { return Ok(()) };
         self.mutation.rules.verify(node, &format!("{names_node}, but"), "name another node, or remove nodeName")?;
-        if !self.mutation.injection.selection.matches(node.name.as_str(), &node.labels) {
+        let selection = &self.mutation.injection.selection;
+        if !selection.matches_node(node.name.as_str(), |key| node.labels.get(key)) {
             return Err(self.rejection(format!(
                 "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or remove \
                  nodeName"

@@ -23,14 +23,13 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
         return Ok(());
     }
     let given_name: Option<String> = object.get_at(&["metadata", "name"]).within("object")?;
-    let given_name = given_name.filter(|name| !name.is_empty());
-    let name = given_name.clone().unwrap_or(object_meta::name(object).within("object")?);
-    let found = LabelsAndAnnotations::read(object).within("object")?;
-    let candidates = match &given_name {
-        Some(name) => CandidateEntries::new(settings, name),
-        None => CandidateEntries::for_any_name(settings, &name),
+    let name = object_meta::name(object).within("object")?;
+    let candidates = if given_name.is_none_or(|given| given.is_empty()) {
+        CandidateEntries::for_any_name(settings, &name)
+    } else {
+        CandidateEntries::new(settings, &name)
     };
-    let mut matched = candidates.find(found)?;
+    let mut matched = candidates.find(LabelsAndAnnotations::read(object).within("object")?)?;
     let mut old = None;
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);

@@ -74,11 +74,6 @@ impl<'a> NodeSelection<'a> {
         self.node_selector.iter().all(|(key, value)| label(key) == Some(value))
             && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, &label)))
     }
-
-    /// Whether a node with this name and these labels is one that the Pod may run on.
-    pub fn matches(&self, node: &str, labels: &Pairs<'_>) -> bool {
-        self.matches_node(node, |key| labels.get(key))
-    }
 }
 
 /// The terms of required node affinity in `spec`, a PodSpec; nothing, if it has no such affinity. And of what there is

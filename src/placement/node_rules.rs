@@ -148,7 +148,7 @@ impl<'s> NodeRules<'s> {
     /// What is demanded of the label `key` and where, in words.
     pub fn demands_on(&self, key: &str) -> String {
         let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
-        let by_source = own.chunk_by(|before, after| before.source == after.source);
+        let by_source = own.chunk_by(|before, after| before.source.path() == after.source.path());
         let words = by_source.filter_map(|own| {
             let texts: Vec<String> = own.iter().map(|own| own.requirement.to_string()).collect();
             Some(format!("{} demands {}", own.first()?.source, shorten(&texts.join(","))))

@@ -90,7 +90,7 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     rules.yield_to(&merged, terms_choose);
     conflict::reject(&merged, &rules, subject)?;
     let injection = Injection::of(own, &rules, subject)?;
-    whitelist::check(&injection, subject, &rules)?;
+    whitelist::check(&injection.selection, &injection.added, subject, &rules)?;
     let tolerations = tolerations::admit(subject, &toleration_rules)?;
     named_node::reject_unless_verified(subject, &rules)?;
     Ok(PodMutation { injection, tolerations, preferences: Vec::new(), rules, toleration_rules })
@@ -163,7 +163,7 @@ fn validate_changes(
         let own = read_selection(subject, &rules)?;
         rules.yield_to(&own, true);
         conflict::reject(&own, &rules, subject)?;
-        whitelist::check(&Injection::nothing(own), subject, &rules)?;
+        whitelist::check(&own, &[], subject, &rules)?;
     }
     let is_exempt = subject.user.is_among(&matched.settings.exempt_usernames);
     if is_exempt || new_tolerations.as_ref().is_ok_and(Vec::is_empty) {

@@ -1,8 +1,7 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
 use super::entry::MatchedEntry;
-use super::injection::Injection;
-use super::node_affinity::{Expression, NODE_SELECTOR, Term};
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, Term};
 use super::node_rules::{NodeRules, SourcedRequirement};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
@@ -55,17 +54,22 @@ impl<'s> SourcedWhitelist<'s> {
     }
 }
 
-/// Rejects a Pod that, after `injection`, asks for more than the whitelist of its namespace allows. Pairs of the Pod's
-/// RuntimeClass are the administrator's. A Pod of a DaemonSet matches the name of its node because the controller wrote
-/// that.
+/// Rejects a Pod that asks for more than the whitelist of its namespace allows: by its `selection`, to which its namespace
+/// has `added` something. Pairs of the Pod's RuntimeClass are the administrator's. A Pod of a DaemonSet matches the name of
+/// its node because the controller wrote that.
 ///
 /// # Errors
 /// What is not allowed; or the RuntimeClass can't be read.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
-pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
+pub fn check(
+    selection: &NodeSelection<'_>,
+    added: &[SourcedRequirement<'_>],
+    subject: &PodSubject<'_, '_>,
+    rules: &NodeRules<'_>,
+) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
-    let (selection, whitelist) = (&injection.selection, &allowed.whitelist);
+    let whitelist = &allowed.whitelist;
     if selection.node_selector.len() > MOST_PAIRS {
         return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
     }
@@ -78,7 +82,7 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
             continue;
         }
         let is_demanded = |own: &Requirement| own.key() == key && own.only_value() == Some(value);
-        let added = injection.added.iter().find(|own| is_demanded(&own.requirement));
+        let added = added.iter().find(|own| is_demanded(&own.requirement));
         return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, subject));
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
@@ -87,7 +91,7 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
         if !allows(whitelist, expression) {
             let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
-            let added = injection.added.iter().find(|own| is_demanded(&own.requirement));
+            let added = added.iter().find(|own| is_demanded(&own.requirement));
             let (key, asked) = (&expression.key, expression.to_string());
             return Err(rejection(key, "node affinity ", &asked, added, allowed, subject));
         }

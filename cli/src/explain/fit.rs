@@ -1,14 +1,12 @@
 //! Which pools take a Pod, and what excludes it from the others.
 
 use anyhow::Result;
-use node_placement_policy::{
-    placement::explanation::{Demand, DemandKind},
-    selector::{Requirement, parse},
-};
+use node_placement_policy::selector::{Requirement, parse};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    demands::{Demand, DemandSort},
     input::manifests::Manifests,
     requests::runtime_class,
     scheduling::{
@@ -134,7 +132,7 @@ fn demanded_by(label: &LabelExclusion, demands: &[Demand<'_>]) -> Option<String>
     let needed = parse(&label.needs).ok()?;
     let is_needed = |requirement: &Requirement| needed.requirements().iter().any(|own| own.same_as(requirement));
     let demands_it = |demand: &&Demand<'_>| {
-        demand.kind == DemandKind::Required && demand.selector.requirements().iter().any(is_needed)
+        demand.sort == DemandSort::Required && demand.selector.requirements().iter().any(is_needed)
     };
     demands.iter().find(demands_it).map(|demand| demand.source.to_string())
 }

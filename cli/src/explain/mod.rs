@@ -12,10 +12,7 @@ pub mod subject;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow, bail};
-use node_placement_policy::{
-    placement::explanation::{Demand as Demanded, DemandKind, Explanation as Rules, Mismatch},
-    settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
-};
+use node_placement_policy::settings::{Enforcement, EntryAt, NamespaceEntry, Settings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,6 +22,7 @@ use self::{
     subject::SubjectName,
 };
 use crate::{
+    demands::{self, DemandSort, Demands, Mismatch},
     engine::{deployed::Deployed, gap::Gap, policy::Policy},
     input::{
         json::{members, text},
@@ -89,21 +87,6 @@ pub struct PassedOver {
     pub entry: String,
     /// Why.
     pub because: String,
-}
-
-/// What a demand is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum DemandSort {
-    /// What nodes must have.
-    Required,
-    /// What is added to Pods: preferences, default tolerations.
-    Added,
-    /// All that Pods may ask for.
-    Allowed,
-    /// What Pods must not ask for.
-    Forbidden,
 }
 
 /// Something that is demanded.
@@ -243,15 +226,15 @@ fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
     }
 }
 
-fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Rules<'s>> {
+fn rules<'s>(settings: &'s Settings, name: &'s str, namespace: &Value) -> Result<Demands<'s>> {
     let strings = |field: &str| -> BTreeMap<String, String> {
         members(&namespace["metadata"][field]).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
     };
-    Rules::of(settings, name, &strings("labels"), &strings("annotations")).map_err(|error| anyhow!("{error}"))
+    Demands::of(settings, name, &strings("labels"), &strings("annotations")).map_err(|error| anyhow!("{error}"))
 }
 
 /// The entries after the one that holds which would hold for the namespace, too.
-fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> Result<Vec<PassedOver>> {
+fn too_late(question: &Question<'_>, settings: &Settings, rules: &Demands<'_>) -> Result<Vec<PassedOver>> {
     let (Some(placement), Some(holding)) = (&settings.placement, rules.entry) else { return Ok(vec![]) };
     let namespace = namespace_of(question)?;
     let mut too_late = vec![];
@@ -281,7 +264,7 @@ impl Explanation {
         &mut self,
         created: &Created,
         settings: &Settings,
-        demands: &[Demanded<'_>],
+        demands: &[demands::Demand<'_>],
         cluster: &Manifests,
     ) -> Result<()> {
         let as_is = Placed::read(std::slice::from_ref(&created.as_is), cluster)?;
@@ -391,29 +374,18 @@ impl EntryEnforcement {
     }
 }
 
-impl DemandSort {
-    const fn of(kind: DemandKind) -> Self {
-        match kind {
-            DemandKind::Required => Self::Required,
-            DemandKind::Added => Self::Added,
-            DemandKind::Allowed => Self::Allowed,
-            DemandKind::Forbidden => Self::Forbidden,
-        }
-    }
-}
-
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
-    fn read(demanded: &Demanded<'_>) -> Vec<Self> {
+    fn read(demanded: &demands::Demand<'_>) -> Vec<Self> {
         let source = demanded.source.path();
         let problem = demanded.problem.as_ref().map(|rejection| rejection.message());
-        let requirements = match demanded.kind {
-            DemandKind::Required if !demanded.selector.is_empty() => {
+        let requirements = match demanded.sort {
+            DemandSort::Required if !demanded.selector.is_empty() => {
                 demanded.selector.requirements().iter().map(ToString::to_string).collect()
             }
             _ => vec![demanded.text.clone()],
         };
-        let sort = DemandSort::of(demanded.kind);
+        let sort = demanded.sort;
         let demand = |requirement| Self { sort, requirement, source: source.clone(), problem: problem.clone() };
         requirements.into_iter().map(demand).collect()
     }

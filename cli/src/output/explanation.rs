@@ -1,9 +1,12 @@
 //! An explanation as text.
 
 use super::paper::Paper;
-use crate::explain::{
-    Demand, DemandSort, EntryEnforcement, Explanation, Subject,
-    fit::{Fit, PoolFit},
+use crate::{
+    demands::DemandSort,
+    explain::{
+        Demand, EntryEnforcement, Explanation, Subject,
+        fit::{Fit, PoolFit},
+    },
 };
 
 /// So many names are enough.

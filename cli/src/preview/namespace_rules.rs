@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
-    placement::explanation::{DemandKind, Explanation, Mismatch},
     selector::Selector,
     settings::{Enforcement, NamespaceEntry, Settings, reference},
 };
 use serde_json::Value;
 
-use crate::input::{
-    json::{members, text},
-    settings::entries,
+use crate::{
+    demands::{self, DemandSort, Demands, Mismatch},
+    input::{
+        json::{members, text},
+        settings::entries,
+    },
 };
 
 /// What holds in a namespace.
@@ -57,7 +59,7 @@ impl NamespaceRules {
         };
         let (labels, annotations) = (strings("labels"), strings("annotations"));
         let explain = |settings: &Settings| -> Result<Self> {
-            let found = Explanation::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))?;
+            let found = Demands::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))?;
             Ok(Self::read(&found, &labels))
         };
         let mut rules = explain(settings)?;
@@ -65,7 +67,7 @@ impl NamespaceRules {
         Ok(rules)
     }
 
-    fn read(found: &Explanation<'_>, labels: &BTreeMap<String, String>) -> Self {
+    fn read(found: &Demands<'_>, labels: &BTreeMap<String, String>) -> Self {
         let entry = found.entry;
         let lacking = found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
             Mismatch::Label { asked, found: None } if !asked.accepts(None) => {
@@ -73,7 +75,7 @@ impl NamespaceRules {
             }
             _ => None,
         });
-        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::Required);
+        let selectors = found.demands.iter().filter(|demand| demand.sort == DemandSort::Required);
         Self {
             entry: entry.map(|at| at.position),
             warns: entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn),
@@ -92,7 +94,7 @@ impl NamespaceRules {
 }
 
 impl Demand {
-    fn read(demand: &node_placement_policy::placement::explanation::Demand<'_>) -> Self {
+    fn read(demand: &demands::Demand<'_>) -> Self {
         let selector = demand.problem.is_none().then(|| demand.selector.clone());
         let path = demand.source.path();
         let source = demand.source.to_string();

@@ -1,36 +1,43 @@
-//! What holds in a namespace, and where that is demanded, for people who ask. It is found as for a request.
+//! What holds in a namespace, and where that is demanded. The policy's own code decides it, as for a request.
 
 use std::collections::BTreeMap;
 
-use super::entry::{MatchedEntry, unmet};
-use super::in_tree;
-use super::toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION};
-use crate::decision::Rejection;
-use crate::json::Pairs;
-use crate::object_meta::LabelsAndAnnotations;
-use crate::selector::{Requirement, Selector};
-use crate::settings::placement::PreferredNodeSelector;
-use crate::settings::{EntryAt, Placement, PodNodeSelectorPluginConfig, Settings, SettingsError, Source, reference};
-use crate::toleration::Toleration;
+use node_placement_policy::{
+    decision::Rejection,
+    json::Pairs,
+    object_meta::LabelsAndAnnotations,
+    placement::{
+        entry::{MatchedEntry, unmet},
+        in_tree,
+        toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
+    },
+    selector::{Requirement, Selector},
+    settings::{
+        EntryAt, Placement, PodNodeSelectorPluginConfig, PreferredNodeSelector, Settings, SettingsError, Source,
+        reference,
+    },
+    toleration::Toleration,
+};
+use serde::Serialize;
 
 /// What holds in a namespace.
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use node_placement_policy::placement::explanation::Explanation;
+/// use cli::demands::Demands;
 /// use node_placement_policy::settings::Settings;
 ///
 /// let text = r#"{"placement": {"namespaces": [{"namespaceSelector": "tenant", "requiredNodeSelector": "pool=$(tenant)"}]}}"#;
 /// let settings = Settings::read(Some(text)).unwrap();
 /// let labels = BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]);
-/// let explanation = Explanation::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
-/// assert_eq!(explanation.entry.map(|at| at.position), Some(0));
-/// let demand = &explanation.demands[0];
+/// let found = Demands::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
+/// assert_eq!(found.entry.map(|at| at.position), Some(0));
+/// let demand = &found.demands[0];
 /// assert_eq!((demand.text.as_str(), demand.source.path().as_str()),
 ///     ("pool=blue", "placement.namespaces[0].requiredNodeSelector"));
 /// ```
 #[derive(Debug, Default)]
-pub struct Explanation<'s> {
+pub struct Demands<'s> {
     /// The entry of `placement.namespaces` that holds, if one does.
     pub entry: Option<EntryAt<'s>>,
     /// The entries before it, and why none of them holds.
@@ -57,8 +64,8 @@ pub enum Mismatch {
 /// Something that is demanded in a namespace.
 #[derive(Debug)]
 pub struct Demand<'s> {
-    /// What sort of demand it is.
-    pub kind: DemandKind,
+    /// What it is about.
+    pub sort: DemandSort,
     /// As text: with references filled in; as it is written, if that can't be done.
     pub text: String,
     /// Where it is demanded.
@@ -69,20 +76,22 @@ pub struct Demand<'s> {
     pub problem: Option<Rejection>,
 }
 
-/// The sorts of [`Demand`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DemandKind {
+/// What a demand is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum DemandSort {
     /// What nodes must have.
     Required,
-    /// What Pods get, and may do without.
+    /// What is added to Pods: preferences, default tolerations.
     Added,
-    /// What Pods may ask for.
+    /// All that Pods may ask for.
     Allowed,
     /// What Pods must not ask for.
     Forbidden,
 }
 
-impl<'s> Explanation<'s> {
+impl<'s> Demands<'s> {
     /// What holds in the namespace of this name, whose Namespace has these labels and annotations.
     ///
     /// # Errors
@@ -133,56 +142,56 @@ impl<'s> Explanation<'s> {
 
     fn add_node_selectors(&mut self, matched: &MatchedEntry<'s>) {
         for (source, text) in matched.node_selectors() {
-            self.add_selector(DemandKind::Required, source, text, matched.selector(source, text));
+            self.add_selector(DemandSort::Required, source, text, matched.selector(source, text));
         }
         let Some(at) = matched.entry else { return };
         if let Some(text) = &at.entry.allowed_node_selector {
             let source = Source::Entry(at, "allowedNodeSelector");
-            self.add_selector(DemandKind::Allowed, source, text, matched.selector(source, text));
+            self.add_selector(DemandSort::Allowed, source, text, matched.selector(source, text));
         }
         for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
             let source = Source::Entry(at, "preferredNodeSelector");
-            self.add_selector(DemandKind::Added, source, selector, matched.selector(source, selector));
+            self.add_selector(DemandSort::Added, source, selector, matched.selector(source, selector));
             if let Some(added) = self.demands.last_mut() {
                 added.text = format!("{} (weight {weight})", added.text);
             }
         }
     }
 
-    fn add_selector(&mut self, kind: DemandKind, source: Source<'s>, written: &str, read: Result<Selector, Rejection>) {
+    fn add_selector(&mut self, sort: DemandSort, source: Source<'s>, written: &str, read: Result<Selector, Rejection>) {
         let (selector, problem) = match read {
             Ok(selector) => (selector, None),
             Err(problem) => (Selector::default(), Some(problem)),
         };
         let text = if problem.is_some() { written.to_owned() } else { selector.to_string() };
-        self.demands.push(Demand { kind, text, source, selector, problem });
+        self.demands.push(Demand { sort, text, source, selector, problem });
     }
 
     fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
         match TolerationRules::of(matched) {
             Ok(TolerationRules { defaults, allowed, forbidden, .. }) => {
-                let added = defaults.into_iter().map(|list| (DemandKind::Added, list));
-                let allowed = allowed.into_iter().map(|list| (DemandKind::Allowed, list));
-                let forbidden = forbidden.into_iter().map(|list| (DemandKind::Forbidden, list));
-                for (kind, TolerationList { tolerations, source, unresolved: problem }) in
+                let added = defaults.into_iter().map(|list| (DemandSort::Added, list));
+                let allowed = allowed.into_iter().map(|list| (DemandSort::Allowed, list));
+                let forbidden = forbidden.into_iter().map(|list| (DemandSort::Forbidden, list));
+                for (sort, TolerationList { tolerations, source, unresolved: problem }) in
                     added.chain(allowed).chain(forbidden)
                 {
                     let text = if problem.is_some() { written_at(source, matched) } else { as_text(&tolerations) };
-                    self.demands.push(Demand { kind, text, source, selector: Selector::default(), problem });
+                    self.demands.push(Demand { sort, text, source, selector: Selector::default(), problem });
                 }
             }
             // A malformed annotation, or a default that is forbidden, stands in the way of reading the others.
             Err(problem) => {
                 let namespace = matched.namespace;
-                let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
+                let (sort, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
                     (Some(WHITELIST_ANNOTATION), _) => {
-                        (DemandKind::Allowed, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
+                        (DemandSort::Allowed, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
                     }
-                    (None, Some(at)) => (DemandKind::Forbidden, Source::Entry(at, "forbiddenTolerations")),
-                    _ => (DemandKind::Added, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
+                    (None, Some(at)) => (DemandSort::Forbidden, Source::Entry(at, "forbiddenTolerations")),
+                    _ => (DemandSort::Added, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
                 };
                 let (text, selector) = (written_at(source, matched), Selector::default());
-                self.demands.push(Demand { kind, text, source, selector, problem: Some(problem) });
+                self.demands.push(Demand { sort, text, source, selector, problem: Some(problem) });
             }
         }
     }
@@ -192,9 +201,9 @@ impl<'s> Explanation<'s> {
         let mut explanation = Self::default();
         let demanded = in_tree::demanded(config, namespace, annotations);
         let allowed = in_tree::configured(config, namespace);
-        for (kind, (source, text)) in [(DemandKind::Required, demanded), (DemandKind::Allowed, allowed)] {
+        for (sort, (source, text)) in [(DemandSort::Required, demanded), (DemandSort::Allowed, allowed)] {
             if !text.is_empty() || matches!(source, Source::Annotation { .. }) {
-                explanation.add_selector(kind, source, text, in_tree::read(source, text));
+                explanation.add_selector(sort, source, text, in_tree::read(source, text));
             }
         }
         explanation
