@@ -168,7 +168,7 @@ impl<'s> Demands<'s> {
     }
 
     fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
-        match TolerationRules::of(matched) {
+        match TolerationRules::new(matched) {
             Ok(TolerationRules { defaults, allowed, forbidden, .. }) => {
                 let added = defaults.into_iter().map(|list| (DemandSort::Added, list));
                 let allowed = allowed.into_iter().map(|list| (DemandSort::Allowed, list));

@@ -26,12 +26,12 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
-    pub fn of(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let nodes = NodeRules::of_bindings(matched)?;
+    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let nodes = NodeRules::for_bindings(matched)?;
         let tolerations = match user {
             User::Scheduler => None,
             user if user.is_among(&matched.settings.exempt_usernames) => None,
-            _ => Some(TolerationRules::of(matched)?).filter(TolerationRules::validates_anything),
+            _ => Some(TolerationRules::new(matched)?).filter(TolerationRules::validates_anything),
         };
         Ok(Self { nodes, tolerations })
     }
@@ -55,14 +55,14 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// What the node lacks; or that it could not be read.
-    pub fn verify(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
+    pub fn validate(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
         if self.field_masks().is_empty() {
             return Ok(());
         }
         let target = quote(target.as_str());
         let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
         let cannot = format!("{pod} can't be bound to node {target}:");
-        self.nodes.verify(node, &cannot, "recreate the Pod if the demand is newer than it")?;
+        self.nodes.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
         for taint in node.lasting_taints() {
             let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
@@ -70,8 +70,8 @@ impl<'s> BindingRules<'s> {
             let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };
             let (namespace, source) = (self.nodes.namespace, list.source);
             let explanation = format!(
-                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind it \
-                 to another node",
+                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind \
+                 it to another node",
                 quote(namespace)
             );
             let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);

@@ -19,7 +19,7 @@ pub(super) const CONFLICT: &str = "pod node label selector conflicts with its na
 /// The conflict.
 ///
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
-pub fn reject(
+pub fn validate(
     selection: &NodeSelection<'_>,
     rules: &NodeRules<'_>,
     subject: &PodSubject<'_, '_>,
@@ -34,7 +34,7 @@ pub fn reject(
     }
     match &selection.terms {
         Some(terms) if !rules.selects_every_node() => {
-            reject_terms(terms, &selection.node_selector, rules, subject.name)
+            validate_terms(terms, &selection.node_selector, rules, subject.name)
         }
         _ => Ok(()),
     }
@@ -73,7 +73,7 @@ fn pair_rejection(
 }
 
 /// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
-fn reject_terms(
+fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,
     rules: &NodeRules<'_>,

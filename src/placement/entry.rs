@@ -38,8 +38,8 @@ pub struct MatchedEntry<'s> {
     pub found: LabelsAndAnnotations<'s>,
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
-    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is not
-    /// judged.
+    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
+    /// not judged.
     pub has_name: bool,
 }
 
@@ -50,7 +50,8 @@ impl<'s> CandidateEntries<'s> {
     }
 
     /// The entries that hold for a Namespace that has no name yet, only the beginning of one: those by labels, and by
-    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it judges nothing.
+    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it judges
+    /// nothing.
     pub fn for_any_name(settings: &'s Placement, beginning: &'s str) -> Self {
         Self { settings, namespace: beginning, has_name: false, entries: entries_for(settings, beginning, false) }
     }

@@ -28,8 +28,8 @@ pub fn demanded<'s, 't>(
     }
 }
 
-/// What the configuration has under `key`, as it is written; empty, if that is nothing. Under the name of a namespace it
-/// has what Pods there may ask for.
+/// What the configuration has under `key`, as it is written; empty, if that is nothing. Under the name of a namespace
+/// it has what Pods there may ask for.
 pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str) -> (Source<'s>, &'t str) {
     (Source::PluginConfig(key), config.get(key).and_then(Option::as_deref).unwrap_or_default())
 }

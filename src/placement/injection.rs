@@ -29,7 +29,8 @@ pub struct PodMutation<'r> {
 /// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
 #[derive(Clone, Debug)]
 pub struct Injection<'r> {
-    /// What is added: simple requirements to the nodeSelector, the others to those terms of node affinity that lack them.
+    /// What is added: simple requirements to the nodeSelector, the others to those terms of node affinity that lack
+    /// them.
     pub added: Vec<SourcedRequirement<'r>>,
     /// What the Pod has then.
     pub selection: NodeSelection<'r>,
@@ -41,7 +42,7 @@ impl<'r> Injection<'r> {
     ///
     /// # Errors
     /// There would be more expressions than are read.
-    pub fn of(own: NodeSelection<'r>, rules: &NodeRules<'r>, subject: &PodSubject<'_, '_>) -> Result<Self, Rejection> {
+    pub fn new(own: NodeSelection<'r>, rules: &NodeRules<'r>, subject: &PodSubject<'_, '_>) -> Result<Self, Rejection> {
         let mut injection = Self { added: Vec::new(), selection: own };
         let mut expressions = Vec::new();
         for demanded in &rules.requirements {

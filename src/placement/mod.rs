@@ -4,8 +4,8 @@
 //!
 //! What applies:
 //!
-//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, what the
-//!   entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
+//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, what
+//!   the entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
 //!   which tolerations they add, allow and forbid. Each with the setting or annotation that demands it.
 //!

@@ -40,7 +40,7 @@ pub fn is_judged(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<
 ///
 /// # Errors
 /// No Pod may name its node.
-pub fn reject_unless_verified(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
+pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
     if !is_judged(subject, rules)? || *subject.user == User::Nobody {
         return Ok(());
@@ -74,15 +74,15 @@ impl<'p> NamedNode<'p> {
     ///
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
-    pub fn of(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p>) -> Result<Option<Self>, Rejection> {
+    pub fn new(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p>) -> Result<Option<Self>, Rejection> {
         if !is_judged(subject, &mutation.rules)? {
             return Ok(None);
         }
         let (mut tolerations, mut for_resources) = (Vec::new(), Vec::new());
         for toleration in tolerations::of_pod(subject)?.into_iter().chain(mutation.tolerations.iter().cloned()) {
-            // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass, or
-            // added by the cluster or for a resource. Schedulers have brought the Pods there that the audit scanner
-            // sends. With DRA, extended resources stand in no Node's `allocatable` (KEP-5004).
+            // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass,
+            // or added by the cluster or for a resource. Schedulers have brought the Pods there that the audit
+            // scanner sends. With DRA, extended resources stand in no Node's `allocatable` (KEP-5004).
             let is_for_resource = *subject.user != User::Nobody
                 && is_extended(&toleration.key)
                 && mutation.toleration_rules.objection_to(&toleration).is_some()
@@ -106,19 +106,23 @@ impl<'p> NamedNode<'p> {
     ///
     /// # Errors
     /// What the node lacks; or that it could not be read.
-    pub fn verify(&self, node: &NodeLookup<'_>) -> Result<(), Rejection> {
+    pub fn validate(&self, node: &NodeLookup<'_>) -> Result<(), Rejection> {
         let names_node = format!("{} names node {}", self.subject.name, quote(&self.node_name));
         let Some(node) = node.required_by(&names_node)? else { return Ok(()) };
-        self.mutation.rules.verify(node, &format!("{names_node}, but"), "name another node, or remove nodeName")?;
+        self.mutation.rules.validate_node(
+            node,
+            &format!("{names_node}, but"),
+            "name another node, or remove nodeName",
+        )?;
         let selection = &self.mutation.injection.selection;
         if !selection.matches_node(node.name.as_str(), |key| node.labels.get(key)) {
             return Err(self.rejection(format!(
-                "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or remove \
-                 nodeName"
+                "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or \
+                 remove nodeName"
             )));
         }
-        self.verify_allowed(node, &names_node)?;
-        self.verify_tolerated(node, &names_node)
+        self.validate_labels(node, &names_node)?;
+        self.validate_taints(node, &names_node)
     }
 
     fn rejection(&self, explanation: String) -> Rejection {
@@ -127,7 +131,7 @@ impl<'p> NamedNode<'p> {
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
-    fn verify_tolerated(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
+    fn validate_taints(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
         let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
@@ -139,8 +143,8 @@ impl<'p> NamedNode<'p> {
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
-    /// skipped: `verify` compared its selection with the node.
-    fn verify_allowed(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
+    /// skipped: `validate` compared its selection with the node.
+    fn validate_labels(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
         let Some(SourcedWhitelist { whitelist, source, .. }) = &self.mutation.rules.whitelist else { return Ok(()) };
         for requirement in whitelist.selector().requirements() {
             let key = requirement.key();

@@ -57,7 +57,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 /// A Pod that asks for nothing gets what the annotations say.
 fn validate_every_pod(matched: &MatchedEntry<'_>, cluster: &dyn Cluster) -> Result<(), Rejection> {
     let (user, spec) = (User::Nobody, RawObject::default());
-    let runtime_class = RuntimeClass::of(&spec, matched.settings, cluster)?;
+    let runtime_class = RuntimeClass::new(&spec, matched.settings, cluster)?;
     let name = &ObjectName::EveryPod;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &user, is_of_daemon_set: false, runtime_class };
     pods::admit(&subject, matched).map(drop)

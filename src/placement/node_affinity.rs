@@ -1,5 +1,5 @@
-//! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity. It is read, matched as the
-//! scheduler does it, and terms are written.
+//! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity. It is read, and matched
+//! as the scheduler does it; terms are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -83,7 +83,7 @@ impl<'a> NodeSelection<'a> {
 /// They can't be read.
 pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<TooMany>), ReadError> {
     let Some(required) = spec.object_at(&REQUIRED_AFFINITY)? else { return Ok((None, None)) };
-    let (terms, _, too_many) = read_all(&required, TERMS, Term::read).within(&REQUIRED_AFFINITY.join("."))?;
+    let (terms, _, too_many) = read_list(&required, TERMS, Term::read).within(&REQUIRED_AFFINITY.join("."))?;
     Ok((Some(terms), too_many))
 }
 
@@ -92,7 +92,7 @@ pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<Too
 ///
 /// # Errors
 /// They can't be read.
-pub fn read_all<T>(
+pub fn read_list<T>(
     affinity: &RawObject<'_>,
     key: &str,
     read: fn(&str, &mut usize) -> Result<T, ReadError>,
@@ -169,7 +169,7 @@ impl Term {
     }
 
     /// One that has nothing but these requirements.
-    pub fn of<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
+    pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut term = Self::default();
         for requirement in requirements {
             term.add(requirement);
@@ -179,7 +179,7 @@ impl Term {
 
     /// Adds `requirement` to its expressions.
     pub fn add(&mut self, requirement: &Requirement) {
-        self.expressions.push(Expression::of(requirement));
+        self.expressions.push(Expression::from_requirement(requirement));
     }
 
     /// Writes what was added to it into `term`, which it was read from.
@@ -286,7 +286,7 @@ impl Expression {
     }
 
     /// What `requirement` demands, as node affinity has it.
-    fn of(requirement: &Requirement) -> Self {
+    fn from_requirement(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
             operator: name_of(requirement.operator()).to_owned(),

@@ -20,8 +20,8 @@ pub struct NodeRules<'s> {
     pub namespace: &'s str,
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Whether Pods are held to the node that they name, even if any will do: there is a whitelist, for exempt users too,
-    /// or their tolerations are judged.
+    /// Whether Pods are held to the node that they name, even if any will do: there is a whitelist, for exempt users
+    /// too, or their tolerations are judged.
     pub is_limited: bool,
     /// All that nodes must meet, in the order in which it is demanded.
     pub requirements: Vec<SourcedRequirement<'s>>,
@@ -42,9 +42,9 @@ impl<'s> NodeRules<'s> {
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
-    pub fn of(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
         let mut rules = Self::read(matched, true)?;
-        rules.whitelist = SourcedWhitelist::of(matched)?;
+        rules.whitelist = SourcedWhitelist::new(matched)?;
         rules.is_limited = rules.whitelist.is_some();
         if user.is_among(&matched.settings.exempt_usernames) {
             rules.whitelist = None;
@@ -57,7 +57,7 @@ impl<'s> NodeRules<'s> {
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
-    pub fn of_bindings(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+    pub fn for_bindings(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
         Self::read(matched, matched.settings.on_default_conflict != OnDefaultConflict::Yield)
     }
 
@@ -130,7 +130,7 @@ impl<'s> NodeRules<'s> {
     ///
     /// # Errors
     /// The first requirement that the node does not meet.
-    pub fn verify(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
+    pub fn validate_node(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
         for SourcedRequirement { requirement, source } in &self.requirements {
             let key = requirement.key();
             if requirement.accepts(node.labels.get(key)) {

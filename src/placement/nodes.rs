@@ -52,7 +52,8 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     }
     let keys = keys.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
     let explanation = format!(
-        "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
+        "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set \
+         them",
         review.name,
     );
     Err(Rejection::forbidden(CauseKind::Asks, explanation).by_setting("placement.onNodes").about_label(&keys))

@@ -1,5 +1,5 @@
-//! Pods: judged and completed when they are created, judged again while they may still change. Templates of Pods, and any
-//! Pod of a Namespace, are judged as Pods that are created.
+//! Pods: judged and completed when they are created, judged again while they may still change. Templates of Pods, and
+//! any Pod of a Namespace, are judged as Pods that are created.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ use crate::toleration::Toleration;
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
-pub fn create<'t>(
+pub fn admit_create<'t>(
     review: &mut Review<'_>,
     settings: &Placement,
     mut asked: NodeRequest<'t>,
@@ -32,17 +32,17 @@ pub fn create<'t>(
     let buffer = LookupBuffer::new();
     let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
     let spec = object.object("spec").within("object")?.unwrap_or_default();
-    let runtime_class = RuntimeClass::of(&spec, settings, *cluster).within(SPEC)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(SPEC)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
     let admitted = matched.enforce(admit(&subject, &matched), decision)?;
     let Some(mut mutation) = admitted else { return Ok(asked.look_up(*cluster)) };
-    let named_node = matched.enforce(NamedNode::of(&subject, &mutation), decision)?;
+    let named_node = matched.enforce(NamedNode::new(&subject, &mutation), decision)?;
     let Some(named_node) = named_node else { return Ok(asked.look_up(*cluster)) };
     asked.masks.extend(&named_node.as_ref().map(NamedNode::field_masks).unwrap_or_default());
     let node = asked.look_up(*cluster);
-    let verified = named_node.map_or(Ok(()), |named_node| named_node.verify(&node));
+    let verified = named_node.map_or(Ok(()), |named_node| named_node.validate(&node));
     if matched.enforce(verified, decision)?.is_none() {
         return Ok(node);
     }
@@ -72,8 +72,8 @@ pub fn create<'t>(
 ///
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
 pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Result<PodMutation<'r>, Rejection> {
-    let mut rules = NodeRules::of(matched, subject.user)?;
-    let mut toleration_rules = TolerationRules::of(matched)?;
+    let mut rules = NodeRules::new(matched, subject.user)?;
+    let mut toleration_rules = TolerationRules::new(matched)?;
     rules.is_limited |= toleration_rules.validates_anything();
     if subject.user.is_among(&matched.settings.exempt_usernames) {
         toleration_rules.allowed.clear();
@@ -88,11 +88,11 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     // The controller of DaemonSets replaces the node affinity of their Pods.
     let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
     rules.yield_to(&merged, terms_choose);
-    conflict::reject(&merged, &rules, subject)?;
-    let injection = Injection::of(own, &rules, subject)?;
-    whitelist::check(&injection.selection, &injection.added, subject, &rules)?;
+    conflict::validate(&merged, &rules, subject)?;
+    let injection = Injection::new(own, &rules, subject)?;
+    whitelist::validate(&injection.selection, &injection.added, subject, &rules)?;
     let tolerations = tolerations::admit(subject, &toleration_rules)?;
-    named_node::reject_unless_verified(subject, &rules)?;
+    named_node::validate_naming(subject, &rules)?;
     Ok(PodMutation { injection, tolerations, preferences: Vec::new(), rules, toleration_rules })
 }
 
@@ -122,7 +122,7 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     let old_spec = old_object.object("spec").within("oldObject")?.unwrap_or_default();
     let candidates = CandidateEntries::new(settings, &request.namespace);
     // A RuntimeClass can't change; that of the new object is not validated yet.
-    let runtime_class = RuntimeClass::of(&old_spec, settings, *cluster).within(OLD)?;
+    let runtime_class = RuntimeClass::new(&old_spec, settings, *cluster).within(OLD)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
@@ -159,16 +159,16 @@ fn validate_changes(
     matched: &MatchedEntry<'_>,
 ) -> Result<(), Rejection> {
     if selects_otherwise {
-        let mut rules = NodeRules::of(matched, subject.user)?;
+        let mut rules = NodeRules::new(matched, subject.user)?;
         let own = read_selection(subject, &rules)?;
         rules.yield_to(&own, true);
-        conflict::reject(&own, &rules, subject)?;
-        whitelist::check(&own, &[], subject, &rules)?;
+        conflict::validate(&own, &rules, subject)?;
+        whitelist::validate(&own, &[], subject, &rules)?;
     }
     let is_exempt = subject.user.is_among(&matched.settings.exempt_usernames);
     if is_exempt || new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }
-    let rules = TolerationRules::of(matched)?;
+    let rules = TolerationRules::new(matched)?;
     if rules.validates_anything() { tolerations::validate_new(&new_tolerations?, subject, &rules) } else { Ok(()) }
 }

@@ -38,14 +38,14 @@ pub fn missing(
     };
     let affinity = subject.spec.object_at(&AFFINITY).within(subject.path)?.unwrap_or_default();
     let path = AFFINITY.join(".");
-    let read = node_affinity::read_all(&affinity, PREFERRED, Preference::read);
+    let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);
     let (mut all, mut size, mut excess) = read.within(&path).within(subject.path)?;
     let own = all.len();
     for preferred in &at.entry.preferred_node_selector {
         match matched.selector(Source::Entry(at, "preferredNodeSelector"), &preferred.selector) {
             Err(rejection) if rejection.is_unresolved() => decision.warn_instead(&rejection),
             selector => {
-                let preference = Preference::new(preferred.weight, Term::of(selector?.requirements()));
+                let preference = Preference::new(preferred.weight, Term::from_requirements(selector?.requirements()));
                 if !all.iter().any(|own| own.weight == preference.weight && own.stated == preference.stated) {
                     size += preference.term.size();
                     all.push(preference);

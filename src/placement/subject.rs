@@ -74,7 +74,7 @@ impl<'c> RuntimeClass<'c> {
     ///
     /// # Errors
     /// The spec can't be read.
-    pub fn of(spec: &RawObject<'_>, settings: &Placement, cluster: &'c dyn Cluster) -> Result<Self, ReadError> {
+    pub fn new(spec: &RawObject<'_>, settings: &Placement, cluster: &'c dyn Cluster) -> Result<Self, ReadError> {
         let name = match settings.on_runtime_classes {
             OnRuntimeClasses::Resolve => spec.string("runtimeClassName")?,
             OnRuntimeClasses::Ignore => String::new(),

@@ -57,7 +57,7 @@ impl<'s> TolerationRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
-    pub fn of(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+    pub fn new(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
         let MatchedEntry { settings, namespace, entry, .. } = *matched;
         let mut rules = Self {
             namespace,
@@ -88,8 +88,8 @@ impl<'s> TolerationRules<'s> {
         Ok(rules)
     }
 
-    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be filled
-    /// in may forbid any value of its key.
+    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be
+    /// filled in may forbid any value of its key.
     fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
         let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
         let is_forbidden = |default: &&Toleration| forbidden.tolerations.iter().any(|own| own.overlaps(default));
@@ -154,8 +154,8 @@ impl<'s> TolerationList<'s> {
         Some(Self { tolerations: Cow::Owned(filled), source, unresolved: None })
     }
 
-    /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't be
-    /// filled in may be meant for every value of its key.
+    /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
+    /// be filled in may be meant for every value of its key.
     fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
         let mut forbidden = Self::read(list, source, matched)?;
         for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {

@@ -31,7 +31,7 @@ impl<'s> SourcedWhitelist<'s> {
     ///
     /// # Errors
     /// The settings have a mistake.
-    pub fn of(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+    pub fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
         let Some(at) = matched.entry else { return Ok(None) };
         let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
         let source = Source::Entry(at, "allowedNodeSelector");
@@ -40,8 +40,8 @@ impl<'s> SourcedWhitelist<'s> {
             Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
             selector => (selector?, None),
         };
-        // What this entry itself demands is always allowed, even where its default does not hold; then it does not matter
-        // that it can't be resolved.
+        // What this entry itself demands is always allowed, even where its default does not hold; then it does not
+        // matter that it can't be resolved.
         let mut demanded = Vec::new();
         for (field, text) in at.entry.node_selectors().filter(|(field, _)| *field != "allowedNodeSelector") {
             match matched.selector(Source::Entry(at, field), text) {
@@ -54,15 +54,15 @@ impl<'s> SourcedWhitelist<'s> {
     }
 }
 
-/// Rejects a Pod that asks for more than the whitelist of its namespace allows: by its `selection`, to which its namespace
-/// has `added` something. Pairs of the Pod's RuntimeClass are the administrator's. A Pod of a DaemonSet matches the name of
-/// its node because the controller wrote that.
+/// Rejects a Pod that asks for more than the whitelist of its namespace allows: by its `selection`, to which its
+/// namespace has `added` something. Pairs of the Pod's RuntimeClass are the administrator's. A Pod of a DaemonSet
+/// matches the name of its node because the controller wrote that.
 ///
 /// # Errors
 /// What is not allowed; or the RuntimeClass can't be read.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
-pub fn check(
+pub fn validate(
     selection: &NodeSelection<'_>,
     added: &[SourcedRequirement<'_>],
     subject: &PodSubject<'_, '_>,
@@ -131,8 +131,8 @@ fn rejection(
     let (shown, whitelist) = (format!("{what}{}", quote(asked)), format!("{source} ({})", quote(&allowed)));
     let explanation = match added {
         Some(SourcedRequirement { source, .. }) => format!(
-            "{source} adds {shown} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of namespace \
-             {} can be created",
+            "{source} adds {shown} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of \
+             namespace {} can be created",
             quote(namespace)
         ),
         None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),

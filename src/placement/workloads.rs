@@ -51,7 +51,7 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     let path = format!("object.{}.spec", resource.template().join("."));
     let spec = template.object("spec").within(&path)?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let runtime_class = RuntimeClass::of(&spec, settings, *cluster).within(&path)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(&path)?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
     let subject =
         PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
