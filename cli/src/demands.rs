@@ -229,3 +229,24 @@ fn as_text(tolerations: &[Toleration]) -> String {
 fn pairs(map: &BTreeMap<String, String>) -> Pairs<'static> {
     map.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lists can't be read one by one then.
+    #[test]
+    fn a_default_that_is_forbidden_is_told_with_the_list_that_forbids_it() {
+        let text = r#"{"placement": {"namespaces": [{
+            "namespaceSelector": "tenant", "allowedNodeSelector": "pool",
+            "defaultTolerations": [{"key": "dedicated", "value": "blue"}],
+            "forbiddenTolerations": [{"key": "dedicated", "value": "$(tenant)"}]}]}}"#;
+        let settings = Settings::read(Some(text)).unwrap();
+        let labels = BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]);
+        let found = Demands::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
+        let told: Vec<_> =
+            found.demands.iter().map(|own| (own.sort, own.text.as_str(), own.problem.is_some())).collect();
+        let expected = [(DemandSort::Allowed, "pool", false), (DemandSort::Forbidden, "dedicated=$(tenant)", true)];
+        assert_eq!(told, expected);
+    }
+}
