@@ -110,6 +110,20 @@ pub enum NodeLookup<'t> {
     Failed(LookupError),
 }
 
+impl<'t> NodeLookup<'t> {
+    /// The Node, for a rule about whoever names it, as `what` says; nothing, if nobody needs it.
+    ///
+    /// # Errors
+    /// It could not be read.
+    pub fn required_by(&self, what: &str) -> Result<Option<&Node<'t>>, Rejection> {
+        match self {
+            Self::NotNeeded => Ok(None),
+            Self::Found(node) => Ok(Some(node)),
+            Self::Failed(error) => Err(error.reject(what)),
+        }
+    }
+}
+
 /// Where the text of an object is kept that is looked up: what is read from it borrows from there.
 pub type LookupBuffer = OnceCell<String>;
 

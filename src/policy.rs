@@ -62,7 +62,7 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
     let masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     let asked = NodeRequest { name: node.as_ref(), masks, buffer: &buffer };
     let node = match &settings.placement {
-        Some(placement) => pods::create(review, placement, asked)?,
+        Some(placement) => pods::admit_create(review, placement, asked)?,
         None => asked.look_up(review.cluster),
     };
     if let Some(propagations) = &propagations {
@@ -124,7 +124,7 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
         _ => None,
     };
     let rules = match &matched {
-        Some(matched) => matched.enforce(BindingRules::of(matched, &review.request.user), &mut review.decision)?,
+        Some(matched) => matched.enforce(BindingRules::new(matched, &review.request.user), &mut review.decision)?,
         None => None,
     };
     let propagations = Propagations::of(settings)?;
@@ -134,7 +134,7 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
     }
     let node = NodeRequest { name: Some(&target), masks, buffer: &buffer }.look_up(review.cluster);
     if let (Some(rules), Some(matched)) = (&rules, &matched) {
-        matched.enforce(rules.verify(&node, &target, &review.name), &mut review.decision)?;
+        matched.enforce(rules.validate(&node, &target, &review.name), &mut review.decision)?;
     }
     match &propagations {
         Some(propagations) => on_binding::write(propagations, review, &node),

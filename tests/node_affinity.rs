@@ -10,7 +10,7 @@
 
 mod common;
 
-use node_placement_policy::placement::node_selection::NodeSelection;
+use node_placement_policy::placement::node_affinity::NodeSelection;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -9,6 +9,7 @@
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
 //! | [`policies`] | the ClusterAdmissionPolicy around the settings: as it is written, and what settings need of it; the backstop behind it |
+//! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`testing`], [`stored`] | settings held to expectations |
@@ -18,6 +19,7 @@
 pub mod check;
 pub mod commands;
 pub mod convert;
+pub mod demands;
 pub mod engine;
 pub mod explain;
 pub mod input;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow};
-use node_placement_policy::{placement::explanation::Explanation, settings::Settings};
+use node_placement_policy::settings::Settings;
 use rstest::rstest;
 use serde_json::Value;
 
@@ -239,9 +239,9 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
             let of_namespace = serde_json::from_value(labels.clone())?;
-            let explained =
-                Explanation::of(&read, name, &of_namespace, &BTreeMap::new()).map_err(|error| anyhow!("{error}"))?;
-            let holding = explained.entry().map(|at| format!("e{}", at.position));
+            let explained = cli::demands::Demands::of(&read, name, &of_namespace, &BTreeMap::new())
+                .map_err(|error| anyhow!("{error}"))?;
+            let holding = explained.entry.map(|at| format!("e{}", at.position));
             let request = cli::requests::plain_pod::creation(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();
             let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use e2e_tests::{Cluster, Lookup, NoCluster, Policy, policy_under_test};
-use node_placement_policy::{placement::node_selection::NodeSelection, selector::parse};
+use node_placement_policy::{placement::node_affinity::NodeSelection, selector::parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

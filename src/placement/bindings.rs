@@ -10,13 +10,12 @@ use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::request::User;
-use crate::settings::OnDefaultConflict;
 use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 
 /// What the node of a Binding is held to.
 #[derive(Debug)]
 pub struct BindingRules<'s> {
-    rules: NodeRules<'s>,
+    nodes: NodeRules<'s>,
     /// Where the namespace judges tolerations, and the user is not the scheduler, which has compared the taints
     /// with the Pod's own: a Binding does not show the Pod.
     tolerations: Option<TolerationRules<'s>>,
@@ -27,22 +26,20 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// An annotation is malformed, or the settings have a mistake.
-    pub fn of(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
-        let with_default = matched.settings.on_default_conflict != OnDefaultConflict::Yield;
-        let rules = NodeRules::of(matched, with_default)?;
+    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let nodes = NodeRules::for_bindings(matched)?;
         let tolerations = match user {
             User::Scheduler => None,
             user if user.is_among(&matched.settings.exempt_usernames) => None,
-            _ => Some(TolerationRules::of(matched)?).filter(TolerationRules::validates_anything),
+            _ => Some(TolerationRules::new(matched)?).filter(TolerationRules::validates_anything),
         };
-        Ok(Self { rules, tolerations })
+        Ok(Self { nodes, tolerations })
     }
 
     /// The fields that are needed of the node; none, if any node will do.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::default();
-        if !self.rules.selects_every_node() {
+        if !self.nodes.selects_every_node() {
             masks.add(FieldMasks::LABELS);
         }
         if let Some(tolerations) = &self.tolerations {
@@ -58,33 +55,27 @@ impl<'s> BindingRules<'s> {
     ///
     /// # Errors
     /// What the node lacks; or that it could not be read.
-    pub fn verify(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
+    pub fn validate(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
         if self.field_masks().is_empty() {
             return Ok(());
         }
         let target = quote(target.as_str());
-        let node = match node {
-            NodeLookup::Found(node) => node,
-            NodeLookup::Failed(error) => return Err(error.reject(&format!("{pod} is bound to node {target}"))),
-            NodeLookup::NotNeeded => return Ok(()),
-        };
+        let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
         let cannot = format!("{pod} can't be bound to node {target}:");
-        self.rules.verify(node, &cannot, "recreate the Pod if the demand is newer than it")?;
+        self.nodes.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
         for taint in node.lasting_taints() {
-            let (source, objects) = match objection_to(taint, node, tolerations) {
-                None => continue,
-                Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
-                Some(Objection::Forbidden { source, .. }) => (source, "forbids"),
-                Some(Objection::NotAllowed { source }) => (source, "does not allow"),
-            };
+            let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
+            list.reject_unresolved()?;
+            let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };
+            let (namespace, source) = (self.nodes.namespace, list.source);
             let explanation = format!(
-                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind it \
-                 to another node",
-                quote(self.rules.namespace)
+                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind \
+                 it to another node",
+                quote(namespace)
             );
             let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-            let rejection = rejection.demanded_at(source).in_namespace(self.rules.namespace).about_taint(taint);
+            let rejection = rejection.demanded_at(source).in_namespace(namespace).about_taint(taint);
             return Err(rejection.with_detail(Node::taint_as_text(taint)));
         }
         Ok(())
@@ -114,7 +105,7 @@ fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) 
     rules.tolerate_extended_resources
         && is_extended(&taint.key)
         && toleration.tolerates(taint)
-        && !rules.forbids(&toleration)
+        && rules.prohibition_of(&toleration).is_none()
         && node.has_resource(&taint.key)
 }
 

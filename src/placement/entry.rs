@@ -1,12 +1,19 @@
-//! Which entry of the settings applies to a namespace: the first that matches by name, by labels, or by both. For that,
-//! the Namespace is looked up where it can make a difference. And what `enforcement: Warn` makes of a rejection.
+//! Which entry of the settings applies to a namespace: the first that matches by name, by labels, or by both. What it
+//! and the annotations of the Namespace say, with labels of the Namespace filled in where the entry refers to them. And
+//! what `enforcement: Warn` makes of a rejection.
+
+use std::borrow::Cow;
+use std::fmt::Display;
 
 use crate::cluster::{Cluster, LookupBuffer, look_up_namespace};
-use crate::decision::{Decision, Rejection};
+use crate::decision::{CauseKind, Decision, Rejection};
+use crate::limits::LONGEST_ANNOTATION;
+use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
-use crate::selector::{self, Requirement};
+use crate::selector::{self, Requirement, Selector, syntax};
 use crate::settings::source::EntryAt;
-use crate::settings::{Enforcement, Placement, SettingsError};
+use crate::settings::{Enforcement, Placement, SettingsError, Source, reference};
+use crate::toleration::Toleration;
 
 /// The entries one of which may hold for a namespace, as far as its name tells: none follows one that matches by name
 /// alone.
@@ -14,6 +21,7 @@ use crate::settings::{Enforcement, Placement, SettingsError};
 pub struct CandidateEntries<'s> {
     settings: &'s Placement,
     namespace: &'s str,
+    has_name: bool,
     entries: Vec<EntryAt<'s>>,
 }
 
@@ -30,41 +38,22 @@ pub struct MatchedEntry<'s> {
     pub found: LabelsAndAnnotations<'s>,
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
-    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is not
-    /// judged.
+    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
+    /// not judged.
     pub has_name: bool,
 }
 
 impl<'s> CandidateEntries<'s> {
     /// The entries of `settings` that may hold for `namespace`.
     pub fn new(settings: &'s Placement, namespace: &'s str) -> Self {
-        let mut entries = Vec::new();
-        for (position, entry) in settings.namespaces.iter().enumerate() {
-            if !entry.name_fits(namespace) {
-                continue;
-            }
-            entries.push(EntryAt { position, entry });
-            if entry.namespace_selector.is_none() {
-                break;
-            }
-        }
-        Self { settings, namespace, entries }
+        Self { settings, namespace, has_name: true, entries: entries_for(settings, namespace, true) }
     }
 
-    /// The entries that hold for a Namespace that has no name yet: those by labels, and by `*`. Those by other names match
-    /// none; what stands after one may not be what will hold, so that it judges nothing.
-    pub fn for_any_name(settings: &'s Placement, namespace: &'s str) -> Self {
-        let mut entries = Vec::new();
-        for (position, entry) in settings.namespaces.iter().enumerate() {
-            if entry.name.as_deref().is_some_and(|name| name != "*") {
-                break;
-            }
-            entries.push(EntryAt { position, entry });
-            if entry.namespace_selector.is_none() {
-                break;
-            }
-        }
-        Self { settings, namespace, entries }
+    /// The entries that hold for a Namespace that has no name yet, only the beginning of one: those by labels, and by
+    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it judges
+    /// nothing.
+    pub fn for_any_name(settings: &'s Placement, beginning: &'s str) -> Self {
+        Self { settings, namespace: beginning, has_name: false, entries: entries_for(settings, beginning, false) }
     }
 
     /// Looks the Namespace up, if it can make a difference what it says, and finds the entry that holds.
@@ -72,11 +61,10 @@ impl<'s> CandidateEntries<'s> {
     /// # Errors
     /// It can't be read, or the settings have a mistake.
     pub fn look_up(self, cluster: &dyn Cluster, buffer: &'s LookupBuffer) -> Result<MatchedEntry<'s>, Rejection> {
-        let found = if self.depends_on_namespace() {
-            look_up_namespace(cluster, self.namespace, buffer)?
-        } else {
-            LabelsAndAnnotations::default()
-        };
+        let mut found = LabelsAndAnnotations::default();
+        if self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels()) {
+            found = look_up_namespace(cluster, self.namespace, buffer)?;
+        }
         Ok(self.find(found)?)
     }
 
@@ -85,29 +73,53 @@ impl<'s> CandidateEntries<'s> {
     /// # Errors
     /// A namespaceSelector can't be read.
     pub fn find(self, found: LabelsAndAnnotations<'s>) -> Result<MatchedEntry<'s>, SettingsError> {
-        let Self { settings, namespace, entries } = self;
+        let Self { settings, namespace, has_name, entries } = self;
         let mut matched = None;
-        for entry in entries {
-            if unmet(entry, &found)?.is_none() {
-                matched = Some(entry);
+        for at in entries {
+            if unmet(at, &found)?.is_none() {
+                matched = Some(at);
                 break;
             }
         }
-        Ok(MatchedEntry { settings, namespace, entry: matched, found, ignores_unresolved: false, has_name: true })
+        Ok(MatchedEntry { settings, namespace, entry: matched, found, ignores_unresolved: false, has_name })
     }
 
     /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
     pub fn may_validate_tolerations(&self) -> bool {
         self.settings.honors_toleration_annotations() || self.entries.iter().any(|at| at.entry.validates_tolerations())
     }
+}
 
-    /// Whether what the Namespace says can make a difference, as far as the settings and its name tell.
-    fn depends_on_namespace(&self) -> bool {
-        self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels())
+fn entries_for<'s>(settings: &'s Placement, namespace: &str, has_name: bool) -> Vec<EntryAt<'s>> {
+    let mut entries = Vec::new();
+    for (position, entry) in settings.namespaces.iter().enumerate() {
+        if !has_name && entry.name.as_deref().is_some_and(|name| name != "*") {
+            break;
+        }
+        if !entry.name_fits(namespace) {
+            continue;
+        }
+        entries.push(EntryAt { position, entry });
+        if entry.namespace_selector.is_none() {
+            break;
+        }
+    }
+    entries
+}
+
+/// What the entry asks of the labels of its Namespaces, and this one does not have.
+///
+/// # Errors
+/// The namespaceSelector can't be read.
+pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Option<Requirement>, SettingsError> {
+    let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
+    match selector::parse(text) {
+        Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
+        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error.to_string())),
     }
 }
 
-impl MatchedEntry<'_> {
+impl<'s> MatchedEntry<'s> {
     /// Whether what the entry says is enforced.
     pub fn is_enforced(&self) -> bool {
         self.entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce)
@@ -130,13 +142,126 @@ impl MatchedEntry<'_> {
             verdict => verdict.map(Some),
         }
     }
+
+    /// The node selectors of the namespace, as they are written, in order: what its entry requires; and with it its
+    /// annotations or, if there are none, the default of the entry or of the cluster.
+    ///
+    /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
+    pub fn node_selectors(&self) -> Vec<(Source<'s>, &str)> {
+        let Self { settings, namespace, entry, ref found, .. } = *self;
+        let mut selectors = Vec::new();
+        let cluster_default = settings.cluster_default_node_selector.as_deref();
+        let mut default = cluster_default.map(|text| (Source::Placement("clusterDefaultNodeSelector"), text));
+        if let Some(at) = entry {
+            let required = at.entry.required_node_selector.as_deref();
+            selectors.extend(required.map(|text| (Source::Entry(at, "requiredNodeSelector"), text)));
+            let own = at.entry.default_node_selector.as_deref();
+            default = own.map(|text| (Source::Entry(at, "defaultNodeSelector"), text)).or(default);
+        }
+        let annotated = |key: &'s String| Some((Source::Annotation { key, namespace }, found.annotations.get(key)?));
+        let mut annotated = settings.namespace_annotations.0.iter().filter_map(annotated).peekable();
+        if annotated.peek().is_none() {
+            selectors.extend(default);
+        }
+        selectors.extend(annotated);
+        selectors
+    }
+
+    /// The node selector `text`, which stands at `source`, with its references filled in.
+    ///
+    /// # Errors
+    /// The Namespace lacks a label, or its value does not fit there; the annotation is malformed; the settings have a
+    /// mistake.
+    pub fn selector(&self, source: Source<'s>, text: &str) -> Result<Selector, Rejection> {
+        if let Source::Annotation { .. } = source {
+            return read_annotation("a node selector", source, text, LONGEST_ANNOTATION, selector::parse);
+        }
+        let filled = self.fill_in(source, text)?;
+        match selector::parse(&filled) {
+            Ok(selector) => Ok(selector),
+            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error.to_string())),
+            Err(error) => Err(SettingsError::new(&source, error.to_string()).into()),
+        }
+    }
+
+    /// A toleration of a list at `source`, with the references in its value filled in.
+    ///
+    /// # Errors
+    /// The Namespace lacks a label, or its value does not fit there.
+    pub fn toleration(&self, source: Source<'s>, toleration: &Toleration) -> Result<Toleration, Rejection> {
+        let value = self.fill_in(source, &toleration.value)?;
+        if let Err(expected) = syntax::label_value(&value) {
+            return Err(self.misfit(source, (&toleration.value, &value), &format!("expected {expected}")));
+        }
+        Ok(Toleration { value: value.into_owned(), ..toleration.clone() })
+    }
+
+    /// Whether a part of the settings is left out for which there is this `rejection`.
+    pub fn ignores(&self, rejection: &Rejection) -> bool {
+        self.ignores_unresolved && rejection.is_unresolved()
+    }
+
+    fn fill_in<'t>(&self, source: Source<'s>, text: &'t str) -> Result<Cow<'t, str>, Rejection> {
+        reference::fill_in(text, |key| {
+            let problem = match self.found.labels.get(key) {
+                _ if key == reference::NAME && self.has_name => return Ok(Cow::Borrowed(self.namespace)),
+                None => "which is missing".to_owned(),
+                Some("") => "which is empty".to_owned(),
+                // Whoever answered: an invalid value could say more than it should.
+                Some(value) => match syntax::label_value(value) {
+                    Ok(()) => return Ok(Cow::Borrowed(value)),
+                    Err(expected) => format!("whose value is not valid, expected {expected}"),
+                },
+            };
+            let explanation = format!(
+                "{source} refers to label {} of namespace {}, {problem}; label the namespace",
+                shorten(key),
+                quote(self.namespace)
+            );
+            Err(self.unresolved_at(source, explanation).about_label(key))
+        })
+    }
+
+    fn misfit(&self, source: Source<'_>, (text, filled): (&str, &str), problem: &str) -> Rejection {
+        let mut labels: Vec<String> = Vec::new();
+        for key in reference::keys(text).map(shorten) {
+            if !labels.contains(&key) {
+                labels.push(key);
+            }
+        }
+        let labels = labels.join(", ");
+        let explanation = format!(
+            "{source} refers to label {labels} of namespace {}, and becomes {}: {problem}; change the label",
+            quote(self.namespace),
+            quote(filled)
+        );
+        self.unresolved_at(source, explanation).about_label(&labels).demanding(&filled)
+    }
+
+    fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
+        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
+    }
 }
 
-/// What the entry asks of the labels of its Namespaces, and this one does not have.
-pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Option<Requirement>, SettingsError> {
-    let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
-    match selector::parse(text) {
-        Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
-        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error.to_string())),
-    }
+/// `what` an annotation of a Namespace holds, as `parse` reads its `text`.
+///
+/// # Errors
+/// It is malformed, or longer than `longest` bytes.
+pub fn read_annotation<T, E: Display>(
+    what: &str,
+    source: Source<'_>,
+    text: &str,
+    longest: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Rejection> {
+    let problem = if text.len() > longest {
+        format!("it has {} bytes, expected at most {longest}", text.len())
+    } else {
+        match parse(text) {
+            Ok(value) => return Ok(value),
+            Err(error) => error.to_string(),
+        }
+    };
+    let explanation = format!("{source} is not {what}: {problem}; correct the annotation {}", quote(text));
+    Err(Rejection::forbidden(CauseKind::Annotation, explanation).demanded_at(source).asking_for(&shorten(text)))
 }

@@ -2,19 +2,48 @@
 //! order.
 
 use super::conflict::CONFLICT;
-use super::node_selection::NODE_SELECTOR;
-use super::references::read_annotation;
+use super::entry::read_annotation;
+use super::node_affinity::NODE_SELECTOR;
 use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
 use crate::review::Review;
-use crate::selector::{Requirement, Selector, parse_pairs, text};
+use crate::selector::{Selector, Whitelist, parse_pairs};
 use crate::settings::placement::IN_TREE_ANNOTATION;
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
 /// The key of the configuration that holds what is added to Pods of namespaces without an annotation.
 const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
+
+/// What is added to Pods of `namespace`, as it is written: its annotation, or what the configuration has as default.
+pub fn demanded<'s, 't>(
+    config: &'t PodNodeSelectorPluginConfig,
+    namespace: &'s str,
+    annotations: &'t Pairs<'_>,
+) -> (Source<'s>, &'t str) {
+    match annotations.get(IN_TREE_ANNOTATION) {
+        Some(text) => (Source::Annotation { key: IN_TREE_ANNOTATION, namespace }, text),
+        None => configured(config, CLUSTER_DEFAULT),
+    }
+}
+
+/// What the configuration has under `key`, as it is written; empty, if that is nothing. Under the name of a namespace
+/// it has what Pods there may ask for.
+pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str) -> (Source<'s>, &'t str) {
+    (Source::PluginConfig(key), config.get(key).and_then(Option::as_deref).unwrap_or_default())
+}
+
+/// Reads the selector `text`, which stands at `source`.
+///
+/// # Errors
+/// It is malformed.
+pub fn read(source: Source<'_>, text: &str) -> Result<Selector, Rejection> {
+    match source {
+        Source::Annotation { .. } => read_annotation("a node selector", source, text, usize::MAX, parse_pairs),
+        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error.to_string()))?),
+    }
+}
 
 /// Gives the Pod the pairs that the plugin would, in a namespace with these `annotations`.
 ///
@@ -28,56 +57,39 @@ pub fn admit(
     config: &PodNodeSelectorPluginConfig,
 ) -> Result<(), Rejection> {
     let namespace = &*review.request.namespace;
-    let of_config = |key| config.get(key).and_then(Option::as_deref);
-    let what = ("a node selector", IN_TREE_ANNOTATION);
-    let annotated = read_annotation(what, namespace, annotations, usize::MAX, parse_pairs)?;
-    let (demanded, source) = if let Some(annotated) = annotated {
-        annotated
-    } else {
-        let source = Source::PluginConfig(CLUSTER_DEFAULT);
-        (parse(source, of_config(CLUSTER_DEFAULT))?, source)
+    let reject = |sentence, source, (key, value): (&str, &str), demanded: &str| {
+        let rejection = Rejection::with_sentence(CauseKind::Asks, sentence, "").demanded_at(source);
+        let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&demanded);
+        Err(rejection.asking_for(&format_args!("{key}={value}")))
     };
+    let (source, text) = demanded(config, namespace, annotations);
+    let demanded = read(source, text)?;
     let pairs: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
     let pairs = pairs.unwrap_or_default();
-    let mut added: Vec<Requirement> = Vec::new();
+    let mut added = Vec::new();
     for requirement in demanded.requirements() {
-        let Some(value) = requirement.only_value() else { continue };
-        match pairs.get(requirement.key()) {
-            Some(own) if own != value => {
-                let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, "").demanded_at(source);
-                let rejection = rejection.in_namespace(namespace).about_label(requirement.key()).demanding(requirement);
-                return Err(rejection.asking_for(&format_args!("{}={}", requirement.key(), own)));
-            }
+        let (key, value) = (requirement.key(), requirement.only_value().unwrap_or_default());
+        match pairs.get(key) {
+            Some(own) if own != value => return reject(CONFLICT, source, (key, own), &requirement.to_string()),
             Some(_) => {}
-            None => added.push(requirement.clone()),
+            None => added.push((key, value)),
         }
     }
-    let allowing = Source::PluginConfig(namespace);
-    let whitelist = parse(allowing, of_config(namespace))?;
-    let added_pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
-    let mut refused = pairs.iter().chain(added_pairs).filter(|(key, value)| !is_allowed(&whitelist, key, value));
+    let (allowing, text) = configured(config, namespace);
+    let whitelist = Whitelist::new(read(allowing, text)?, Vec::new());
+    let mut all = pairs.iter().chain(added.iter().copied());
     if !whitelist.is_empty()
-        && let Some((key, value)) = refused.next()
+        && let Some(pair) = all.find(|(key, value)| !whitelist.allows_value(key, value))
     {
-        let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, "").demanded_at(allowing);
-        let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&whitelist);
-        return Err(rejection.asking_for(&format_args!("{key}={value}")));
+        return reject(NOT_ALLOWED, allowing, pair, &whitelist.selector().to_string());
     }
     if !added.is_empty() {
         let spec = review.object.object_mut("spec").within("object")?;
-        let mut pairs = added.iter().filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
-        spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut pairs).within(SPEC)?;
+        spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added.iter().copied()).within(SPEC)?;
         review.is_changed = true;
-        review.decision.audit("node-selector", text(&added));
+        let added: Vec<String> = added.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        review.decision.audit("node-selector", added.join(","));
         review.decision.audit("node-selector-source", source.to_string());
     }
     Ok(())
-}
-
-fn is_allowed(whitelist: &Selector, key: &str, value: &str) -> bool {
-    whitelist.on(key).iter().any(|requirement| requirement.accepts(Some(value)))
-}
-
-fn parse(source: Source<'_>, text: Option<&str>) -> Result<Selector, SettingsError> {
-    parse_pairs(text.unwrap_or_default()).map_err(|error| SettingsError::new(&source, error.to_string()))
 }

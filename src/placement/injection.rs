@@ -1,106 +1,99 @@
-//! Injection: what a namespace demands of nodes is added to its Pods.
+//! Injection: what a namespace demands of nodes is added to its Pods. And all that is added to a Pod.
 
-use std::collections::BTreeSet;
-
-use super::node_affinity::Term;
-use super::node_rules::NodeRules;
-use super::node_selection::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, TermsError};
-use super::references::SourcedRequirement;
-use crate::decision::Decision;
+use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, Term};
+use super::node_rules::{NodeRules, SourcedRequirement};
+use super::preferences::{self, Preference};
+use super::subject::PodSubject;
+use super::toleration_rules::TolerationRules;
+use super::tolerations;
+use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::MOST_EXPRESSIONS;
-use crate::selector::Requirement;
+use crate::toleration::Toleration;
+
+/// What is to be added to a Pod that is let in, and the rules that let it in.
+#[derive(Debug)]
+pub struct PodMutation<'r> {
+    /// What is added to its nodeSelector and node affinity.
+    pub injection: Injection<'r>,
+    /// What is added to its tolerations.
+    pub tolerations: Vec<Toleration>,
+    /// What is added to its preferences.
+    pub preferences: Vec<Preference>,
+    /// What is demanded of its node.
+    pub rules: NodeRules<'r>,
+    /// What is demanded of its tolerations.
+    pub toleration_rules: TolerationRules<'r>,
+}
 
 /// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
 #[derive(Clone, Debug)]
 pub struct Injection<'r> {
-    /// Simple requirements, for the nodeSelector.
-    pairs: Vec<SourcedRequirement<'r>>,
-    /// The others, for node affinity; those that a term lacks.
-    expressions: Vec<SourcedRequirement<'r>>,
+    /// What is added: simple requirements to the nodeSelector, the others to those terms of node affinity that lack
+    /// them.
+    pub added: Vec<SourcedRequirement<'r>>,
     /// What the Pod has then.
     pub selection: NodeSelection<'r>,
 }
 
 impl<'r> Injection<'r> {
-    /// Adds nothing to `selection`.
-    pub const fn nothing(selection: NodeSelection<'r>) -> Self {
-        Self { pairs: Vec::new(), expressions: Vec::new(), selection }
-    }
-
     /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
     /// required node affinity.
     ///
     /// # Errors
     /// There would be more expressions than are read.
-    pub fn of(own: NodeSelection<'r>, rules: &'r NodeRules<'_>) -> Result<Self, TermsError> {
-        let mut seen = BTreeSet::new();
-        let mut injection = Self::nothing(own);
+    pub fn new(own: NodeSelection<'r>, rules: &NodeRules<'r>, subject: &PodSubject<'_, '_>) -> Result<Self, Rejection> {
+        let mut injection = Self { added: Vec::new(), selection: own };
         let mut expressions = Vec::new();
-        for demanded in rules.requirements() {
-            if !seen.insert(demanded.requirement.identity()) {
-                continue;
+        for demanded in &rules.requirements {
+            let key = demanded.requirement.key();
+            match demanded.requirement.only_value() {
+                Some(value) if injection.selection.node_selector.get(key) == Some(value) => {}
+                Some(value) => {
+                    injection.selection.node_selector.insert(key.into(), value.into());
+                    injection.added.push(demanded.clone());
+                }
+                None => expressions.push(demanded),
             }
-            let Some(value) = demanded.requirement.only_value() else {
-                expressions.push(demanded);
-                continue;
-            };
-            if injection.selection.node_selector.get(demanded.requirement.key()) != Some(value) {
-                injection.pairs.push(demanded);
-            }
-        }
-        for SourcedRequirement { requirement, .. } in &injection.pairs {
-            let value = requirement.only_value().unwrap_or_default();
-            injection.selection.node_selector.insert(requirement.key().into(), value.into());
         }
         if !expressions.is_empty() {
-            injection.narrow_terms(expressions)?;
+            injection.narrow_terms(&expressions, subject)?;
         }
         Ok(injection)
     }
 
     /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
     /// What a term already states is skipped.
-    fn narrow_terms(&mut self, wanted: Vec<SourcedRequirement<'r>>) -> Result<(), TermsError> {
-        let Some(terms) = &mut self.selection.terms else {
-            self.selection.terms = Some(vec![Term::of(wanted.iter().map(|demanded| demanded.requirement))]);
-            self.expressions = wanted;
-            return Ok(());
-        };
+    fn narrow_terms(
+        &mut self,
+        demanded: &[&SourcedRequirement<'r>],
+        subject: &PodSubject<'_, '_>,
+    ) -> Result<(), Rejection> {
+        let has_terms = self.selection.terms.is_some();
+        let terms = self.selection.terms.get_or_insert_with(|| vec![Term::default()]);
         let mut size: usize = terms.iter().map(Term::size).sum();
-        let mut is_missing_somewhere = vec![false; wanted.len()];
-        for term in terms.iter_mut().filter(|term| !term.is_empty()) {
-            let stated = term.stated();
-            for (demanded, is_missing) in wanted.iter().zip(&mut is_missing_somewhere) {
-                if stated.contains(&demanded.requirement.identity()) {
+        let mut is_added = vec![false; demanded.len()];
+        for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
+            let mut stated = term.stated();
+            for (SourcedRequirement { requirement, .. }, is_added) in demanded.iter().zip(&mut is_added) {
+                if !stated.insert(requirement.identity()) {
                     continue;
                 }
-                *is_missing = true;
-                size += 1 + demanded.requirement.values().len();
+                *is_added = true;
+                size += 1 + requirement.values().len();
                 if size > MOST_EXPRESSIONS {
-                    return Err(TermsError::TooMany(MOST_EXPRESSIONS, "expressions and values"));
+                    return Err(subject.too_many(
+                        MOST_EXPRESSIONS,
+                        "expressions and values",
+                        &REQUIRED_AFFINITY.join("."),
+                    ));
                 }
-                term.add(demanded.requirement);
+                term.add(requirement);
             }
         }
-        let missing = wanted.into_iter().zip(is_missing_somewhere).filter(|(_, is_missing)| *is_missing);
-        self.expressions = missing.map(|(demanded, _)| demanded).collect();
+        let added = demanded.iter().zip(is_added).filter(|(_, is_added)| *is_added);
+        self.added.extend(added.map(|(demanded, _)| (*demanded).clone()));
         Ok(())
-    }
-
-    /// All that is added.
-    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'r>> {
-        self.pairs.iter().chain(&self.expressions).copied()
-    }
-
-    /// Where `requirement` is demanded; nowhere, if the Pod asked for it itself.
-    pub fn find(&self, requirement: &Requirement) -> Option<SourcedRequirement<'r>> {
-        self.requirements().find(|demanded| demanded.requirement.same_as(requirement))
-    }
-
-    /// Whether nothing is added.
-    pub const fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.expressions.is_empty()
     }
 
     /// Writes it into `spec`, the one that it was made for.
@@ -108,12 +101,13 @@ impl<'r> Injection<'r> {
     /// # Errors
     /// `spec` can't be read.
     pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        if !self.pairs.is_empty() {
-            let pairs = self.pairs.iter().map(|SourcedRequirement { requirement, .. }| *requirement);
-            let mut added = pairs.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
-            spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added)?;
+        let added = self.added.iter().map(|demanded| &demanded.requirement);
+        let pairs = added.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
+        let mut pairs = pairs.peekable();
+        if pairs.peek().is_some() {
+            spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut pairs)?;
         }
-        if self.expressions.is_empty() {
+        if !self.selection.terms.iter().flatten().any(Term::is_added_to) {
             return Ok(());
         }
         let terms = spec.object_mut_at(&REQUIRED_AFFINITY)?.list_mut(TERMS)?;
@@ -132,23 +126,52 @@ impl<'r> Injection<'r> {
 
     /// What is added, as text.
     pub fn as_text(&self) -> String {
-        let added: Vec<String> = self.requirements().map(|demanded| demanded.requirement.to_string()).collect();
+        let added: Vec<String> = self.added.iter().map(|demanded| demanded.requirement.to_string()).collect();
         added.join(",")
+    }
+}
+
+impl PodMutation<'_> {
+    /// Whether nothing is added.
+    pub const fn is_empty(&self) -> bool {
+        self.injection.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
+    }
+
+    /// Writes all of it into `spec`, a PodSpec.
+    ///
+    /// # Errors
+    /// `spec` can't be read.
+    pub fn apply(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+        self.injection.write(spec)?;
+        preferences::write(&self.preferences, spec)?;
+        tolerations::write(&self.tolerations, spec)
+    }
+
+    /// All of it as text, as the audit log has it.
+    pub fn as_text(&self) -> String {
+        let parts = [
+            ("node-selector", self.injection.as_text()),
+            ("preferred", preferences::as_text(&self.preferences)),
+            ("tolerations", tolerations::as_text(&self.tolerations)),
+        ];
+        let added = parts.iter().filter(|(_, text)| !text.is_empty());
+        added.map(|(what, text)| format!("{what} {text}")).collect::<Vec<_>>().join("; ")
     }
 
     /// Tells the audit log what was added, and where it is demanded.
     pub fn record(&self, decision: &mut Decision<'_>) {
-        if self.is_empty() {
-            return;
-        }
         let mut sources: Vec<String> = Vec::new();
-        for demanded in self.requirements() {
-            let source = demanded.source.to_string();
+        for source in self.injection.added.iter().map(|demanded| demanded.source.to_string()) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
         }
-        decision.audit("node-selector", self.as_text());
-        decision.audit("node-selector-source", sources.join(", "));
+        if !sources.is_empty() {
+            decision.audit("node-selector", self.injection.as_text());
+            decision.audit("node-selector-source", sources.join(", "));
+        }
+        if !self.tolerations.is_empty() {
+            decision.audit("tolerations", tolerations::as_text(&self.tolerations));
+        }
     }
 }

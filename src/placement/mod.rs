@@ -4,20 +4,18 @@
 //!
 //! What applies:
 //!
-//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, and
-//!   whether it only warns. [`references`]: what the entry and annotations say, with `$(KEY)` filled in.
+//! - [`entry`]: which entry of the settings applies to a namespace, whether the Namespace is looked up for that, what
+//!   the entry and annotations say, with `$(KEY)` filled in, and whether that is enforced.
 //! - [`node_rules`]: which nodes they require, and which default yields to what a Pod chooses. [`toleration_rules`]:
-//!   which tolerations they add, allow and forbid. [`rules`]: both, by who asks; each with the setting or annotation that
-//!   demands it.
-//! - [`explanation`]: all that holds in a namespace, for people.
+//!   which tolerations they add, allow and forbid. Each with the setting or annotation that demands it.
 //!
 //! What it is applied to:
 //!
-//! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_selection`], [`node_affinity`]: what of
-//!   it decides on which nodes it may run.
+//! - [`subject`]: a Pod, or the template of Pods, with its RuntimeClass. [`node_affinity`]: what of it decides on which
+//!   nodes it may run.
 //!
-//! One file per rule: [`conflict`], [`injection`], [`whitelist`], [`tolerations`], [`named_node`], [`preferences`].
-//! [`mutation`]: all that they add.
+//! One file per rule, in the order in which they are applied: [`conflict`], [`injection`], [`whitelist`],
+//! [`tolerations`], [`named_node`], [`preferences`].
 //!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
 //! that kubelets give their Nodes. [`in_tree`] does what the in-tree plugin does, with its own configuration.
@@ -25,20 +23,15 @@
 pub mod bindings;
 pub mod conflict;
 pub mod entry;
-pub mod explanation;
 pub mod in_tree;
 pub mod injection;
-pub mod mutation;
 pub mod named_node;
 pub mod namespaces;
 pub mod node_affinity;
 pub mod node_rules;
-pub mod node_selection;
 pub mod nodes;
 pub mod pods;
 pub mod preferences;
-pub mod references;
-pub mod rules;
 pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;

@@ -1,11 +1,8 @@
 //! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
 
 use super::entry::{CandidateEntries, MatchedEntry};
-use super::node_selection::NodeSelection;
 use super::pods;
-use super::rules::Rules;
-use super::subject::RuntimeClass;
-use super::subject::{PodSubject, SPEC};
+use super::subject::{PodSubject, RuntimeClass, SPEC};
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use crate::cluster::Cluster;
 use crate::decision::Rejection;
@@ -13,7 +10,7 @@ use crate::json::{RawObject, Within};
 use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
 use crate::request::User;
 use crate::review::Review;
-use crate::settings::{OnNamespaces, Placement};
+use crate::settings::{OnNamespaces, Placement, Source, reference};
 
 /// Judges a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
@@ -26,15 +23,13 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
         return Ok(());
     }
     let given_name: Option<String> = object.get_at(&["metadata", "name"]).within("object")?;
-    let given_name = given_name.filter(|name| !name.is_empty());
-    let name = given_name.clone().unwrap_or(object_meta::name(object).within("object")?);
-    let found = LabelsAndAnnotations::read(object).within("object")?;
-    let candidates = match &given_name {
-        Some(name) => CandidateEntries::new(settings, name),
-        None => CandidateEntries::for_any_name(settings, &name),
+    let name = object_meta::name(object).within("object")?;
+    let candidates = if given_name.is_none_or(|given| given.is_empty()) {
+        CandidateEntries::for_any_name(settings, &name)
+    } else {
+        CandidateEntries::new(settings, &name)
     };
-    let mut matched = candidates.find(found)?;
-    matched.has_name = given_name.is_some();
+    let mut matched = candidates.find(LabelsAndAnnotations::read(object).within("object")?)?;
     let mut old = None;
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
@@ -42,7 +37,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     let is_elsewhere = comes_under_another(&matched, old.as_ref())?;
     // Missing labels only get a warning: controllers often add them after the creation.
     if is_elsewhere {
-        for unresolved in matched.unresolved()? {
+        for unresolved in unresolved(&matched)? {
             decision.warn_instead(&unresolved);
         }
     }
@@ -62,10 +57,33 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 /// A Pod that asks for nothing gets what the annotations say.
 fn validate_every_pod(matched: &MatchedEntry<'_>, cluster: &dyn Cluster) -> Result<(), Rejection> {
     let (user, spec) = (User::Nobody, RawObject::default());
-    let runtime_class = RuntimeClass::of(&spec, matched.settings, cluster)?;
+    let runtime_class = RuntimeClass::new(&spec, matched.settings, cluster)?;
     let name = &ObjectName::EveryPod;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &user, is_of_daemon_set: false, runtime_class };
-    pods::admit(NodeSelection::default(), &subject, &Rules::of(matched, &user)?).map(drop)
+    pods::admit(&subject, matched).map(drop)
+}
+
+/// Why settings of the entry can't be resolved, each that can't.
+fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
+    let Some(at) = matched.entry else { return Ok(Vec::new()) };
+    // A name that is still to be given is no label that is lacking.
+    let is_known = |text: &str| matched.has_name || !reference::keys(text).any(|key| key == reference::NAME);
+    let preferred = at.entry.preferred_node_selector.iter();
+    let preferred = preferred.map(|preferred| ("preferredNodeSelector", &preferred.selector));
+    let mut unresolved = Vec::new();
+    for (field, text) in at.entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
+        match matched.selector(Source::Entry(at, field), text) {
+            Err(rejection) if rejection.is_unresolved() => unresolved.push(rejection),
+            selector => drop(selector?),
+        }
+    }
+    for (field, list) in at.entry.toleration_lists() {
+        if list.iter().all(|toleration| is_known(&toleration.value)) {
+            let mut errors = list.iter().filter_map(|one| matched.toleration(Source::Entry(at, field), one).err());
+            unresolved.extend(errors.next());
+        }
+    }
+    Ok(unresolved)
 }
 
 /// Whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now, or its

@@ -1,17 +1,126 @@
-//! Node affinity: reading a term, writing it, and matching it as the scheduler does.
+//! What of a Pod decides on which nodes it may run: `nodeSelector` and required node affinity. It is read, and matched
+//! as the scheduler does it; terms are written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
-use crate::limits::MOST_EXPRESSIONS;
+use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
 use crate::selector::{Operator, PossibleValues, Requirement, Selector};
 
+/// The member of a PodSpec that holds the pairs.
+pub const NODE_SELECTOR: &str = "nodeSelector";
+
+/// Where in a PodSpec required node affinity stands.
+pub const REQUIRED_AFFINITY: [&str; 3] = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
+
+/// The member of required node affinity that holds its terms.
+pub const TERMS: &str = "nodeSelectorTerms";
+
+/// On which nodes a Pod may run, by its own account.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSelection<'a> {
+    /// `nodeSelector`
+    pub node_selector: Pairs<'a>,
+    /// The terms of required node affinity, of which one must match; nothing, if there is no such affinity, or no rule
+    /// reads it.
+    pub terms: Option<Vec<Term>>,
+}
+
+/// Of what there is more than is read, and how much of it is.
+pub type TooMany = (usize, &'static str);
+
+impl<'a> NodeSelection<'a> {
+    /// Reads that of `spec`, the JSON text of a PodSpec.
+    ///
+    /// ```
+    /// use node_placement_policy::placement::node_affinity::NodeSelection;
+    ///
+    /// let selection = NodeSelection::parse(r#"{"nodeSelector": {"pool": "blue"}}"#).unwrap();
+    /// assert!(selection.matches_node("node-a", |key| if key == "pool" { Some("blue") } else { None }));
+    /// assert!(!selection.matches_node("node-b", |_| None));
+    /// ```
+    ///
+    /// # Errors
+    /// It can't be read, or there is more of it than the policy reads.
+    pub fn parse(spec: &'a str) -> Result<Self, ReadError> {
+        let spec: Raw<'a> = read(spec)?;
+        let spec = spec.object()?;
+        let node_selector = spec.get(NODE_SELECTOR)?.unwrap_or_default();
+        match read_terms(&spec)? {
+            (terms, None) => Ok(Self { node_selector, terms }),
+            (_, Some((most, what))) => {
+                Err(ReadError::new(format!("more than {most} {what}")).within(&REQUIRED_AFFINITY.join(".")))
+            }
+        }
+    }
+
+    /// Adds these pairs to its nodeSelector, where that does not have their keys.
+    pub fn add_missing(&mut self, pairs: &BTreeMap<String, String>) {
+        for (key, value) in pairs {
+            if !self.node_selector.contains_key(key) {
+                self.node_selector.insert(key.as_str().into(), value.as_str().into());
+            }
+        }
+    }
+
+    /// Whether a node with this name, of which `label` tells the labels, is one that the Pod may run on.
+    ///
+    /// Upstream: `RequiredNodeAffinity.Match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
+    pub fn matches_node<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        self.node_selector.iter().all(|(key, value)| label(key) == Some(value))
+            && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, &label)))
+    }
+}
+
+/// The terms of required node affinity in `spec`, a PodSpec; nothing, if it has no such affinity. And of what there is
+/// more than is read, if so.
+///
+/// # Errors
+/// They can't be read.
+pub fn read_terms(spec: &RawObject<'_>) -> Result<(Option<Vec<Term>>, Option<TooMany>), ReadError> {
+    let Some(required) = spec.object_at(&REQUIRED_AFFINITY)? else { return Ok((None, None)) };
+    let (terms, _, too_many) = read_list(&required, TERMS, Term::read).within(&REQUIRED_AFFINITY.join("."))?;
+    Ok((Some(terms), too_many))
+}
+
+/// The elements of the list `key` of a Pod's affinity, as `read` reads one; and how many expressions and values are in
+/// them, if there are not too many.
+///
+/// # Errors
+/// They can't be read.
+pub fn read_list<T>(
+    affinity: &RawObject<'_>,
+    key: &str,
+    read: fn(&str, &mut usize) -> Result<T, ReadError>,
+) -> Result<(Vec<T>, usize, Option<TooMany>), ReadError> {
+    let list = affinity.first(key, MOST_TERMS)?;
+    let count = list.elements.len() + usize::from(list.has_more);
+    let (mut all, mut size) = (Vec::with_capacity(list.elements.len()), 0);
+    for (position, element) in list.elements.into_iter().enumerate() {
+        let excess = too_many(count, size);
+        if excess.is_some() {
+            return Ok((all, size, excess));
+        }
+        all.push(read(element.get(), &mut size).at(position).within(key)?);
+    }
+    Ok((all, size, too_many(count, size)))
+}
+
+/// Of what there is too much in so many terms, with so many expressions and values in all.
+pub const fn too_many(terms: usize, size: usize) -> Option<TooMany> {
+    match (terms, size) {
+        (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => None,
+        (..=MOST_TERMS, _) => Some((MOST_EXPRESSIONS, "expressions and values")),
+        _ => Some((MOST_TERMS, "terms")),
+    }
+}
+
 /// The member of a term that holds its expressions on labels.
-pub const EXPRESSIONS: &str = "matchExpressions";
+const EXPRESSIONS: &str = "matchExpressions";
 const FIELDS: &str = "matchFields";
 
 /// The only field of a Node that a term can match.
@@ -44,12 +153,15 @@ pub struct Expression {
 
 impl Term {
     /// Reads the `text` of a term, and adds the number of its expressions and values to `size`. Where that is more than
-    /// [`MOST_EXPRESSIONS`], what is read is not complete.
+    /// [`MOST_EXPRESSIONS`], what is read is not complete. `null` is a term that matches no node.
     ///
     /// # Errors
     /// It is no term.
     pub fn read(text: &str, size: &mut usize) -> Result<Self, ReadError> {
         let term: Raw<'_> = read(text)?;
+        if term.is_null() {
+            return Ok(Self::default());
+        }
         let term = term.object()?;
         let expressions = Expression::read_all(&term, EXPRESSIONS, size)?;
         let fields = Expression::read_all(&term, FIELDS, size)?;
@@ -57,7 +169,7 @@ impl Term {
     }
 
     /// One that has nothing but these requirements.
-    pub fn of<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
+    pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
         let mut term = Self::default();
         for requirement in requirements {
             term.add(requirement);
@@ -67,7 +179,7 @@ impl Term {
 
     /// Adds `requirement` to its expressions.
     pub fn add(&mut self, requirement: &Requirement) {
-        self.expressions.push(Expression::of(requirement));
+        self.expressions.push(Expression::from_requirement(requirement));
     }
 
     /// Writes what was added to it into `term`, which it was read from.
@@ -112,7 +224,9 @@ impl Term {
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         !self.is_empty()
-            && self.expressions.iter().all(|expression| expression.accepts(label(&expression.key)))
+            && self.expressions.iter().all(|expression| {
+                expression.requirement.as_ref().is_some_and(|own| own.accepts(label(&expression.key)))
+            })
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 
@@ -129,10 +243,7 @@ impl Term {
     /// Whether the term can match a node, beside this nodeSelector: it does not contradict itself.
     pub fn can_match(&self, node_selector: &Pairs<'_>) -> bool {
         let Some(asked) = self.selector() else { return false };
-        asked.by_label().all(|requirements| {
-            let key = requirements.first().map(Requirement::key).unwrap_or_default();
-            !values_beside(node_selector, key, requirements).is_empty()
-        })
+        labels_of(&asked, node_selector).iter().all(|label| !label.values.is_empty())
     }
 
     /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
@@ -150,10 +261,8 @@ impl Expression {
         if list.has_more {
             *size += MOST_EXPRESSIONS;
         }
-        for (position, text) in list.elements.into_iter().enumerate() {
-            let expression: Raw<'_> = read(text.get()).at(position).within(member)?;
-            let expression = expression.object().at(position).within(member)?;
-            expressions.push(Self::read(&expression, size).at(position).within(member)?);
+        for (position, element) in list.elements.into_iter().enumerate() {
+            expressions.push(Self::read(element.get(), size).at(position).within(member)?);
             if *size > MOST_EXPRESSIONS {
                 break;
             }
@@ -161,7 +270,9 @@ impl Expression {
         Ok(expressions)
     }
 
-    fn read(expression: &RawObject<'_>, size: &mut usize) -> Result<Self, ReadError> {
+    fn read(text: &str, size: &mut usize) -> Result<Self, ReadError> {
+        let expression: Raw<'_> = read(text)?;
+        let expression = expression.object()?;
         let (key, operator) = (expression.string("key")?, expression.string("operator")?);
         let list = expression.first("values", MOST_EXPRESSIONS)?;
         *size += 1 + list.elements.len() + usize::from(list.has_more);
@@ -175,17 +286,13 @@ impl Expression {
     }
 
     /// What `requirement` demands, as node affinity has it.
-    fn of(requirement: &Requirement) -> Self {
+    fn from_requirement(requirement: &Requirement) -> Self {
         Self {
             key: requirement.key().to_owned(),
             operator: name_of(requirement.operator()).to_owned(),
             values: requirement.values().to_owned(),
             requirement: Some(requirement.clone()),
         }
-    }
-
-    fn accepts(&self, value: Option<&str>) -> bool {
-        self.requirement.as_ref().is_some_and(|requirement| requirement.accepts(value))
     }
 
     /// As it was written.
@@ -202,17 +309,30 @@ impl Expression {
         }
     }
 }
-/// The values of the label `key` that neither these `requirements` nor the nodeSelector exclude.
-pub(super) fn values_beside<'r>(
-    node_selector: &'r Pairs<'_>,
-    key: &str,
-    requirements: &'r [Requirement],
-) -> PossibleValues<'r> {
-    let mut values = PossibleValues::of(requirements);
-    if let Some(value) = node_selector.get(key) {
-        values.narrow_to(value);
+
+/// What is said of one label.
+#[derive(Debug)]
+pub struct Label<'s> {
+    /// Its key.
+    pub key: &'s str,
+    /// What is said of it.
+    pub requirements: &'s [Requirement],
+    /// The values that nothing of that excludes.
+    pub values: PossibleValues<'s>,
+}
+
+/// What `selector` says of labels, by key, beside this nodeSelector.
+pub fn labels_of<'s>(selector: &'s Selector, node_selector: &'s Pairs<'_>) -> Vec<Label<'s>> {
+    let mut labels = Vec::new();
+    for requirements in selector.by_label() {
+        let key = requirements.first().map(Requirement::key).unwrap_or_default();
+        let mut values = PossibleValues::of(requirements);
+        if let Some(value) = node_selector.get(key) {
+            values.narrow_to(value);
+        }
+        labels.push(Label { key, requirements, values });
     }
-    values
+    labels
 }
 
 impl fmt::Display for Expression {

@@ -2,13 +2,13 @@
 //! annotations, its entry or the whole cluster say.
 
 use super::entry::MatchedEntry;
-use super::node_affinity::Term;
-use super::node_selection::NodeSelection;
-use super::references::{SourcedRequirement, SourcedSelector};
+use super::node_affinity::{NodeSelection, Term};
+use super::whitelist::SourcedWhitelist;
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, text};
+use crate::request::User;
+use crate::selector::{Requirement, Selector};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
 
 /// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
@@ -20,73 +20,73 @@ pub struct NodeRules<'s> {
     pub namespace: &'s str,
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Whether the namespace has a whitelist; for exempt users too. [`Rules`](super::rules::Rules) make it true where
-    /// the namespace judges tolerations.
+    /// Whether Pods are held to the node that they name, even if any will do: there is a whitelist, for exempt users
+    /// too, or their tolerations are judged.
     pub is_limited: bool,
-    node_selectors: Vec<SourcedSelector<'s>>,
-    /// The default, where it yields to what Pods choose.
-    yielding: Option<SourcedSelector<'s>>,
+    /// All that nodes must meet, in the order in which it is demanded.
+    pub requirements: Vec<SourcedRequirement<'s>>,
 }
 
-/// A whitelist, and where it stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SourcedWhitelist<'s> {
-    /// What Pods may ask for.
-    pub whitelist: Whitelist,
-    /// Where that is said.
+/// One requirement that nodes must meet, and where it is demanded.
+#[derive(Clone, Debug)]
+pub struct SourcedRequirement<'s> {
+    /// What is demanded.
+    pub requirement: Requirement,
+    /// Where.
     pub source: Source<'s>,
-    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
-    pub unresolved: Option<Rejection>,
 }
 
 impl<'s> NodeRules<'s> {
-    /// What holds in a namespace: what the settings require; and with it the Namespace's annotations or, if there are
-    /// none, what the settings have as default, `with_default`.
+    /// What holds for Pods that `user` asks for. Exempt users are held to no whitelist.
     ///
     /// # Errors
     /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
     /// mistake.
-    ///
-    /// Upstream: `getNodeSelectorMap` of the `PodNodeSelector` plugin.
-    pub fn of(matched: &MatchedEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
-        let MatchedEntry { settings, namespace, entry, .. } = *matched;
-        let mut node_selectors = Vec::new();
-        let mut default = None;
-        for source in matched.node_selector_sources() {
-            if !source.is_default() {
-                node_selectors.extend(matched.selector_at(source)?);
-            } else if with_default {
-                default = matched.selector_at(source)?;
-                node_selectors.extend(default.clone());
-            }
+    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let mut rules = Self::read(matched, true)?;
+        rules.whitelist = SourcedWhitelist::new(matched)?;
+        rules.is_limited = rules.whitelist.is_some();
+        if user.is_among(&matched.settings.exempt_usernames) {
+            rules.whitelist = None;
         }
-        let mut whitelist = None;
-        if let Some(at) = entry {
-            let parse = |text: &'s Option<String>, field| matched.selector(text.as_deref(), Source::Entry(at, field));
-            // What this entry itself demands is always allowed, even where its default does not hold; then it does not
-            // matter that it can't be resolved.
-            let mut own: Vec<Requirement> = Vec::new();
-            for field in ["requiredNodeSelector", "defaultNodeSelector"] {
-                match matched.selector_at(Source::Entry(at, field)) {
-                    Err(rejection) if rejection.is_unresolved() => {}
-                    demanded => own.extend(demanded?.iter().flat_map(|own| own.selector.requirements()).cloned()),
+        Ok(rules)
+    }
+
+    /// What holds for Bindings. They don't show what their Pods chose, so that a default which yields can't be held to.
+    ///
+    /// # Errors
+    /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
+    /// mistake.
+    pub fn for_bindings(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+        Self::read(matched, matched.settings.on_default_conflict != OnDefaultConflict::Yield)
+    }
+
+    fn read(matched: &MatchedEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
+        let mut requirements = Vec::new();
+        for (source, text) in matched.node_selectors() {
+            if source.is_default() && !with_default {
+                continue;
+            }
+            match matched.selector(source, text) {
+                Err(rejection) if matched.ignores(&rejection) => {}
+                selector => {
+                    let own = selector?.requirements().to_vec().into_iter();
+                    requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
                 }
             }
-            let (selector, unresolved) = match parse(&at.entry.allowed_node_selector, "allowedNodeSelector") {
-                Err(rejection) if rejection.is_unresolved() => (Some(Selector::default()), Some(rejection)),
-                allowed => (allowed?.map(|allowed| allowed.selector), None),
-            };
-            let source = Source::Entry(at, "allowedNodeSelector");
-            whitelist = selector.map(|selector| {
-                let whitelist = Whitelist::new(selector, own);
-                SourcedWhitelist { whitelist, source, unresolved }
-            });
         }
-        let yielding = default.filter(|_| settings.on_default_conflict == OnDefaultConflict::Yield);
-        let is_limited = whitelist.is_some();
-        let rules = Self { settings, namespace, whitelist, is_limited, node_selectors, yielding };
-        rules.reject_contradictions()?;
+        let MatchedEntry { settings, namespace, .. } = *matched;
+        let rules = Self { settings, namespace, whitelist: None, is_limited: false, requirements };
+        // Where nothing meets all that is demanded of a label, no Pod could run, whatever it asks for.
+        if let Some([first, ..]) = rules.as_one_selector().contradiction() {
+            return Err(rules.contradiction(first.key()));
+        }
         Ok(rules)
+    }
+
+    /// Whether anything depends on which nodes a Pod asks for.
+    pub const fn validates_anything(&self) -> bool {
+        !self.selects_every_node() || self.whitelist.is_some()
     }
 
     /// Whether these rules depend on the terms of a Pod's node affinity.
@@ -95,112 +95,80 @@ impl<'s> NodeRules<'s> {
         is_checked || !self.selects_every_node()
     }
 
-    /// The same for a Pod with this `selection`: a default that yields does not hold for labels that the Pod chooses, by
-    /// its nodeSelector, or by every term of its node affinity that can match a node, if terms choose.
-    pub fn yielding_to(mut self, selection: &NodeSelection<'_>, terms_choose: bool) -> Self {
-        let Some(default) = self.yielding.take() else { return self };
-        let terms: Vec<&Term> = match &selection.terms {
+    /// Leaves out, where defaults yield, what they demand of labels that a Pod with this `selection` chooses: by its
+    /// nodeSelector, or by every term of its node affinity that can match a node, if terms choose.
+    pub fn yield_to(&mut self, selection: &NodeSelection<'_>, terms_choose: bool) {
+        let has_default = self.requirements.iter().any(|own| own.source.is_default());
+        if !has_default || self.settings.on_default_conflict != OnDefaultConflict::Yield {
+            return;
+        }
+        let NodeSelection { node_selector, terms } = selection;
+        let terms: Vec<&Term> = match terms {
             // With `onNodeAffinity: Ignore` no whitelist checks expressions, so they don't replace the default.
             Some(terms) if terms_choose && self.settings.on_node_affinity == OnNodeAffinity::Check => {
-                terms.iter().filter(|term| term.can_match(&selection.node_selector)).collect()
+                terms.iter().filter(|term| term.can_match(node_selector)).collect()
             }
             _ => Vec::new(),
         };
-        let mut demanded = Vec::new();
-        for requirements in default.selector.by_label() {
-            let Some(key) = requirements.first().map(Requirement::key) else { continue };
-            let is_chosen_by_terms = !terms.is_empty() && terms.iter().all(|term| term.chooses(key));
-            if !selection.node_selector.contains_key(key) && !is_chosen_by_terms {
-                demanded.extend_from_slice(requirements);
-            }
-        }
-        for own in &mut self.node_selectors {
-            if own.source == default.source {
-                own.selector = Selector::new(std::mem::take(&mut demanded));
-            }
-        }
-        self
+        let is_chosen = |key: &str| {
+            node_selector.contains_key(key) || !terms.is_empty() && terms.iter().all(|term| term.chooses(key))
+        };
+        self.requirements.retain(|own| !own.source.is_default() || !is_chosen(own.requirement.key()));
     }
 
     /// Whether any node will do.
-    pub fn selects_every_node(&self) -> bool {
-        self.node_selectors.iter().all(|own| own.selector.is_empty())
-    }
-
-    /// Every requirement that nodes must meet.
-    pub fn requirements(&self) -> impl Iterator<Item = SourcedRequirement<'_>> {
-        self.node_selectors.iter().flat_map(SourcedSelector::requirements)
+    pub const fn selects_every_node(&self) -> bool {
+        self.requirements.is_empty()
     }
 
     /// Everything that nodes must meet, as one selector.
     pub fn as_one_selector(&self) -> Selector {
-        Selector::new(self.requirements().map(|own| own.requirement.clone()).collect())
+        Selector::new(self.requirements.iter().map(|own| own.requirement.clone()).collect())
     }
 
     /// Rejects a Pod for a `node` that it may not use; `what` is how the message begins, and `remedy` how it ends.
     ///
     /// # Errors
     /// The first requirement that the node does not meet.
-    pub fn verify(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
-        let is_unmet = |SourcedRequirement { requirement, .. }: &SourcedRequirement<'_>| {
-            !requirement.accepts(node.labels.get(requirement.key()))
-        };
-        let Some(SourcedRequirement { requirement, source }) = self.requirements().find(is_unmet) else {
-            return Ok(());
-        };
-        let explanation = format!(
-            "{what} {source} demands {}, which the node does not meet; {remedy}",
-            shorten(&requirement.to_string()),
-        );
-        let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
-        let rejection = rejection.in_namespace(self.namespace).about_label(requirement.key()).demanding(requirement);
-        Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(requirement.key())))
-    }
-
-    /// What is demanded of the label `key` and where, in words.
-    pub fn demands_on(&self, key: &str) -> String {
-        let mut words = Vec::new();
-        for SourcedSelector { selector, source } in &self.node_selectors {
-            let requirements = selector.on(key);
-            if !requirements.is_empty() {
-                words.push(format!("{source} demands {}", shorten(&text(requirements))));
+    pub fn validate_node(&self, node: &Node<'_>, what: &str, remedy: &str) -> Result<(), Rejection> {
+        for SourcedRequirement { requirement, source } in &self.requirements {
+            let key = requirement.key();
+            if requirement.accepts(node.labels.get(key)) {
+                continue;
             }
-        }
-        words.join(", and ")
-    }
-
-    /// Where nothing meets all that is demanded of a label, no Pod could run, whatever it asks for.
-    fn reject_contradictions(&self) -> Result<(), Rejection> {
-        for SourcedSelector { selector, .. } in &self.node_selectors {
-            for requirements in selector.by_label() {
-                let Some(key) = requirements.first().map(Requirement::key) else { continue };
-                let all = self.node_selectors.iter().flat_map(|own| own.selector.on(key));
-                if PossibleValues::of(all).is_empty() {
-                    return Err(self.contradiction(key));
-                }
-            }
+            let demanded = shorten(&requirement.to_string());
+            let explanation = format!("{what} {source} demands {demanded}, which the node does not meet; {remedy}");
+            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(*source);
+            let rejection = rejection.in_namespace(self.namespace).about_label(key).demanding(requirement);
+            return Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(key)));
         }
         Ok(())
     }
 
+    /// What is demanded of the label `key` and where, in words.
+    pub fn demands_on(&self, key: &str) -> String {
+        let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
+        let by_source = own.chunk_by(|before, after| before.source.path() == after.source.path());
+        let words = by_source.filter_map(|own| {
+            let texts: Vec<String> = own.iter().map(|own| own.requirement.to_string()).collect();
+            Some(format!("{} demands {}", own.first()?.source, shorten(&texts.join(","))))
+        });
+        words.collect::<Vec<_>>().join(", and ")
+    }
+
     fn contradiction(&self, key: &str) -> Rejection {
-        let explanation =
-            format!("{}; no value of label {} satisfies them, change one of them", self.demands_on(key), quote(key));
-        let mut demanding = self.node_selectors.iter().filter(|own| !own.selector.on(key).is_empty());
-        let rejection = match demanding.find(|own| matches!(own.source, Source::Annotation { .. })) {
-            Some(annotated) => {
-                let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
-                let rejection = Rejection::with_sentence(CauseKind::Annotation, sentence, explanation);
-                rejection.demanded_at(annotated.source).demanding(&text(annotated.selector.on(key)))
-            }
+        let (demands, namespace) = (self.demands_on(key), quote(self.namespace));
+        let explanation = format!("{demands}; no value of label {} satisfies them, change one of them", quote(key));
+        let mut own = self.requirements.iter().filter(|own| own.requirement.key() == key);
+        let annotated = own.find(|own| matches!(own.source, Source::Annotation { .. }));
+        let rejection = if let Some(SourcedRequirement { requirement, source }) = annotated {
+            let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
+            let rejection = Rejection::with_sentence(CauseKind::Annotation, sentence, explanation);
+            rejection.demanded_at(*source).demanding(requirement)
+        } else {
             // The settings were validated: only what references are filled in with can contradict something.
-            None => Rejection::forbidden(
-                CauseKind::MissingLabel,
-                format!(
-                    "the node selectors of namespace {} contradict each other: {explanation}",
-                    quote(self.namespace)
-                ),
-            ),
+            let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
+            Rejection::forbidden(CauseKind::MissingLabel, contradicting + &explanation)
         };
         rejection.in_namespace(self.namespace).about_label(key)
     }

@@ -42,18 +42,18 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     let selected = selected_labels(settings)?;
     let guarded: Vec<KeyPattern> = settings.guarded_node_labels.iter().map(|label| KeyPattern::new(label)).collect();
     let is_guarded = |key: &str| selected.contains(key) || guarded.iter().any(|pattern| pattern.rest(key).is_some());
-    let changed = labels.iter().filter(|(key, value)| old.get(key) != Some(value)).map(|(key, _)| key);
-    let removed = old.keys().filter(|key| !labels.contains_key(key));
+    let is_refused = |key: &&str| labels.get(key) != old.get(key) && is_guarded(key);
     // More would not fit into the message. Both are in order.
     let mut keys = BTreeSet::new();
-    keys.extend(changed.filter(|key| is_guarded(key)).take(MOST_NAMED));
-    keys.extend(removed.filter(|key| is_guarded(key)).take(MOST_NAMED));
+    keys.extend(labels.keys().filter(is_refused).take(MOST_NAMED));
+    keys.extend(old.keys().filter(is_refused).take(MOST_NAMED));
     if keys.is_empty() {
         return Ok(());
     }
     let keys = keys.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
     let explanation = format!(
-        "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set them",
+        "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set \
+         them",
         review.name,
     );
     Err(Rejection::forbidden(CauseKind::Asks, explanation).by_setting("placement.onNodes").about_label(&keys))

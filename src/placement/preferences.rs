@@ -3,25 +3,25 @@
 use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
-use super::node_affinity::Term;
+use super::node_affinity::{self, Term};
 use super::subject::PodSubject;
 use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
-use crate::selector::{Requirement, Selector};
 use crate::settings::Source;
 
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// Nodes that a Pod is to prefer.
+/// Nodes that a Pod is to prefer (`PreferredSchedulingTerm`).
 #[derive(Clone, Debug)]
 pub struct Preference {
     /// From 1 to 100.
     weight: i64,
     /// Which nodes.
-    pub selector: Selector,
+    term: Term,
+    /// What the term says of labels; nothing, if it is one by fields, or invalid: none that an entry could have.
+    stated: Option<BTreeSet<String>>,
 }
 
 /// What the entry prefers and the Pod does not. What can't be resolved is left out, with a warning.
@@ -36,27 +36,30 @@ pub fn missing(
     let Some(at) = matched.entry.filter(|at| !at.entry.preferred_node_selector.is_empty()) else {
         return Ok(Vec::new());
     };
-    let (mut own, mut count, mut size) = read(subject)?;
-    let mut missing: Vec<Preference> = Vec::new();
+    let affinity = subject.spec.object_at(&AFFINITY).within(subject.path)?.unwrap_or_default();
+    let path = AFFINITY.join(".");
+    let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);
+    let (mut all, mut size, mut excess) = read.within(&path).within(subject.path)?;
+    let own = all.len();
     for preferred in &at.entry.preferred_node_selector {
-        let source = Source::Entry(at, "preferredNodeSelector");
-        let selector = match matched.selector(Some(&preferred.selector), source) {
-            Ok(selector) => selector.map(|own| own.selector).unwrap_or_default(),
-            Err(rejection) if rejection.is_unresolved() => {
-                decision.warn_instead(&rejection);
-                continue;
+        match matched.selector(Source::Entry(at, "preferredNodeSelector"), &preferred.selector) {
+            Err(rejection) if rejection.is_unresolved() => decision.warn_instead(&rejection),
+            selector => {
+                let preference = Preference::new(preferred.weight, Term::from_requirements(selector?.requirements()));
+                if !all.iter().any(|own| own.weight == preference.weight && own.stated == preference.stated) {
+                    size += preference.term.size();
+                    all.push(preference);
+                }
             }
-            Err(rejection) => return Err(rejection),
-        };
-        let identity = (preferred.weight, identities(&selector));
-        if !own.contains(&identity) {
-            own.push(identity);
-            count += 1;
-            size += Term::of(selector.requirements()).size();
-            missing.push(Preference { weight: preferred.weight, selector });
         }
     }
-    if missing.is_empty() { Ok(missing) } else { reject_too_many(count, size, subject).map(|()| missing) }
+    if all.len() > own {
+        excess = excess.or(node_affinity::too_many(all.len(), size));
+    }
+    match excess {
+        Some((most, what)) => Err(subject.too_many(most, what, &format!("{path}.{PREFERRED}"))),
+        None => Ok(all.split_off(own)),
+    }
 }
 
 /// Writes `preferences` into `spec`.
@@ -68,59 +71,33 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
         return Ok(());
     }
     let list = spec.object_mut_at(&AFFINITY)?.list_mut(PREFERRED)?;
-    for Preference { weight, selector } in preferences {
+    for Preference { weight, term, .. } in preferences {
         let mut preferred = RawObject::default();
         preferred.set("weight", weight)?;
-        Term::of(selector.requirements()).write_added(preferred.object_mut("preference")?)?;
+        term.write_added(preferred.object_mut("preference")?)?;
         list.push(Raw::Object(preferred));
     }
     Ok(())
 }
 
-/// A preference, as it is compared: its weight, and what its expressions say.
-type Identity = (i64, BTreeSet<String>);
+/// `preferences`, as the audit log has them.
+pub fn as_text(preferences: &[Preference]) -> String {
+    let selectors = preferences.iter().filter_map(|own| own.term.selector());
+    selectors.map(|selector| selector.to_string()).collect::<Vec<_>>().join("; ")
+}
 
-/// The Pod's own preferences, how many they are, and how many expressions and values they have. Those by fields, and
-/// invalid ones, are none that an entry could have.
-fn read(subject: &PodSubject<'_, '_>) -> Result<(Vec<Identity>, usize, usize), Rejection> {
-    let path = format!("{}.{}", subject.path, AFFINITY.join("."));
-    let Some(affinity) = subject.spec.object_at(&AFFINITY).within(subject.path)? else {
-        return Ok((Vec::new(), 0, 0));
-    };
-    let list = affinity.first(PREFERRED, MOST_TERMS).within(&path)?;
-    let (count, mut size) = (list.elements.len() + usize::from(list.has_more), 0);
-    let mut own = Vec::new();
-    for (position, preferred) in list.elements.into_iter().enumerate() {
-        own.extend(read_term(preferred.get(), &mut size).at(position).within(PREFERRED).within(&path)?);
-        reject_too_many(count, size, subject)?;
+impl Preference {
+    fn new(weight: i64, term: Term) -> Self {
+        let is_by_labels = term.selector().is_some() && term.first_field().is_none();
+        let stated = is_by_labels.then(|| term.stated());
+        Self { weight, term, stated }
     }
-    Ok((own, count, size))
-}
 
-fn reject_too_many(count: usize, size: usize, subject: &PodSubject<'_, '_>) -> Result<(), Rejection> {
-    let (most, what) = match (count, size) {
-        (..=MOST_TERMS, ..=MOST_EXPRESSIONS) => return Ok(()),
-        (..=MOST_TERMS, _) => (MOST_EXPRESSIONS, "expressions and values"),
-        _ => (MOST_TERMS, "terms"),
-    };
-    Err(Rejection::too_many(subject.name, most, what, &format!("{}.{}.{PREFERRED}", subject.path, AFFINITY.join("."))))
-}
-
-/// Reads the `text` of a preference (`PreferredSchedulingTerm`).
-fn read_term(text: &str, size: &mut usize) -> Result<Option<Identity>, ReadError> {
-    let preferred: Raw<'_> = read_json(text)?;
-    let preferred = preferred.object()?;
-    let weight: Option<i64> = preferred.get("weight")?;
-    let Some(term) = preferred.text("preference") else { return Ok(None) };
-    let term = Term::read(term, size).within("preference")?;
-    Ok(match (weight, term.selector(), term.first_field()) {
-        (Some(weight), Some(selector), None) => Some((weight, identities(&selector))),
-        _ => None,
-    })
-}
-
-fn identities(selector: &Selector) -> BTreeSet<String> {
-    let mut identities = BTreeSet::new();
-    identities.extend(selector.requirements().iter().map(Requirement::identity));
-    identities
+    fn read(text: &str, size: &mut usize) -> Result<Self, ReadError> {
+        let preferred: Raw<'_> = read_json(text)?;
+        let preferred = preferred.object()?;
+        let weight = preferred.get("weight")?.unwrap_or_default();
+        let term = Term::read(preferred.text("preference").unwrap_or("null"), size).within("preference")?;
+        Ok(Self::new(weight, term))
+    }
 }

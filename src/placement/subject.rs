@@ -1,18 +1,18 @@
 //! Whose placement is decided: a Pod, or the template of Pods.
 
+use std::cell::OnceCell;
+
 use crate::cluster::{Cluster, Scheduling, look_up_runtime_class};
 use crate::decision::Rejection;
 use crate::json::{Pairs, RawObject, ReadError, Within};
 use crate::object_meta::ObjectName;
 use crate::request::User;
 use crate::settings::{OnRuntimeClasses, Placement};
-use std::cell::OnceCell;
 
 /// The path of a Pod's spec in the request.
 pub const SPEC: &str = "object.spec";
 
 /// A Pod, or the template of Pods, whose placement is decided.
-#[derive(Debug)]
 pub struct PodSubject<'p, 'a> {
     /// What messages call it.
     pub name: &'p ObjectName,
@@ -28,7 +28,15 @@ pub struct PodSubject<'p, 'a> {
     pub runtime_class: RuntimeClass<'p>,
 }
 
-impl PodSubject<'_, '_> {
+impl<'a> PodSubject<'_, 'a> {
+    /// Its nodeSelector.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn node_selector(&self) -> Result<Pairs<'a>, ReadError> {
+        Ok(self.spec.get("nodeSelector").within(self.path)?.unwrap_or_default())
+    }
+
     /// The node that it names; empty, if it names none.
     ///
     /// # Errors
@@ -46,15 +54,10 @@ impl PodSubject<'_, '_> {
     pub const fn is_pinned(&self) -> bool {
         self.is_of_daemon_set && !self.is_template()
     }
-}
 
-impl<'a> PodSubject<'_, 'a> {
-    /// Its nodeSelector.
-    ///
-    /// # Errors
-    /// It can't be read.
-    pub fn node_selector(&self) -> Result<Pairs<'a>, ReadError> {
-        Ok(self.spec.get("nodeSelector").within(self.path)?.unwrap_or_default())
+    /// The rejection of one that has more than `most` of something in `field` of its PodSpec.
+    pub fn too_many(&self, most: usize, what: &str, field: &str) -> Rejection {
+        Rejection::too_many(self.name, most, what, &format!("{}.{field}", self.path))
     }
 }
 
@@ -71,7 +74,7 @@ impl<'c> RuntimeClass<'c> {
     ///
     /// # Errors
     /// The spec can't be read.
-    pub fn of(spec: &RawObject<'_>, settings: &Placement, cluster: &'c dyn Cluster) -> Result<Self, ReadError> {
+    pub fn new(spec: &RawObject<'_>, settings: &Placement, cluster: &'c dyn Cluster) -> Result<Self, ReadError> {
         let name = match settings.on_runtime_classes {
             OnRuntimeClasses::Resolve => spec.string("runtimeClassName")?,
             OnRuntimeClasses::Ignore => String::new(),
@@ -97,11 +100,5 @@ impl<'c> RuntimeClass<'c> {
     /// Whether it brings the pair `key=value`, as far as some rule has asked for it.
     pub fn is_known_to_bring(&self, key: &str, value: &str) -> bool {
         self.scheduling.get().is_some_and(|scheduling| scheduling.selects(key, value))
-    }
-}
-
-impl std::fmt::Debug for RuntimeClass<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RuntimeClass {:?}", self.name)
     }
 }

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::entry::MatchedEntry;
-use super::references::{TolerationList, read_annotation};
+use super::entry::{MatchedEntry, read_annotation};
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
-use crate::settings::{NamespaceEntry, OnExtendedResources, Source};
-use crate::toleration::{Operator, Toleration, from_annotation};
+use crate::settings::{OnExtendedResources, Source, reference};
+use crate::toleration::{Toleration, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -24,7 +23,7 @@ pub struct TolerationRules<'s> {
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never judged, even where an annotation replaces them.
-    pub defaults_of_settings: Vec<Toleration>,
+    pub defaults_of_settings: Cow<'s, [Toleration]>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
     /// What Pods must not tolerate.
@@ -33,91 +32,77 @@ pub struct TolerationRules<'s> {
     pub tolerate_extended_resources: bool,
 }
 
+/// Tolerations, and where they are listed.
+#[derive(Clone, Debug)]
+pub struct TolerationList<'s> {
+    /// In order. If not all of them are known: none or, of what is forbidden, all that may be meant.
+    pub tolerations: Cow<'s, [Toleration]>,
+    /// Where they are listed.
+    pub source: Source<'s>,
+    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids everything.
+    pub unresolved: Option<Rejection>,
+}
+
 /// Why a Pod may not have a toleration.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Objection<'r> {
-    /// A forbidden one overlaps it.
-    Forbidden {
-        /// That one.
-        forbidding: &'r Toleration,
-        /// Where it is forbidden.
-        source: Source<'r>,
-    },
-    /// No allowed one covers it.
-    NotAllowed {
-        /// Where the list stands.
-        source: Source<'r>,
-    },
-    /// Nobody knows what is allowed or forbidden.
-    Unresolved(&'r Rejection),
+#[derive(Clone, Copy, Debug)]
+pub struct Objection<'r> {
+    /// The list that forbids it, or does not allow it.
+    pub list: &'r TolerationList<'r>,
+    /// What overlaps it, of a list that forbids it.
+    pub forbidding: Option<&'r Toleration>,
 }
 
 impl<'s> TolerationRules<'s> {
     /// What the settings, the entry that holds for the namespace, and its annotations demand.
     ///
     /// # Errors
-    /// An annotation is malformed.
-    pub fn of(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+    /// An annotation is malformed; a default is forbidden.
+    pub fn new(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
         let MatchedEntry { settings, namespace, entry, .. } = *matched;
         let mut rules = Self {
             namespace,
             tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
             ..Self::default()
         };
-        let mut defaults = None;
         if let Some(at) = entry {
-            let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-            let source = |field| Source::Entry(at, field);
-            defaults = matched.tolerations(default_tolerations, source("defaultTolerations"));
-            rules.allowed.extend(matched.tolerations(allowed_tolerations, source("allowedTolerations")));
-            rules.forbidden = matched.forbidden_tolerations(forbidden_tolerations, source("forbiddenTolerations"));
+            for (field, list) in at.entry.toleration_lists() {
+                let source = Source::Entry(at, field);
+                match field {
+                    "defaultTolerations" => rules.defaults = TolerationList::read(list, source, matched),
+                    "allowedTolerations" => rules.allowed.extend(TolerationList::read(list, source, matched)),
+                    _ => rules.forbidden = TolerationList::read_forbidden(list, source, matched),
+                }
+            }
         }
-        if defaults.is_none() {
-            let source = Source::Placement("clusterDefaultTolerations");
-            defaults = matched.tolerations(&settings.cluster_default_tolerations, source);
+        if let (None, Some(list)) = (&rules.defaults, &settings.cluster_default_tolerations) {
+            rules.defaults = TolerationList::read(list, Source::Placement("clusterDefaultTolerations"), matched);
         }
-        rules.reject_forbidden_defaults(defaults.as_ref())?;
-        if let Some(forbidden) = rules.forbidden.as_mut().filter(|list| list.unresolved.is_some()) {
-            // What a Pod asks for is refused: nobody knows whether it may.
-            let everything = Toleration { operator: Operator::Exists, ..Toleration::default() };
-            forbidden.tolerations = vec![everything].into();
-        }
-        rules.defaults_of_settings = defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
-        rules.defaults = defaults;
+        rules.reject_forbidden_defaults()?;
+        rules.defaults_of_settings = rules.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
         if settings.honors_toleration_annotations() {
-            rules.defaults = in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
-            let whitelist = in_annotation(WHITELIST_ANNOTATION, matched)?;
+            rules.defaults = TolerationList::in_annotation(DEFAULTS_ANNOTATION, matched)?.or(rules.defaults);
+            let whitelist = TolerationList::in_annotation(WHITELIST_ANNOTATION, matched)?;
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
         Ok(rules)
     }
 
-    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be filled
-    /// in may forbid any value of its key.
-    fn reject_forbidden_defaults(&self, defaults: Option<&TolerationList<'_>>) -> Result<(), Rejection> {
-        let Some(TolerationList { tolerations: forbidden, source: forbidding, unresolved }) = &self.forbidden else {
-            return Ok(());
-        };
-        let Some(TolerationList { tolerations, source, .. }) = defaults else { return Ok(()) };
-        let is_forbidden = |default: &&Toleration| forbidden.iter().any(|own| own.overlaps(default));
-        let Some(default) = tolerations.iter().find(is_forbidden) else { return Ok(()) };
-        if let Some(unresolved) = unresolved {
-            return Err(unresolved.clone());
-        }
+    /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be
+    /// filled in may forbid any value of its key.
+    fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
+        let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
+        let is_forbidden = |default: &&Toleration| forbidden.tolerations.iter().any(|own| own.overlaps(default));
+        let Some(default) = defaults.tolerations.iter().find(is_forbidden) else { return Ok(()) };
+        forbidden.reject_unresolved()?;
         let explanation = format!(
-            "{source} adds {} to Pods, which {forbidding} forbids; change one of the two, or no Pod can be created",
-            quote(&default.to_string())
+            "{} adds {} to Pods, which {} forbids; change one of the two, or no Pod can be created",
+            defaults.source,
+            quote(&default.to_string()),
+            forbidden.source
         );
-        let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(*forbidding);
+        let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(forbidden.source);
         Err(rejection.in_namespace(self.namespace).about_taint(default))
-    }
-
-    /// The same for whom no whitelist and nothing forbidden holds.
-    pub fn without_validation(mut self) -> Self {
-        self.allowed.clear();
-        self.forbidden = None;
-        self
     }
 
     /// Whether anything may or must not be tolerated.
@@ -126,29 +111,24 @@ impl<'s> TolerationRules<'s> {
         forbids || !self.allowed.is_empty()
     }
 
-    /// Whether a forbidden toleration overlaps this.
-    pub fn forbids(&self, toleration: &Toleration) -> bool {
-        self.forbidden.iter().flat_map(|list| list.tolerations.iter()).any(|own| own.overlaps(toleration))
-    }
-
     /// Why no Pod of the namespace may have `toleration` of its own accord; nothing, if it may.
     pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         if self.defaults_of_settings.iter().any(|default| default.same_as(toleration)) {
             return None;
         }
-        if let Some(TolerationList { tolerations, source, unresolved }) = &self.forbidden
-            && let Some(forbidding) = tolerations.iter().find(|own| own.overlaps(toleration))
-        {
-            if let Some(unresolved) = unresolved {
-                return Some(Objection::Unresolved(unresolved));
-            }
-            return Some(Objection::Forbidden { forbidding, source: *source });
+        if let Some(objection) = self.prohibition_of(toleration) {
+            return Some(objection);
         }
         let list = self.allowed.iter().find(|list| !list.tolerations.iter().any(|own| own.covers(toleration)))?;
-        match &list.unresolved {
-            Some(unresolved) => Some(Objection::Unresolved(unresolved)),
-            None => Some(Objection::NotAllowed { source: list.source }),
-        }
+        Some(Objection { list, forbidding: None })
+    }
+
+    /// What forbids `toleration`. Everything is forbidden where nobody knows what is.
+    pub fn prohibition_of(&self, toleration: &Toleration) -> Option<Objection<'_>> {
+        let list = self.forbidden.as_ref()?;
+        let mut forbidding =
+            list.tolerations.iter().filter(|own| list.unresolved.is_some() || own.overlaps(toleration));
+        Some(Objection { list, forbidding: Some(forbidding.next()?) })
     }
 
     /// Whether anything is added, or judged.
@@ -157,14 +137,47 @@ impl<'s> TolerationRules<'s> {
     }
 }
 
-/// What the annotation `key` holds, if it is there.
-fn in_annotation<'s>(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<TolerationList<'s>>, Rejection> {
-    let what = ("a list of tolerations", key);
-    let (namespace, annotations) = (matched.namespace, &matched.found.annotations);
-    let read = read_annotation(what, namespace, annotations, LONGEST_ANNOTATION, from_annotation)?;
-    Ok(read.map(|(tolerations, source)| TolerationList {
-        tolerations: Cow::Owned(tolerations),
-        source,
-        unresolved: None,
-    }))
+impl<'s> TolerationList<'s> {
+    /// `list` of the settings, if it is there, with its references filled in; empty, if one can't be.
+    fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
+        if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
+            return Some(Self { tolerations: Cow::Borrowed(list), source, unresolved: None });
+        }
+        let mut filled = Vec::with_capacity(list.len());
+        for toleration in list {
+            match matched.toleration(source, toleration) {
+                Ok(toleration) => filled.push(toleration),
+                Err(_) if matched.ignores_unresolved => return None,
+                Err(error) => return Some(Self { tolerations: Cow::default(), source, unresolved: Some(error) }),
+            }
+        }
+        Some(Self { tolerations: Cow::Owned(filled), source, unresolved: None })
+    }
+
+    /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
+    /// be filled in may be meant for every value of its key.
+    fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
+        let mut forbidden = Self::read(list, source, matched)?;
+        for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
+            let every_value = Toleration::exists(&toleration.key, toleration.effect.clone());
+            forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));
+        }
+        Some(forbidden)
+    }
+
+    /// What the annotation `key` holds, if it is there.
+    fn in_annotation(key: &'s str, matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+        let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
+        let source = Source::Annotation { key, namespace: matched.namespace };
+        let read = read_annotation("a list of tolerations", source, text, LONGEST_ANNOTATION, from_annotation);
+        Ok(Some(Self { tolerations: Cow::Owned(read?), source, unresolved: None }))
+    }
+
+    /// Rejects what depends on this, if nobody knows all that is listed.
+    ///
+    /// # Errors
+    /// What is lacking to know it.
+    pub fn reject_unresolved(&self) -> Result<(), Rejection> {
+        self.unresolved.clone().map_or(Ok(()), Err)
+    }
 }

@@ -62,11 +62,8 @@ pub fn as_text(tolerations: &[Toleration]) -> String {
 /// # Errors
 /// They can't be read, or there are too many.
 pub fn of_pod(subject: &PodSubject<'_, '_>) -> Result<Vec<Toleration>, Rejection> {
-    let list = read(subject.spec).within(subject.path)?;
-    if list.1 {
-        return Err(too_many_tolerations(subject));
-    }
-    Ok(list.0)
+    let (tolerations, has_more) = read(subject.spec).within(subject.path)?;
+    if has_more { Err(too_many_tolerations(subject)) } else { Ok(tolerations) }
 }
 
 /// Those of an updated Pod that `old_spec` does not have; of that, those beyond the bound don't count.
@@ -79,8 +76,8 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
         return Ok(Vec::new());
     }
     let mut new = of_pod(subject)?;
-    let old = read(old_spec).within("oldObject.spec")?;
-    new.retain(|toleration| !old.0.contains(toleration));
+    let (old, _) = read(old_spec).within("oldObject.spec")?;
+    new.retain(|toleration| !old.contains(toleration));
     Ok(new)
 }
 
@@ -97,7 +94,7 @@ fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
-    Rejection::too_many(subject.name, MOST_TOLERATIONS, TOLERATIONS, &format!("{}.{TOLERATIONS}", subject.path))
+    subject.too_many(MOST_TOLERATIONS, TOLERATIONS, TOLERATIONS)
 }
 
 /// Judges the tolerations that a Pod has, and those that it gets. Returns the latter.
@@ -108,31 +105,24 @@ pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Resul
     if rules.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(unresolved) = rules.defaults.as_ref().and_then(|list| list.unresolved.as_ref()) {
-        return Err(unresolved.clone());
+    if subject.is_template() && rules.validates_anything() {
+        // Its Pods have what their RuntimeClass brings.
+        validate(&subject.runtime_class.scheduling()?.tolerations, None, &[], rules, subject)?;
     }
     let own = of_pod(subject)?;
     let of_extended = for_extended_resources(subject, rules)?;
-    let wanted = rules.defaults.as_ref().map(|list| list.tolerations.to_vec()).unwrap_or_default();
-    let mut added = toleration::missing(&own, wanted);
     validate(&own, None, &of_extended, rules, subject)?;
-    validate(&added, rules.defaults.as_ref().map(|list| list.source), &of_extended, rules, subject)?;
+    let mut added = Vec::new();
+    if let Some(defaults) = &rules.defaults {
+        defaults.reject_unresolved()?;
+        added = toleration::missing(&own, defaults.tolerations.to_vec());
+        validate(&added, Some(defaults.source), &of_extended, rules, subject)?;
+    }
     added.extend(lacking_of_extended(&own, &added, of_extended));
     if !added.is_empty() && own.len() + added.len() > MOST_TOLERATIONS {
         return Err(too_many_tolerations(subject));
     }
     Ok(added)
-}
-
-/// Judges what the Pods of a template get from their RuntimeClass.
-///
-/// # Errors
-/// The first toleration that is forbidden.
-pub fn validate_runtime_class(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Result<(), Rejection> {
-    if !rules.validates_anything() {
-        return Ok(());
-    }
-    validate(&subject.runtime_class.scheduling()?.tolerations, None, &[], rules, subject)
 }
 
 /// Judges those tolerations of an updated Pod that it did not have before.
@@ -144,8 +134,7 @@ pub fn validate_new(
     subject: &PodSubject<'_, '_>,
     rules: &TolerationRules<'_>,
 ) -> Result<(), Rejection> {
-    let of_extended = for_extended_resources(subject, rules)?;
-    validate(new, None, &of_extended, rules, subject)
+    validate(new, None, &for_extended_resources(subject, rules)?, rules, subject)
 }
 
 /// `Container`
@@ -164,9 +153,9 @@ fn for_extended_resources(
         return Ok(Vec::new());
     }
     let too_many = |most, what: &str| {
-        let [containers, init_containers] = CONTAINERS.map(|list| format!("{}.{list}", subject.path));
-        let field = format!("{containers} and {}", init_containers.strip_prefix("object.").unwrap_or(&init_containers));
-        Err(Rejection::too_many(subject.name, most, what, &field))
+        let [containers, init_containers] = CONTAINERS;
+        let path = subject.path.strip_prefix("object.").unwrap_or(subject.path);
+        Err(subject.too_many(most, what, &format!("{containers} and {path}.{init_containers}")))
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
@@ -190,29 +179,26 @@ fn for_extended_resources(
             }
         }
     }
-    let mut tolerations = tolerations_of_extended(&names);
-    let unresolved = rules.forbidden.as_ref().and_then(|list| list.unresolved.as_ref());
-    if let Some(unresolved) = unresolved.filter(|_| tolerations.iter().any(|toleration| rules.forbids(toleration))) {
-        return Err(unresolved.clone());
+    let mut permitted = Vec::new();
+    for toleration in tolerations_of_extended(&names) {
+        match rules.prohibition_of(&toleration) {
+            Some(Objection { list, .. }) => list.reject_unresolved()?,
+            None => permitted.push(toleration),
+        }
     }
-    tolerations.retain(|toleration| !rules.forbids(toleration));
-    Ok(tolerations)
+    Ok(permitted)
 }
 
 /// Those of `of_extended` that nothing of `own` and `defaults` covers.
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
-    let covering = own.iter().chain(defaults).filter(|toleration| {
-        toleration.operator == Operator::Exists && matches!(toleration.effect, Effect::NoSchedule | Effect::Omitted)
-    });
-    let keys = keys_of(covering);
-    let lacks = |toleration: &Toleration| !keys.contains("") && !keys.contains(toleration.key.as_str());
-    of_extended.into_iter().filter(lacks).collect()
-}
-
-fn keys_of<'t>(tolerations: impl IntoIterator<Item = &'t Toleration>) -> BTreeSet<&'t str> {
-    let mut keys = BTreeSet::new();
-    keys.extend(tolerations.into_iter().map(|toleration| toleration.key.as_str()));
-    keys
+    let mut covered = BTreeSet::new();
+    for Toleration { key, operator, effect, .. } in own.iter().chain(defaults) {
+        if *operator == Operator::Exists && matches!(effect, Effect::NoSchedule | Effect::Omitted) {
+            covered.insert(key.as_str());
+        }
+    }
+    let is_lacking = |key: &str| !covered.contains(key) && !covered.contains("");
+    of_extended.into_iter().filter(|toleration| is_lacking(&toleration.key)).collect()
 }
 
 /// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
@@ -241,31 +227,24 @@ fn validate(
     if !rules.validates_anything() {
         return Ok(());
     }
-    let extended = keys_of(of_extended);
     for toleration in tolerations {
-        let is_of_extended = extended.contains(toleration.key.as_str())
-            && toleration.same_as(&Toleration::exists(&toleration.key, Effect::NoSchedule));
-        if is_of_extended || is_added_by_cluster(toleration, subject.is_of_daemon_set) {
+        if of_extended.binary_search(toleration).is_ok() || is_added_by_cluster(toleration, subject.is_of_daemon_set) {
             continue;
         }
-        let (what, source, remedy) = match rules.objection_to(toleration) {
-            None => continue,
-            Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),
-            Some(Objection::Forbidden { forbidding, source }) => {
-                (format!("{source} forbids ({})", quote(&forbidding.to_string())), source, "remove it")
-            }
-            Some(Objection::NotAllowed { source }) => {
-                // What the Pod's RuntimeClass brings is the administrator's.
-                if subject.runtime_class.scheduling()?.tolerates_same(toleration) {
-                    continue;
-                }
-                (format!("{source} does not allow"), source, "remove it, or have it allowed")
-            }
+        let Some(Objection { list, forbidding }) = rules.objection_to(toleration) else { continue };
+        list.reject_unresolved()?;
+        // What the Pod's RuntimeClass brings is the administrator's.
+        if forbidding.is_none() && subject.runtime_class.scheduling()?.tolerates_same(toleration) {
+            continue;
+        }
+        let (name, shown, source) = (subject.name, quote(&toleration.to_string()), list.source);
+        let (what, remedy) = match forbidding {
+            Some(forbidding) => (format!("{source} forbids ({})", quote(&forbidding.to_string())), "remove it"),
+            None => (format!("{source} does not allow"), "remove it, or have it allowed"),
         };
-        let (name, shown) = (subject.name, quote(&toleration.to_string()));
         let explanation = match added_by {
-            Some(source) => format!(
-                "{source} adds {shown} to {name}, which {what}; change one of the two, or no such Pod can be created"
+            Some(adding) => format!(
+                "{adding} adds {shown} to {name}, which {what}; change one of the two, or no such Pod can be created"
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };

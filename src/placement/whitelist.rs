@@ -1,45 +1,78 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::injection::Injection;
-use super::node_affinity::{Expression, Term};
-use super::node_rules::{NodeRules, SourcedWhitelist};
-use super::node_selection::NODE_SELECTOR;
-use super::references::SourcedRequirement;
+use super::entry::MatchedEntry;
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, Term};
+use super::node_rules::{NodeRules, SourcedRequirement};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::MOST_PAIRS;
 use crate::message::quote;
-use crate::object_meta::ObjectName;
-use crate::selector::{Operator, Requirement, Whitelist};
-use crate::settings::OnNodeAffinity;
+use crate::selector::{Requirement, Selector, Whitelist};
+use crate::settings::{OnNodeAffinity, Source};
 
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
 
-/// Rejects a Pod that, after `injection`, asks for more than the whitelist of its namespace allows. Pairs of the Pod's
-/// RuntimeClass are the administrator's. A Pod of a DaemonSet matches the name of its node because the controller wrote
-/// that.
+/// A whitelist, and where it stands.
+#[derive(Clone, Debug)]
+pub struct SourcedWhitelist<'s> {
+    /// What Pods may ask for.
+    pub whitelist: Whitelist,
+    /// The name of the namespace.
+    pub namespace: &'s str,
+    /// Where that is said.
+    pub source: Source<'s>,
+    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
+    pub unresolved: Option<Rejection>,
+}
+
+impl<'s> SourcedWhitelist<'s> {
+    /// The whitelist of the entry that holds; nothing, if Pods may ask for everything.
+    ///
+    /// # Errors
+    /// The settings have a mistake.
+    pub fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+        let Some(at) = matched.entry else { return Ok(None) };
+        let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
+        let source = Source::Entry(at, "allowedNodeSelector");
+        let (selector, unresolved) = match matched.selector(source, text) {
+            Err(rejection) if matched.ignores(&rejection) => return Ok(None),
+            Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
+            selector => (selector?, None),
+        };
+        // What this entry itself demands is always allowed, even where its default does not hold; then it does not
+        // matter that it can't be resolved.
+        let mut demanded = Vec::new();
+        for (field, text) in at.entry.node_selectors().filter(|(field, _)| *field != "allowedNodeSelector") {
+            match matched.selector(Source::Entry(at, field), text) {
+                Err(rejection) if rejection.is_unresolved() => {}
+                selector => demanded.extend_from_slice(selector?.requirements()),
+            }
+        }
+        let whitelist = Whitelist::new(selector, demanded);
+        Ok(Some(Self { whitelist, namespace: matched.namespace, source, unresolved }))
+    }
+}
+
+/// Rejects a Pod that asks for more than the whitelist of its namespace allows: by its `selection`, to which its
+/// namespace has `added` something. Pairs of the Pod's RuntimeClass are the administrator's. A Pod of a DaemonSet
+/// matches the name of its node because the controller wrote that.
 ///
 /// # Errors
 /// What is not allowed; or the RuntimeClass can't be read.
 ///
 /// Upstream: `isSubset` of the `PodNodeSelector` plugin, for sets and node affinity.
-pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
+pub fn validate(
+    selection: &NodeSelection<'_>,
+    added: &[SourcedRequirement<'_>],
+    subject: &PodSubject<'_, '_>,
+    rules: &NodeRules<'_>,
+) -> Result<(), Rejection> {
     let Some(allowed) = &rules.whitelist else { return Ok(()) };
-    let (selection, whitelist) = (&injection.selection, &allowed.whitelist);
+    let whitelist = &allowed.whitelist;
     if selection.node_selector.len() > MOST_PAIRS {
-        let field = format!("{}.{NODE_SELECTOR}", subject.path);
-        return Err(Rejection::too_many(subject.name, MOST_PAIRS, "pairs", &field));
+        return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
     }
-    let reject = |key: &str, what: &str, asked: &str, added| {
-        // A whitelist that nobody can read allows nothing: that is the cause, whatever is asked for.
-        if let Some(unresolved) = &allowed.unresolved {
-            return Err(unresolved.clone());
-        }
-        let shown = format!("{what}{}", quote(asked));
-        let rejection = rejection(&shown, added, allowed, rules.namespace, subject.name);
-        Err(rejection.about_label(key).asking_for(&asked))
-    };
     for (key, value) in selection.node_selector.iter() {
         // Of a repeated key the last counts.
         if selection.node_selector.get(key) != Some(value) {
@@ -48,17 +81,19 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
         if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
             continue;
         }
-        let requirement = Requirement::new(key.to_owned(), Operator::Equals, vec![value.to_owned()]).ok();
-        let added = requirement.and_then(|requirement| injection.find(&requirement));
-        return reject(key, "", &format!("{key}={value}"), added);
+        let is_demanded = |own: &Requirement| own.key() == key && own.only_value() == Some(value);
+        let added = added.iter().find(|own| is_demanded(&own.requirement));
+        return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, subject));
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
     }
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
         if !allows(whitelist, expression) {
-            let added = expression.requirement.as_ref().and_then(|requirement| injection.find(requirement));
-            return reject(&expression.key, "node affinity ", &expression.to_string(), added);
+            let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
+            let added = added.iter().find(|own| is_demanded(&own.requirement));
+            let (key, asked) = (&expression.key, expression.to_string());
+            return Err(rejection(key, "node affinity ", &asked, added, allowed, subject));
         }
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
@@ -66,7 +101,7 @@ pub fn check(injection: &Injection<'_>, subject: &PodSubject<'_, '_>, rules: &No
         && !subject.is_pinned()
         && let Some(field) = fields.next()
     {
-        return reject(&field.key, "node affinity by matchFields ", &field.parts(), None);
+        return Err(rejection(&field.key, "node affinity by matchFields ", &field.parts(), None, allowed, subject));
     }
     Ok(())
 }
@@ -79,25 +114,29 @@ fn allows(whitelist: &Whitelist, expression: &Expression) -> bool {
     }
 }
 
-/// The rejection of what is `asked`, or was `added`.
+/// The rejection of `what` is `asked` about the label or field `key`, or was `added`.
 fn rejection(
+    key: &str,
+    what: &str,
     asked: &str,
-    added: Option<SourcedRequirement<'_>>,
+    added: Option<&SourcedRequirement<'_>>,
     allowed: &SourcedWhitelist<'_>,
-    namespace: &str,
-    name: &ObjectName,
+    subject: &PodSubject<'_, '_>,
 ) -> Rejection {
-    let SourcedWhitelist { whitelist, source, .. } = allowed;
-    let allowed = whitelist.selector().to_string();
-    let whitelist = format!("{source} ({})", quote(&allowed));
+    let SourcedWhitelist { whitelist, namespace, source, unresolved } = allowed;
+    if let Some(unresolved) = unresolved {
+        return unresolved.clone();
+    }
+    let (name, allowed) = (subject.name, whitelist.selector().to_string());
+    let (shown, whitelist) = (format!("{what}{}", quote(asked)), format!("{source} ({})", quote(&allowed)));
     let explanation = match added {
         Some(SourcedRequirement { source, .. }) => format!(
-            "{source} adds {asked} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of namespace \
-             {} can be created",
+            "{source} adds {shown} to {name}, which {whitelist} does not allow; change one of the two, or no Pod of \
+             namespace {} can be created",
             quote(namespace)
         ),
-        None => format!("{name} asks for {asked}, which {whitelist} does not allow; remove it, or have it allowed"),
+        None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
     let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
-    rejection.in_namespace(namespace).demanding(&allowed)
+    rejection.in_namespace(namespace).about_label(key).demanding(&allowed).asking_for(&asked)
 }

@@ -2,13 +2,10 @@
 //! it. What another object controls is left to its owner, but for DaemonSets.
 
 use super::entry::{CandidateEntries, MatchedEntry};
-use super::mutation::PodMutation;
-use super::node_selection::NodeSelection;
+use super::injection::PodMutation;
+use super::node_rules::SourcedRequirement;
 use super::pods;
-use super::references::SourcedRequirement;
-use super::rules::Rules;
-use super::subject::PodSubject;
-use super::subject::RuntimeClass;
+use super::subject::{PodSubject, RuntimeClass};
 use crate::cluster::LookupBuffer;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{ReadError, Within};
@@ -54,16 +51,14 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     let path = format!("object.{}.spec", resource.template().join("."));
     let spec = template.object("spec").within(&path)?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let runtime_class = RuntimeClass::of(&spec, settings, *cluster).within(&path)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(&path)?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
     let subject =
         PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
     let buffer = LookupBuffer::new();
     let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
-    let rules = rules_for(&subject, &matched);
-    let Some((rules, own)) = settle(rules, only_warns, &matched, decision)? else { return Ok(()) };
-    let admitted = pods::admit(own, &subject, &rules);
+    let admitted = pods::admit(&subject, &matched);
     let Some(mutation) = settle(admitted, only_warns, &matched, decision)? else { return Ok(()) };
     // What other templates lack, their Pods get.
     if mutation.is_empty() || !is_of_daemon_set {
@@ -99,30 +94,13 @@ fn settle<T>(
     if only_warns { verdict.map(Some) } else { matched.enforce(verdict, decision) }
 }
 
-/// The rules that hold for a template, and what it asks for itself.
-fn rules_for<'r>(
-    subject: &PodSubject<'_, 'r>,
-    matched: &MatchedEntry<'r>,
-) -> Result<(Rules<'r>, NodeSelection<'r>), Rejection> {
-    let mut rules = Rules::of(matched, subject.user)?;
-    let own = pods::read_selection(subject, &rules.nodes)?;
-    if !rules.validates_anything() {
-        return Ok((rules, own));
-    }
-    // Labels of its class count as chosen. The controller of DaemonSets replaces the node affinity of their Pods.
-    let class = subject.runtime_class.scheduling()?;
-    let chosen = own.clone().with_pairs(&class.node_selector);
-    rules.nodes = rules.nodes.yielding_to(&chosen, !subject.is_of_daemon_set);
-    Ok((rules, own))
-}
-
 /// What the template lacks of `mutation`, which are not empty.
 fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
     let mut missing = Vec::new();
     for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-    for demanded in mutation.injection.requirements() {
+    for demanded in &mutation.injection.added {
         missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
     let explanation = format!(
@@ -130,9 +108,9 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
         missing.join(", and ")
     );
     let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
-    match (mutation.injection.requirements().next(), mutation.tolerations.first()) {
+    match (mutation.injection.added.first(), mutation.tolerations.first()) {
         (Some(SourcedRequirement { requirement, source }), _) => {
-            rejection.demanded_at(source).about_label(requirement.key()).demanding(requirement)
+            rejection.demanded_at(*source).about_label(requirement.key()).demanding(requirement)
         }
         (None, Some(toleration)) => rejection.about_taint(toleration).by_setting("placement.onDaemonSets"),
         (None, None) => rejection,

@@ -1,5 +1,5 @@
 //! References to labels of the Namespace: the syntax of `$(KEY)` in selectors, and in values of tolerations, of an
-//! entry. Whose labels are filled in: `placement::references`.
+//! entry. Whose labels are filled in: `placement::entry`.
 
 use std::borrow::Cow;
 

@@ -4,16 +4,18 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
-    placement::explanation::{DemandKind, DemandValue, Explanation, Mismatch},
     selector::Selector,
     settings::{Enforcement, NamespaceEntry, Settings, reference},
 };
 use serde_json::Value;
 
-use crate::input::{
-    json::{members, text},
-    settings::{ManagedKeys, entries},
-    settings_file::SettingsFile,
+use crate::{
+    demands::{self, DemandKind, Demands, Mismatch},
+    input::{
+        json::{members, text},
+        settings::{ManagedKeys, entries},
+        settings_file::SettingsFile,
+    },
 };
 
 /// What holds in a namespace.
@@ -57,15 +59,15 @@ impl NamespaceRules {
         Ok(Self { matching: entries_that_match(settings, name, &labels), ..Self::read(&found, &labels) })
     }
 
-    fn read(found: &Explanation<'_>, labels: &BTreeMap<String, String>) -> Self {
-        let entry = found.entry();
-        let lacking = found.entries.iter().filter_map(|outcome| match &outcome.mismatch {
-            Some(Mismatch::Label { asked, found: None }) if !asked.accepts(None) => {
-                Some((outcome.at.position, asked.key().to_owned()))
+    fn read(found: &Demands<'_>, labels: &BTreeMap<String, String>) -> Self {
+        let entry = found.entry;
+        let lacking = found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
+            Mismatch::Label { asked, found: None } if !asked.accepts(None) => {
+                Some((at.position, asked.key().to_owned()))
             }
             _ => None,
         });
-        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::NodeSelector);
+        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::Required);
         Self {
             entry: entry.map(|at| at.position),
             warns: entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn),
@@ -84,11 +86,8 @@ impl NamespaceRules {
 }
 
 impl Demand {
-    fn read(demand: &node_placement_policy::placement::explanation::Demand<'_>) -> Self {
-        let selector = match &demand.value {
-            Ok(DemandValue::Selector(selector)) => Some(selector.clone()),
-            _ => None,
-        };
+    fn read(demand: &demands::Demand<'_>) -> Self {
+        let selector = demand.problem.is_none().then(|| demand.selector.clone());
         let path = demand.source.path();
         let source = demand.source.to_string();
         let is_setting = path.starts_with("placement") || path.starts_with("podNodeSelectorPluginConfig");
@@ -100,9 +99,9 @@ impl Demand {
 ///
 /// # Errors
 /// The settings have a mistake: they were not validated.
-pub fn explanation<'s>(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Explanation<'s>> {
+pub fn explanation<'s>(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Demands<'s>> {
     let (labels, annotations) = (strings(namespace, "labels"), strings(namespace, "annotations"));
-    Explanation::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))
+    Demands::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))
 }
 
 /// The settings of a deployment that place Pods: those of the document that is not about Nodes alone.

@@ -1,14 +1,12 @@
 //! Which pools take a Pod, and what excludes it from the others.
 
 use anyhow::Result;
-use node_placement_policy::{
-    placement::explanation::{Demand, DemandKind, DemandValue},
-    selector::{Requirement, parse},
-};
+use node_placement_policy::selector::{Requirement, parse};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    demands::{Demand, DemandKind},
     input::manifests::Manifests,
     requests::runtime_class,
     scheduling::{
@@ -175,11 +173,8 @@ fn demanded_by(label: &LabelExclusion, demands: &[Sourced<'_>]) -> Option<String
         needed.requirements().iter().any(|own| own.same_as(requirement))
             || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
     };
-    let demands_it = |Sourced { demand, .. }: &&Sourced<'_>| match &demand.value {
-        Ok(DemandValue::Selector(selector)) => {
-            demand.kind == DemandKind::NodeSelector && selector.requirements().iter().any(is_needed)
-        }
-        _ => false,
+    let demands_it = |Sourced { demand, .. }: &&Sourced<'_>| {
+        demand.kind == DemandKind::Required && demand.selector.requirements().iter().any(is_needed)
     };
     demands.iter().find(demands_it).map(|demanded| in_policy(demanded.policy, &demanded.demand.source.to_string()))
 }

@@ -8,10 +8,7 @@ pub mod fit;
 pub mod subject;
 
 use anyhow::{Context, Result, bail};
-use node_placement_policy::{
-    placement::explanation::{DemandKind, DemandValue, EntryOutcome, Explanation as Rules, Mismatch},
-    settings::{Enforcement, EntryAt, NamespaceEntry, Settings},
-};
+use node_placement_policy::settings::{Enforcement, EntryAt, NamespaceEntry, Settings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,6 +17,7 @@ use self::{
     subject::SubjectName,
 };
 use crate::{
+    demands::{DemandKind, Demands, Mismatch},
     engine::{
         creation::{Created, Creation, LetIn, pod_of},
         deployed::{Deployed, Enforcement as Enforced},
@@ -151,8 +149,8 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     let Question { policy, files, listed, namespace, subject } = *question;
     let cluster = &listed.manifests;
     let held = held(question)?;
-    let rules = held.iter().find(|held| held.rules.entry().is_some()).or(held.first());
-    let entry = rules.and_then(|held| Some((held, held.rules.entry()?)));
+    let rules = held.iter().find(|held| held.rules.entry.is_some()).or(held.first());
+    let entry = rules.and_then(|held| Some((held, held.rules.entry?)));
     let demands: Vec<Sourced<'_>> = held.iter().flat_map(Held::demands).collect();
     let deployed = Deployed::new(policy, files, cluster);
     let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
@@ -275,7 +273,7 @@ struct Held<'q> {
     /// Its name, where several policies place.
     policy: Option<&'q str>,
     settings: &'q Settings,
-    rules: Rules<'q>,
+    rules: Demands<'q>,
 }
 
 /// What the policies that place hold the namespace to: those that are asked about its Pods; all, if none is.
@@ -304,7 +302,8 @@ impl Held<'_> {
 
     /// The entries before the one that holds, and those after it that would hold, too.
     fn passed_over(&self, question: &Question<'_>) -> Result<Vec<PassedOver>> {
-        let mut passed_over: Vec<PassedOver> = self.rules.entries.iter().filter_map(PassedOver::read).collect();
+        let passed = self.rules.passed_over.iter();
+        let mut passed_over: Vec<PassedOver> = passed.map(|(at, mismatch)| PassedOver::new(*at, mismatch)).collect();
         passed_over.extend(too_late(question, self.settings, &self.rules)?);
         for passed in &mut passed_over {
             passed.entry = in_policy(self.policy, &passed.entry);
@@ -325,8 +324,8 @@ fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
 }
 
 /// The entries after the one that holds which would hold for the namespace, too.
-fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> Result<Vec<PassedOver>> {
-    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry()) else { return Ok(vec![]) };
+fn too_late(question: &Question<'_>, settings: &Settings, rules: &Demands<'_>) -> Result<Vec<PassedOver>> {
+    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry) else { return Ok(vec![]) };
     let namespace = namespace_of(question)?;
     let mut too_late = vec![];
     for (position, entry) in placement.namespaces.iter().enumerate().skip(holding.position + 1) {
@@ -334,7 +333,7 @@ fn too_late(question: &Question<'_>, settings: &Settings, rules: &Rules<'_>) -> 
         if let Some(placement) = &mut alone.placement {
             placement.namespaces = vec![entry.clone()];
         }
-        if explanation(&alone, question.namespace, Some(namespace))?.entry().is_some() {
+        if explanation(&alone, question.namespace, Some(namespace))?.entry.is_some() {
             let because = format!("it is for {}, and would hold, but {holding} comes before", about(entry));
             too_late.push(PassedOver { entry: EntryAt { position, entry }.to_string(), because });
         }
@@ -457,21 +456,18 @@ fn keys_of(files: &[SettingsFile]) -> Keys {
 }
 
 impl PassedOver {
-    fn read(outcome: &EntryOutcome<'_>) -> Option<Self> {
-        let because = match outcome.mismatch.as_ref()? {
-            Mismatch::Name => format!("it is for {}", about(outcome.at.entry)),
+    fn new(at: EntryAt<'_>, mismatch: &Mismatch) -> Self {
+        let about = about(at.entry);
+        let because = match mismatch {
+            Mismatch::Name => format!("it is for {about}"),
             Mismatch::Label { asked, found: Some(value) } => {
-                format!(
-                    "it is for {}, and the Namespace has {}={value}, not {asked}",
-                    about(outcome.at.entry),
-                    asked.key()
-                )
+                format!("it is for {about}, and the Namespace has {}={value}, not {asked}", asked.key())
             }
             Mismatch::Label { asked, found: None } => {
-                format!("it is for {}, and the Namespace has no label {}", about(outcome.at.entry), asked.key())
+                format!("it is for {about}, and the Namespace has no label {}", asked.key())
             }
         };
-        Some(Self { entry: outcome.at.to_string(), because })
+        Self { entry: at.to_string(), because }
     }
 }
 
@@ -487,12 +483,11 @@ impl Demand {
     fn read(sourced: &Sourced<'_>) -> Vec<Self> {
         let Sourced { demand: demanded, policy } = sourced;
         let source = in_policy(*policy, &demanded.source.path());
-        let problem = demanded.value.as_ref().err().map(|rejection| rejection.message());
-        let requirements = match (&demanded.value, demanded.kind) {
-            (Ok(DemandValue::Selector(selector)), DemandKind::NodeSelector) if !selector.is_empty() => {
-                selector.requirements().iter().map(ToString::to_string).collect()
+        let problem = demanded.problem.as_ref().map(|rejection| rejection.message());
+        let requirements = match demanded.kind {
+            DemandKind::Required if !demanded.selector.is_empty() => {
+                demanded.selector.requirements().iter().map(ToString::to_string).collect()
             }
-            (_, DemandKind::PreferredNodeSelector(weight)) => vec![format!("{} (weight {weight})", demanded.text)],
             _ => vec![demanded.text.clone()],
         };
         let kind = demanded.kind;

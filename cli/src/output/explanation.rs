@@ -1,11 +1,8 @@
 //! An explanation as text.
 
-use node_placement_policy::placement::explanation::DemandKind::{
-    AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations,
-};
-
 use super::printer::Printer;
 use crate::{
+    demands::DemandKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
     engine::deployed::PODS,
     explain::{
         Demand, Explanation, Subject, WOULD_BE,

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use k8s_openapi::api::node::v1::RuntimeClass;
 use node_placement_policy::{
-    placement::{
-        node_affinity::{Expression, Term},
-        node_selection::NodeSelection,
-    },
+    placement::node_affinity::{Expression, NodeSelection, Term},
     selector::Requirement,
     toleration::{Effect, Taint, Toleration, untolerated},
 };

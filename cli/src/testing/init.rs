@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
-use node_placement_policy::{placement::explanation::Explanation, settings::Settings};
+use node_placement_policy::settings::Settings;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
+    demands::Demands,
     input::json::{members, text},
     output::changes::gets,
     requests::{
@@ -83,7 +84,7 @@ fn entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
         let texts = members(&namespace["metadata"][field]);
         texts.map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
     });
-    Explanation::of(settings, name, &labels, &annotations).ok()?.entry().map(|at| at.position)
+    Demands::of(settings, name, &labels, &annotations).ok()?.entry.map(|at| at.position)
 }
 
 /// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about
