@@ -179,8 +179,11 @@ mod tests {
     use super::*;
 
     fn node() -> Node {
-        let taint =
-            |key: &str, effect: &str| Taint { key: key.to_owned(), value: String::new(), effect: effect.into() };
+        let taint = |key: &str, effect: &str| Taint {
+            key: key.to_owned(),
+            value: String::new(),
+            effect: effect.to_owned().into(),
+        };
         Node {
             name: "one".to_owned(),
             labels: BTreeMap::from([("pool".to_owned(), "red".to_owned())]),
