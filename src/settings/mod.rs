@@ -31,16 +31,6 @@ pub use source::{EntryAt, SettingsError, Source};
 pub use validate::mistakes;
 
 /// What stands under `spec.settings` of a policy.
-///
-/// ```
-/// use node_placement_policy::settings::Settings;
-///
-/// let text = r#"{"placement": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "pool=blue"}]}}"#;
-/// let placement = Settings::read(Some(text)).unwrap().placement.unwrap();
-/// assert!(placement.namespaces[0].name_fits("team-a"));
-/// let error = Settings::read(Some(r#"{"placement": {"namespace": []}}"#)).unwrap_err();
-/// assert_eq!(error.to_string(), r#"placement: unknown field "namespace", did you mean namespaces?"#);
-/// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Settings"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -64,6 +54,16 @@ const TOLERATION_PLUGIN: &str = "unknown field \"podTolerationRestrictionPluginC
 
 impl Settings {
     /// Reads the `text` of the settings; absent ones are empty.
+    ///
+    /// ```
+    /// use node_placement_policy::settings::Settings;
+    ///
+    /// let text = r#"{"placement": {"namespaces": [{"name": "team-*", "requiredNodeSelector": "pool=blue"}]}}"#;
+    /// let placement = Settings::read(Some(text)).unwrap().placement.unwrap();
+    /// assert!(placement.namespaces[0].name_fits("team-a"));
+    /// let error = Settings::read(Some(r#"{"placement": {"namespace": []}}"#)).unwrap_err();
+    /// assert_eq!(error.to_string(), r#"placement: unknown field "namespace", did you mean namespaces?"#);
+    /// ```
     ///
     /// # Errors
     /// It is not JSON, or not of these types.
