@@ -1,5 +1,5 @@
-//! The command line. A file for each command, but for the one that is about the command line itself; [`input`] reads what
-//! several of them take.
+//! The command line. A file for each command, but for the one that is about the command line itself; [`input`] reads
+//! what several of them take.
 
 mod check;
 mod convert;

@@ -119,8 +119,8 @@ fn pruned(object: &Value, masks: &BTreeSet<String>) -> Value {
     Value::Object(kept.collect())
 }
 
-/// The field `name` at `path` as far as masks name it, or what is below it. Masks know nothing of lists: they go through
-/// to the items.
+/// The field `name` at `path` as far as masks name it, or what is below it. Masks know nothing of lists: they go
+/// through to the items.
 fn kept(name: &str, path: &str, value: &Value, masks: &BTreeSet<String>) -> Option<(String, Value)> {
     let is_above = |mask: &String| mask.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
     if masks.contains(path) {

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use anyhow::Result;
-
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use super::{
@@ -34,7 +32,7 @@ impl Policy {
     /// # Errors
     /// It is no module, or none that a waPC host can run.
     #[cfg(feature = "module")]
-    pub fn interpreted(module: &[u8]) -> Result<Self> {
+    pub fn interpreted(module: &[u8]) -> anyhow::Result<Self> {
         Ok(Self::new(Interpreted::load(module)?, Metadata::of_this_policy()))
     }
 

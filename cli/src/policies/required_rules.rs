@@ -288,7 +288,8 @@ impl Feature {
         FEATURES.iter().filter(|feature| feature.is_in(settings))
     }
 
-    /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that places.
+    /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that
+    /// places.
     pub fn due(file: &SettingsFile) -> impl Iterator<Item = &'static Self> {
         let guards_nodes = file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
         Self::of(&file.settings).filter(move |feature| !guards_nodes || feature.is_about_nodes())

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::input::{documents::yaml_documents, yaml::with_quoted_booleans};
 
-/// The texts of the documents of a file, of which there are so many. Those of a `List` are not told apart: their comments
-/// are lost.
+/// The texts of the documents of a file, of which there are so many. Those of a `List` are not told apart: their
+/// comments are lost.
 pub fn documents(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
     // What stands before a document that says nothing itself belongs to it.

@@ -137,8 +137,8 @@ impl At {
 }
 
 /// The fields of an admission request.
-const REQUEST_FIELDS: &str = "uid, kind, resource, subResource, requestKind, requestResource, requestSubResource, name, \
-                              namespace, operation, userInfo, object, oldObject, dryRun, options";
+const REQUEST_FIELDS: &str = "uid, kind, resource, subResource, requestKind, requestResource, requestSubResource, \
+                              name, namespace, operation, userInfo, object, oldObject, dryRun, options";
 
 /// Whether all fields are an admission request's.
 fn ensure_request_fields(request: &Value) -> Result<()> {

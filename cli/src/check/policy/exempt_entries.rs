@@ -1,4 +1,5 @@
-//! Entries of `placement.namespaces` whose namespaces the policy leaves out, by its namespaceSelector or by a condition.
+//! Entries of `placement.namespaces` whose namespaces the policy leaves out, by its namespaceSelector or by a
+//! condition.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +21,8 @@ use crate::{
     requests::delivery::exempts,
 };
 
-/// One for each namespace that an entry is for, by its name, and that is left out; or for an entry none of whose namespaces
-/// is covered.
+/// One for each namespace that an entry is for, by its name, and that is left out; or for an entry none of whose
+/// namespaces is covered.
 pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let Some(placement) = file.typed.placement.as_ref().filter(|_| !policy.is_about_nodes()) else { return vec![] };
     let covered = covered(policy);
@@ -53,8 +54,8 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     findings
 }
 
-/// The namespaces that an entry is for, as far as it names them, or its pattern fits one that the policy names. An entry
-/// for the rest is not about those that are left out.
+/// The namespaces that an entry is for, as far as it names them, or its pattern fits one that the policy names. An
+/// entry for the rest is not about those that are left out.
 fn names<'n>(entry: &'n Entry<'_>, covered: &'n Selector) -> Vec<&'n str> {
     let is_pattern = entry.written.name.as_ref().is_some_and(|name| name.len() > 1 && name.ends_with('*'));
     let own = entry.selector.on(reference::NAME);

@@ -1,5 +1,5 @@
-//! Fields of a policy that let it be bypassed, that break what its settings say, or that hold by default where nothing is
-//! said.
+//! Fields of a policy that let it be bypassed, that break what its settings say, or that hold by default where nothing
+//! is said.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use node_placement_policy::settings::OnDaemonSets;
@@ -33,8 +33,8 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     findings
 }
 
-/// Kinds that the settings look up, and that the policy may not. Without one of them look-ups fail, and whatever depends
-/// on them is rejected.
+/// Kinds that the settings look up, and that the policy may not. Without one of them look-ups fail, and whatever
+/// depends on them is rejected.
 fn lacking_look_ups(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let mut lacking = vec![];
     for kind in KINDS {

@@ -1,5 +1,5 @@
-//! Entries of `placement.namespaces`, as they are compared with each other: one that an earlier one takes its namespaces from
-//! never holds, or hardly ever. One that has a name alone is a mistake, which the policy finds itself.
+//! Entries of `placement.namespaces`, as they are compared with each other: one that an earlier one takes its
+//! namespaces from never holds, or hardly ever. One that has a name alone is a mistake, which the policy finds itself.
 
 use node_placement_policy::{
     selector::{Operator, Requirement, Selector, parse},
@@ -96,7 +96,8 @@ fn takes(earlier: &Entry<'_>, later: &Entry<'_>) -> Option<String> {
     })
 }
 
-/// Whether one label must have different values: most entries of long lists are told apart by that, and it is quick to see.
+/// Whether one label must have different values: most entries of long lists are told apart by that, and it is quick to
+/// see.
 fn ask_for_other_values(one: &Selector, other: &Selector) -> bool {
     let differs = |requirement: &Requirement| {
         let own = requirement.only_value();

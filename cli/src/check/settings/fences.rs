@@ -1,5 +1,5 @@
-//! What lets others' Pods onto the nodes that a fence (`requiredNodeSelector`) is to keep for some: namespaces that no entry
-//! is for, labels that kubelets may set, Bindings that nobody verifies.
+//! What lets others' Pods onto the nodes that a fence (`requiredNodeSelector`) is to keep for some: namespaces that no
+//! entry is for, labels that kubelets may set, Bindings that nobody verifies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,8 +90,8 @@ fn without_entry(entries: &[Entry<'_>], fence: &Selector) -> Option<Finding> {
     Some(Finding::new("placement.namespaces", text))
 }
 
-/// Namespaces that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label that
-/// they name with each value that they name, with another one, and without it.
+/// Namespaces that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label
+/// that they name with each value that they name, with another one, and without it.
 fn not_selected(selectors: &[&Selector]) -> Option<String> {
     let mut values: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
     for requirement in selectors.iter().flat_map(|selector| selector.requirements()) {

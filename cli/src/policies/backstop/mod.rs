@@ -32,7 +32,8 @@ const LONGEST_EXPRESSION: usize = 100_000;
 
 const LINE: usize = 118;
 
-/// Writes the backstop of the policy that `policy` writes: for settings, or for the one policy in a file that places Pods.
+/// Writes the backstop of the policy that `policy` writes: for settings, or for the one policy in a file that places
+/// Pods.
 ///
 /// # Errors
 /// The file has something else, or `overrides` a mistake; or there is no backstop for these settings.
