@@ -270,6 +270,8 @@ fn tells_the_namespaces_whose_annotations_are_read_differently() -> Result<()> {
     let files = [("admission.yml", file.as_str()), ("cluster.json", &cluster)];
     let text = printed(&convert("cluster", &files, &["-c", "cluster.json"])?)?;
     let report = text.replace("\n#   ", " ");
+    let heading = "# Namespaces of cluster.json for which something changes, or whose Pods are refused as before:\n";
+    assert!(report.contains(heading), "{report}");
     for (name, _, _, expected) in namespaces {
         match expected {
             "" => assert!(!report.contains(&format!("# - {name}: ")), "{report}"),

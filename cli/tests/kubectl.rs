@@ -181,7 +181,7 @@ fn a_namespace_is_explained() -> Result<()> {
         "placement.namespaces[3] does not: it is for name \"*\", and would hold, but placement.namespaces[2] comes before",
         "pool=blue, by placement.namespaces[2].requiredNodeSelector",
         "disktype=ssd, by placement.namespaces[2].defaultNodeSelector",
-        "nothing, by placement.namespaces[2].allowedTolerations",
+        "no tolerations, by placement.namespaces[2].allowedTolerations",
         "can run on 1 of 3 nodes",
         "nodepools.karpenter.sh could not be listed",
     ] {

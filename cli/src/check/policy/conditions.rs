@@ -15,6 +15,9 @@ use crate::{
     policies::required_rules::Feature,
 };
 
+/// So many kinds of requests are enough.
+const SHOWN: usize = 7;
+
 /// Sends a sample of each request that a setting is about.
 pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
     let conditions = &policy.match_conditions;
@@ -108,7 +111,11 @@ fn opt_outs(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
 /// The titles of samples. Where all creations of Pods are meant, not each kind of Pod is told.
 fn listed(titles: &BTreeSet<String>) -> String {
     let is_told = |title: &&String| !titles.contains(POD_CREATION) || !title.starts_with("CREATE of pods ");
-    titles.iter().filter(is_told).cloned().collect::<Vec<_>>().join(", ")
+    let told: Vec<&str> = titles.iter().filter(is_told).map(String::as_str).collect();
+    match told.split_at_checked(SHOWN) {
+        Some((shown, more @ [_, ..])) => format!("{}, and {} more", shown.join(", "), more.len()),
+        _ => told.join(", "),
+    }
 }
 
 /// A condition may leave some namespaces out; and what can't be evaluated may let a request pass.
