@@ -120,19 +120,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     }
 }
 
-/// Hands the pairs of the object `text` over one after the other, and keeps none.
+/// Hands the keys and values of the object `text` over one after the other, and keeps none.
 ///
 /// # Errors
-/// It is no object, or a value is no string.
-pub fn for_each_pair<'de>(text: &'de str, take: &mut dyn FnMut(Text<'de>, Text<'de>)) -> Result<(), ReadError> {
+/// It is no object, or a value is no `V`.
+pub fn for_each_pair<'de, V: Deserialize<'de>>(
+    text: &'de str,
+    take: &mut dyn FnMut(Text<'de>, V),
+) -> Result<(), ReadError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let read = deserializer.deserialize_map(EachPair(take));
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct EachPair<'f, 'de>(&'f mut dyn FnMut(Text<'de>, Text<'de>));
+struct EachPair<'f, 'de, V>(&'f mut dyn FnMut(Text<'de>, V));
 
-impl<'de> Visitor<'de> for EachPair<'_, 'de> {
+impl<'de, V: Deserialize<'de>> Visitor<'de> for EachPair<'_, 'de, V> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::propagation::Propagations;
+use super::annotation_budget;
+use super::propagation::{ByKind, KINDS, Propagations};
 use super::values::Values;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Text, Within};
@@ -13,52 +14,29 @@ use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
 
-/// Both kinds of keys.
-pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
-
 /// How many keys a warning names.
 const MOST_NAMED: usize = 20;
 
 /// The managed keys of an object, and their values.
-#[derive(Debug, Default)]
-pub struct Managed<'a> {
-    annotations: Pairs<'a>,
-    labels: Pairs<'a>,
-}
+pub type Managed<'a> = ByKind<Pairs<'a>>;
 
-impl<'a> Managed<'a> {
-    /// Those of `object`.
-    ///
-    /// # Errors
-    /// The metadata can't be read.
-    pub fn read(object: &RawObject<'a>, propagations: &Propagations) -> Result<Self, ReadError> {
-        let mut managed = Self::default();
-        let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
-        for kind in KINDS {
-            let pairs = managed.of_mut(kind);
-            let mut take = |key: Text<'a>, value: Text<'a>| {
-                if propagations.manages(kind, &key) {
-                    pairs.push(key, value);
-                }
-            };
-            metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
-        }
-        Ok(managed)
+/// The managed keys of `object`, and their values.
+///
+/// # Errors
+/// The metadata can't be read.
+pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations) -> Result<Managed<'a>, ReadError> {
+    let mut managed = Managed::default();
+    let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
+    for kind in KINDS {
+        let pairs = managed.of_mut(kind);
+        let mut take = |key: Text<'a>, value: Text<'a>| {
+            if propagations.manages(kind, &key) {
+                pairs.push(key, value);
+            }
+        };
+        metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
     }
-
-    const fn of(&self, kind: TargetKind) -> &Pairs<'a> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
-        }
-    }
-
-    const fn of_mut(&mut self, kind: TargetKind) -> &mut Pairs<'a> {
-        match kind {
-            TargetKind::Annotation => &mut self.annotations,
-            TargetKind::Label => &mut self.labels,
-        }
-    }
+    Ok(managed)
 }
 
 /// Changes of managed labels and annotations that are still to be made.
@@ -94,7 +72,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// # Errors
     /// The metadata can't be read.
     pub fn new(object: &RawObject<'a>, propagations: &'p Propagations) -> Result<Self, ReadError> {
-        let submitted = Managed::read(object, propagations).within("object")?;
+        let submitted = managed(object, propagations).within("object")?;
         Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: Told::Nothing })
     }
 
@@ -171,21 +149,24 @@ impl<'a, 'p> Changes<'a, 'p> {
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn apply(mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
+    pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
         self.tell(&mut review.decision);
-        self.drop_what_is_too_much(review)?;
         for kind in KINDS {
-            let mut changed = self.written(kind).map(|(key, _)| key).chain(self.overwritten(kind));
-            if changed.next().is_none() {
-                continue;
-            }
             let goal = self.goal.of(kind);
             let kept = |key: &str, value: &str| match goal.get(key) {
                 Some(own) => own == value,
                 None => !self.removes || !self.propagations.manages(kind, key),
             };
+            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
+            if kind == TargetKind::Annotation && !written.is_empty() {
+                let size_of_kept = annotation_budget::size_of(&review.object, &kept).within("object")?;
+                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+            }
+            if written.is_empty() && self.overwritten(kind).next().is_none() {
+                continue;
+            }
             let metadata = review.object.object_mut("metadata").within("object")?;
-            metadata.rewrite(kind.member(), &kept, &mut self.written(kind)).within("object.metadata")?;
+            metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
             review.is_changed = true;
         }
         Ok(())
@@ -199,7 +180,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     }
 
     /// The keys and values that are written, and were not submitted so.
-    fn written(&self, kind: TargetKind) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+    fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
         let submitted = self.submitted.of(kind);
         self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
     }
@@ -225,45 +206,25 @@ impl<'a, 'p> Changes<'a, 'p> {
             decision.warn(&format!("only the policy writes these keys, {what}: {}", listed(&keys)));
         }
     }
+}
 
-    /// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
-    fn drop_what_is_too_much(&mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        if self.written(TargetKind::Annotation).next().is_none() {
-            return Ok(());
-        }
-        let Self { propagations, removes, goal, .. } = self;
-        let mut size: usize = goal.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let mut add = |key: Text<'a>, value: Text<'a>| {
-            let goes = *removes && propagations.manages(TargetKind::Annotation, &key);
-            if !goes && !goal.annotations.contains_key(&key) {
-                size += key.len() + value.len();
-            }
-        };
-        if let Some(metadata) = review.object.object("metadata").within("object")? {
-            metadata.for_each_pair("annotations", &mut add).within("object.metadata")?;
-        }
-        let mut too_much = Vec::new();
-        for (key, value) in self.written(TargetKind::Annotation).rev() {
-            if size <= MOST_ANNOTATIONS {
-                break;
-            }
-            size -= key.len() + value.len();
-            too_much.push(key);
-        }
-        if too_much.is_empty() {
-            return Ok(());
-        }
-        too_much.reverse();
-        let limit = MOST_ANNOTATIONS / 1024;
-        review.decision.warn(&format!(
-            "the Pod's annotations would have more than {limit} KiB, so these are not written: {}",
-            listed(&too_much)
-        ));
-        let stays = |key: &str| too_much.binary_search(&key).is_err();
-        let kept = self.goal.annotations.iter().filter(|(key, _)| stays(key));
-        self.goal.annotations = kept.map(|(key, value)| (key.into(), value.into())).collect();
-        Ok(())
+/// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
+fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
+    let mut size = size_of_kept + written.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+    let mut too_much = Vec::new();
+    while let Some((key, value)) = written.pop_if(|_| size > MOST_ANNOTATIONS) {
+        size -= key.len() + value.len();
+        too_much.push(key);
     }
+    if too_much.is_empty() {
+        return;
+    }
+    too_much.reverse();
+    decision.warn(&format!(
+        "the Pod's annotations would have more than {} KiB, so these are not written: {}",
+        MOST_ANNOTATIONS / 1024,
+        listed(&too_much)
+    ));
 }
 
 /// As many of `keys` as a warning has room for.
