@@ -71,7 +71,11 @@ impl<'s> BindingRules<'s> {
         let cannot = format!("{pod} can't be bound to node {target}:");
         self.rules.verify(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
-        for taint in node.lasting_taints() {
+        let taints = node.lasting_taints().map_err(|problem| {
+            let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
+            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.rules.namespace)
+        })?;
+        for taint in taints {
             let (source, objects) = match objection_to(taint, node, tolerations) {
                 None => continue,
                 Some(Objection::Unresolved(rejection)) => return Err(rejection.clone()),

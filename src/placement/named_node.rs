@@ -105,7 +105,11 @@ impl<'s> NamedNode<'s> {
         let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
-        let Some(taint) = untolerated(&tolerations, node.lasting_taints()) else { return Ok(()) };
+        let taints = node.lasting_taints().map_err(|problem| {
+            let explanation = format!("{}, which {problem}; name another node, or remove nodeName", self.names_node);
+            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(rules.namespace)
+        })?;
+        let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
         let explanation = format!(
             "{}, which has a taint that it does not tolerate; name another node, or remove nodeName",
             self.names_node
