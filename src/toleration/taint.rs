@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::{Effect, Operator, Toleration};
+use super::{Effect, Operator, Toleration, equal};
 
 /// What the keys of taints begin with that tell a condition of the Node which passes: those of Kubernetes itself, of
 /// cloud providers, of the Node Readiness Controller, and of the Cluster Autoscaler.
@@ -60,12 +60,12 @@ impl Toleration {
     ///
     /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        let has_the_key = self.key.is_empty() || self.key == taint.key;
+        let has_the_key = self.key.is_empty() || equal(&self.key, &taint.key);
         if !has_the_key || !self.effect.includes(&taint.effect) {
             return false;
         }
         match self.operator {
-            Operator::Omitted | Operator::Equal => self.value == taint.value,
+            Operator::Omitted | Operator::Equal => equal(&self.value, &taint.value),
             Operator::Exists => true,
             Operator::Other(_) => false,
         }
