@@ -12,7 +12,8 @@ use crate::limits::MOST_ANNOTATIONS;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
-use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::key::TargetKind;
+use crate::settings::node_metadata::Target;
 
 /// How many keys a warning names.
 const MOST_NAMED: usize = 20;
@@ -49,21 +50,8 @@ pub struct Changes<'a, 'p> {
     goal: Managed<'a>,
     /// Which of those that were submitted and are not in the goal go.
     removes: bool,
-    /// What is told to whoever submitted it.
-    told: Told,
-}
-
-/// What a requester is told of what becomes of managed keys.
-#[derive(Debug)]
-enum Told {
-    /// Nothing.
-    Nothing,
-    /// Which were brought, and are not stored so.
-    Brought,
-    /// Which were changed or removed, and say again what they did.
-    Undone,
-    /// Which say again what this Node says.
-    ResetTo(String),
+    /// What becomes of them, as it is told to whoever submitted them; nothing, if nobody is told.
+    told: Option<String>,
 }
 
 impl<'a, 'p> Changes<'a, 'p> {
@@ -73,7 +61,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// The metadata can't be read.
     pub fn new(object: &RawObject<'a>, propagations: &'p Propagations) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
-        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: Told::Nothing })
+        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: None })
     }
 
     /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
@@ -99,34 +87,34 @@ impl<'a, 'p> Changes<'a, 'p> {
 
     /// Takes all managed keys away that a new Pod brings.
     pub fn remove(&mut self) {
-        self.removes = true;
-        self.told = Told::Brought;
+        self.reset_to_old(Managed::default());
     }
 
     /// Gives managed keys the values that they had.
     pub fn reset_to_old(&mut self, old: Managed<'a>) {
         self.goal = old;
         self.removes = true;
-        self.told = Told::Undone;
+        self.told = Some("your change is undone".to_owned());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
     pub fn reset_to_node(&mut self, values: &Values, node: &str) {
         self.set(values);
-        self.told = Told::ResetTo(node.to_owned());
+        self.told = Some(format!("they say again what Node {} says", quote(node)));
     }
 
     /// Whether a managed key is missing that must be there, or has a default.
     pub fn misses_guaranteed_key(&self) -> bool {
-        self.propagations.guaranteed().any(|target| match &target.key {
-            KeyPattern::Key(key) => !self.submitted.of(target.kind).contains_key(key),
-            KeyPattern::Prefix(prefix) => !self.submitted.of(target.kind).keys().any(|key| key.starts_with(prefix)),
-        })
+        let is_there = |target: &Target| {
+            let mut keys = self.submitted.of(target.kind).keys();
+            keys.any(|key| target.key.rest(key).is_some())
+        };
+        !self.propagations.guaranteed().all(is_there)
     }
 
     /// Whether a managed key was submitted otherwise than it is in `old`.
     pub fn differ_from(&self, old: &Managed<'_>) -> bool {
-        KINDS.into_iter().any(|kind| self.submitted.of(kind) != old.of(kind))
+        self.submitted != *old
     }
 
     /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
@@ -150,7 +138,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// # Errors
     /// The metadata can't be read.
     pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        self.tell(&mut review.decision);
+        self.tell(review);
         for kind in KINDS {
             let goal = self.goal.of(kind);
             let kept = |key: &str, value: &str| match goal.get(key) {
@@ -185,17 +173,14 @@ impl<'a, 'p> Changes<'a, 'p> {
         self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
-    fn tell(&self, decision: &mut Decision<'_>) {
-        let what = match &self.told {
-            Told::Nothing => return,
-            Told::Brought | Told::Undone => "your change is undone".to_owned(),
-            Told::ResetTo(node) => format!("they say again what Node {} says", quote(node)),
-        };
+    fn tell(&self, review: &mut Review<'_>) {
+        let Some(told) = &self.told else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
             let mut own = BTreeSet::new();
             own.extend(self.overwritten(kind).take(MOST_NAMED));
-            if !matches!(self.told, Told::Brought) {
+            // Nobody has removed what a new Pod lacks.
+            if review.request.is_update() {
                 let submitted = self.submitted.of(kind);
                 let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
                 own.extend(missing.take(MOST_NAMED));
@@ -203,7 +188,7 @@ impl<'a, 'p> Changes<'a, 'p> {
             keys.extend(own);
         }
         if !keys.is_empty() {
-            decision.warn(&format!("only the policy writes these keys, {what}: {}", listed(&keys)));
+            review.decision.warn(&format!("only the policy writes these keys, {told}: {}", listed(&keys)));
         }
     }
 }

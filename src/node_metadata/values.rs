@@ -66,12 +66,13 @@ fn collect(
         NodeLookup::Found(node) => Some(node),
     };
     let fields = node.map(|node| fields::read_all(&propagations.fields(), node.text)).unwrap_or_default();
-    let mut fields = fields.into_iter();
+    let mut fields = fields.into_iter().peekable();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
     let mut lacking = None;
     for (position, entry) in propagations.entries.iter().enumerate() {
         let mut skipped = Skipped::default();
-        let field = if matches!(entry.source, NodeSource::Field(_)) { fields.next().flatten() } else { None };
+        let is_field = matches!(entry.source, NodeSource::Field(_));
+        let field = fields.next_if(|_| is_field).flatten();
         let found = node.map_or(Found::Nothing, |node| Found::at(&entry.source, node, field.as_deref()));
         for target in &entry.targets {
             values.reserved -= entry.size_of_default(target);
@@ -159,7 +160,9 @@ impl Values {
 
     /// Adds a value, unless it can't be written, or there would be too much. Returns whether it was added.
     fn add(&mut self, kind: TargetKind, key: String, value: &str, skipped: &mut Skipped) -> bool {
-        if let Some(problem) = unusable(kind, &key) {
+        // Nothing on a Binding is validated after the policy.
+        let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
+        if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
             return false;
         }
@@ -184,14 +187,6 @@ impl Values {
 
     const fn has_room_for(&self, size: usize) -> bool {
         self.size + self.reserved + size <= MOST_WRITTEN
-    }
-}
-
-/// Why `key` can't be written; nothing, if it can. Nothing on a Binding is validated after the policy.
-fn unusable(kind: TargetKind, key: &str) -> Option<String> {
-    match kind.check(key) {
-        Err(problem) => Some(problem),
-        Ok(()) => kind.refuses(key).map(str::to_owned),
     }
 }
 
