@@ -82,8 +82,8 @@ pub fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
     }
 }
 
-/// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as `a=b`
-/// and `a in (b)` do.
+/// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as
+/// `a=b` and `a in (b)` do.
 fn meaning(text: &str, selector: &Selector) -> BTreeSet<String> {
     let mut meaning = BTreeSet::new();
     for requirement in selector.requirements() {
