@@ -511,6 +511,10 @@ fn one_key_again() -> String {
     let addresses = list(50_000, |at| json!({"type": "Hostname", "address": format!("10.0.{at}")}));
     field_of(|at| format!("status.addresses[type=Type{at}].address"), json!({"status": {"addresses": addresses}}))
 })]
+#[case::a_node_with_addresses_that_begin_like_those_of_fifty_fields(|| {
+    let addresses = list(80_000, |_| json!({"type": "InternalIX", "address": ""}));
+    field_of(|at| format!("status.addresses[type=Internal{at:02}].address"), json!({"status": {"addresses": addresses}}))
+})]
 #[case::a_node_with_empty_addresses_and_fifty_fields(|| {
     field_of(|at| format!("status.addresses[type=Type{at}].address"), json!({"status": {"addresses": empty(500_000)}}))
 })]
@@ -553,6 +557,14 @@ fn one_key_again() -> String {
     let settings = propagate(list(50, |at| json!({"nodeLabel": format!("n{at}.io/x"), "podAnnotation": format!("e{at}.io/x"), "default": "d"})));
     let update = bound(json!({"annotations": map(75_000, "x", "")}), json!({"annotations": map(75_000, "x", "")}));
     Worst::new(settings, update).finding("Node", node(json!({"labels": map(100_000, "n", "a")})))
+})]
+#[case::annotations_of_a_waiting_pod_that_begin_like_those_of_fifty_entries(|| {
+    let key = |at: usize| format!("example.com/of-{at:05}");
+    let settings = propagate(list(50, |at| json!({"nodeLabel": "x", "podAnnotation": key(at), "default": "d"})));
+    let annotations = |from: usize| (0..32_000).map(|at| (key(from + at), json!(""))).collect::<Value>();
+    let metadata = |from| json!({"metadata": {"annotations": annotations(from)}});
+    let update = with(update(json!({}), json!({})), json!({"object": metadata(100), "oldObject": metadata(101)}));
+    Worst::new(settings, update)
 })]
 #[case::annotations_that_somebody_wrote_on_a_binding(|| {
     let binding = with(request("binding"), json!({"object": {"metadata": {"annotations": map(150_000, "x", "")}}}));

@@ -53,7 +53,7 @@ fn take_matching<'p>(wanted: &mut Vec<Wanted<'p>>, element: &RawValue) -> Vec<Wa
     let mut inner = Vec::new();
     let _ = for_each_pair(element.get(), &mut |name, value: &RawValue| {
         let Some(found) = scalar(value.get()) else { return };
-        let matches = |step: &Step| matches!(step, Step::Element { key, value } if **key == *name && *value == found);
+        let matches = |step: &Step| matches!(step, Step::Element { key, value } if *value == found && **key == *name);
         wanted.retain(|wanted| {
             let entered = enter(wanted, matches);
             inner.extend(entered);

@@ -134,6 +134,9 @@ impl Propagations {
         if self.protect {
             return self.manages(TargetKind::Annotation, key);
         }
+        if !self.names(TargetKind::Annotation, key) {
+            return false;
+        }
         let mut guaranteed = self.guaranteed().filter(|target| target.kind == TargetKind::Annotation);
         guaranteed.any(|target| matches!(&target.key, KeyPattern::Key(own) if own == key))
     }
