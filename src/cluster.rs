@@ -5,7 +5,8 @@
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
-use crate::json::{Pairs, Raw, ReadError, Within};
+use crate::json::{Bounded, Pairs, Raw, ReadError, Within};
+use crate::limits::MOST_TAINTS;
 use crate::message::{first_line, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
@@ -159,8 +160,8 @@ pub struct Node<'t> {
     pub labels: Pairs<'t>,
     /// Its annotations.
     pub annotations: Pairs<'t>,
-    /// Its taints, if they were asked for.
-    pub taints: Vec<Taint>,
+    /// Its taints, if they were asked for; nothing, if they are [too many](MOST_TAINTS).
+    taints: Option<Vec<Taint>>,
     /// The resources of which it has some for Pods, if that was asked for.
     pub allocatable: AboveZero,
     /// All that the host answered.
@@ -276,8 +277,14 @@ fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &st
 
 impl<'t> Node<'t> {
     /// The taints that keep Pods away, without those that tell a passing condition.
-    pub fn lasting_taints(&self) -> impl Iterator<Item = &Taint> {
-        self.taints.iter().filter(|taint| taint.is_lasting())
+    ///
+    /// # Errors
+    /// It has more taints than are compared.
+    pub fn lasting_taints(&self) -> Result<impl Iterator<Item = &Taint>, String> {
+        match &self.taints {
+            Some(taints) => Ok(taints.iter().filter(|taint| taint.is_lasting())),
+            None => Err(format!("has more than {MOST_TAINTS} taints, and no more are compared")),
+        }
     }
 
     /// Whether it has more than zero of the resource `name` for Pods.
@@ -305,12 +312,25 @@ impl<'t> Node<'t> {
         if masks.ask_for(FieldMasks::ANNOTATIONS) {
             annotations = metadata.annotations()?;
         }
-        let mut taints: Vec<Taint> = spec.and_then(|spec| spec.taints).unwrap_or_default();
-        // Each key and effect is there once, on what an API server stores.
-        taints.dedup();
+        let mut taints = Some(Vec::new());
+        if masks.ask_for(FieldMasks::TAINTS)
+            && let Some(text) = spec.and_then(|spec| spec.taints)
+        {
+            taints = read_taints(text).within(FieldMasks::TAINTS)?;
+        }
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
+}
+
+/// The taints in the `text` of a Node; nothing, if they are too many.
+fn read_taints(text: &RawValue) -> Result<Option<Vec<Taint>>, ReadError> {
+    let list = Bounded::read(text.get(), MOST_TAINTS)?;
+    let mut taints = Vec::with_capacity(list.elements.len());
+    for (position, element) in list.elements.into_iter().enumerate() {
+        taints.push(read(element.get()).at(position)?);
+    }
+    Ok(Some(taints).filter(|_| !list.has_more))
 }
 
 /// What the host answers, as far as the policy looks at it.
@@ -318,7 +338,8 @@ impl<'t> Node<'t> {
 struct Object<'t> {
     #[serde(borrow)]
     metadata: ObjectMeta<'t>,
-    spec: Option<NodeSpec>,
+    #[serde(borrow)]
+    spec: Option<NodeSpec<'t>>,
     status: Option<NodeStatus>,
 }
 
@@ -338,8 +359,9 @@ impl<'t> ObjectMeta<'t> {
 }
 
 #[derive(Deserialize)]
-struct NodeSpec {
-    taints: Option<Vec<Taint>>,
+struct NodeSpec<'t> {
+    #[serde(borrow)]
+    taints: Option<&'t RawValue>,
 }
 
 #[derive(Deserialize)]

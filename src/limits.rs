@@ -28,6 +28,9 @@ pub const MOST_EXTENDED_RESOURCES: usize = 1_000;
 /// The most environment variables of a container that gets others.
 pub const MOST_VARIABLES: usize = 10_000;
 
+/// The most taints of a Node that are compared, each with every toleration of a Pod, or of three lists of the settings.
+pub const MOST_TAINTS: usize = 1_000;
+
 /// The longest annotation of a Namespace that placement reads, in bytes. What it demands is added to every Pod there, and
 /// compared with whatever a Pod has.
 pub const LONGEST_ANNOTATION: usize = 16 * 1024;

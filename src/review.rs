@@ -54,6 +54,12 @@ impl<'a> Review<'a> {
         {
             return Ok(());
         }
+        Err(self.too_large(0))
+    }
+
+    /// Rejects the object for its size, with what else would be added to it, in bytes.
+    pub fn too_large(&self, added: usize) -> Rejection {
+        let size = self.object.size_above(0).unwrap_or_default() + added;
         let explanation = format!(
             "{} has {} KiB as the API server writes it, and at most {} KiB are allowed: a larger object could not be \
              changed or deleted any more; make it smaller",
@@ -61,7 +67,7 @@ impl<'a> Review<'a> {
             size.div_ceil(1024),
             LARGEST_OBJECT / 1024
         );
-        Err(Rejection::forbidden(CauseKind::Limit, explanation))
+        Rejection::forbidden(CauseKind::Limit, explanation)
     }
 
     /// The decision, with the object if that was changed.

@@ -264,6 +264,8 @@ fn selectors_that_demand_nothing(#[case] fields: Value, #[case] path: &str) {
 #[case::the_least_weight(json!([{"weight": 1, "selector": "a"}]))]
 #[case::the_most_weight(json!([{"weight": 100, "selector": "a"}]))]
 #[case::several(json!([{"weight": 5, "selector": "a=b"}, {"weight": 5, "selector": "a=c"}, {"weight": 6, "selector": "!d, e>5"}]))]
+#[case::references_that_differ(json!([{"weight": 5, "selector": "a=$(b)"}, {"weight": 5, "selector": "a=$(c)"}]))]
+#[case::one_with_another_weight(json!([{"weight": 5, "selector": "a=1"}, {"weight": 6, "selector": "a in (1)"}]))]
 #[case::none(json!([]))]
 #[case::what_is_required_otherwise(json!([{"weight": 5, "selector": "required=no"}]))]
 fn valid_preferences(#[case] list: Value) {
@@ -288,6 +290,8 @@ fn valid_preferences(#[case] list: Value) {
 #[case::a_selector_that_contradicts_itself(json!([{"weight": 5, "selector": "a,!a"}]), "[0].selector", &["a"])]
 #[case::a_selector_of_a_wrong_type(json!([{"weight": 5, "selector": {"a": "b"}}]), "[0].selector", &[])]
 #[case::one_twice(json!([{"weight": 5, "selector": "a=b"}, {"weight": 6, "selector": "a=b,c"}, {"weight": 5, "selector": "a=b"}]), "[2]", &[])]
+#[case::one_twice_that_is_written_otherwise(json!([{"weight": 5, "selector": "a=1,!c"}, {"weight": 5, "selector": "!c,a in (1)"}]), "[1]", &[])]
+#[case::one_twice_with_a_reference(json!([{"weight": 5, "selector": "a==$(b)"}, {"weight": 5, "selector": "a in ($(b))"}]), "[1]", &[])]
 #[case::an_unknown_field(json!([{"weight": 5, "selector": "a", "preference": {}}]), "[0]", &["preference"])]
 #[case::a_misspelt_field(json!([{"wieght": 5, "selector": "a"}]), "[0]", &["wieght", "weight"])]
 #[case::a_text(json!(["a=b"]), "[0]", &[])]

@@ -2,10 +2,10 @@
 //!
 //! Webhooks run before the API server validates anything, so the lists are longer than a real Pod's ever are.
 
-use std::sync::LazyLock;
+use std::{fs, sync::LazyLock};
 
 use anyhow::{Context, Result, ensure};
-use e2e_tests::{Answer, Manifests, Policy, admission_request, policy_under_test, read_document};
+use e2e_tests::{Answer, Manifests, Policy, admission_request, policy_module, policy_under_test, read_document};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -296,6 +296,50 @@ fn what_is_added_to_every_term_counts_in_every_term() -> Result<()> {
     ensure_refused(&fence(9), &pod(terms(1_000)), 10_000, "nodeAffinity")
 }
 
+/// A Node may have a thousand taints where they are compared. With one more, nobody knows whether they are tolerated.
+#[rstest]
+#[case::of_a_pod_that_names_the_node(fence(), pod(json!({"nodeName": "node-a", "nodeSelector": {"pool": "a"}, "tolerations": [{"operator": "Exists"}]})), "name another node")]
+#[case::of_a_user_who_binds(with(allowed(), json!({"placement": {"onBindings": "Verify"}})), with(request("binding"), json!({"userInfo": {"username": "ada"}})), "bind it to another node")]
+fn taints_of_a_node(#[case] settings: Value, #[case] request: Value, #[case] remedy: &str) -> Result<()> {
+    let answer = |count: usize| {
+        let taints = list(count, |at| json!({"key": format!("k-{at}"), "effect": "NoSchedule"}));
+        let metadata = json!({"name": "node-a", "labels": {"pool": "a"}});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}});
+        let cluster: Manifests = [namespace, node].into_iter().collect();
+        Ok::<_, anyhow::Error>(POLICY.validate(&request, &settings, cluster)?.answer)
+    };
+    ensure!(answer(1_000)?.accepted, "at the bound");
+    let refused = answer(1_001)?;
+    let message = refused.message.unwrap_or_default();
+    ensure!(refused.code == Some(403), "{:?}: {message}", refused.code);
+    ensure!(message.contains("has more than 1000 taints") && message.contains(remedy), "{message}");
+    Ok(())
+}
+
+/// Those that would be too large in any case are not built. The message tells the size all the same.
+#[test]
+fn variables_that_make_a_pod_too_large() -> Result<()> {
+    let entry = |at: usize| json!({"nodeLabel": format!("n-{at}"), "env": format!("VARIABLE_OF_THE_NODE_{at:02}")});
+    let settings = json!({"nodeMetadata": {"propagate": list(50, entry)}});
+    let variable = |at: usize| {
+        let field = json!({"fieldRef": {"apiVersion": "v1", "fieldPath": format!("metadata.annotations['n-{at}']")}});
+        json!({"name": format!("VARIABLE_OF_THE_NODE_{at:02}"), "valueFrom": field})
+    };
+    for count in [200, 990] {
+        let request = pod(containers(count));
+        let mut full = request["object"].clone();
+        for container in full["spec"]["containers"].as_array_mut().context("containers")? {
+            container["env"] = list(50, variable);
+        }
+        let size = full.to_string().len().div_ceil(1024);
+        let refused = answer(&settings, &request)?;
+        let message = refused.message.unwrap_or_default();
+        ensure!(message.contains(&format!("has {size} KiB as the API server writes it")), "{size}: {message}");
+    }
+    Ok(())
+}
+
 #[test]
 fn extended_resources() -> Result<()> {
     ensure!(ensure_let_in(&tolerate(), &pod(resources(990)))?.is_some(), "each gets a toleration");
@@ -343,6 +387,15 @@ fn a_fence_is_added_to_more_pairs_than_a_whitelist_would_judge() -> Result<()> {
     let mutated = ensure_let_in(&fence(), &pod(pairs(TOO_MANY)))?.context("it is changed")?;
     let pairs = mutated["spec"]["nodeSelector"].as_object().map_or(0, serde_json::Map::len);
     ensure!(pairs == TOO_MANY + 1, "{pairs}");
+    Ok(())
+}
+
+/// The tool's interpreter makes jumps of calls, as far as LLVM lets it. What it does not overflows the stack.
+#[test]
+fn the_interpreter_gets_through_a_large_pod() -> Result<()> {
+    let interpreter = Policy::interpreted(&fs::read(policy_module()?)?)?;
+    let answer = interpreter.validate(&pod(pairs(30_000)), &fence(), cluster())?.answer;
+    ensure!(answer.accepted && answer.mutated_object.is_some(), "{:?}", answer.message);
     Ok(())
 }
 

@@ -196,6 +196,33 @@ fn a_thousand_of_each() -> Value {
     entry(json!({"allowedTolerations": allowed, "forbiddenTolerations": forbidden}))
 }
 
+/// The same, with a thousand defaults.
+fn a_thousand_of_all() -> Value {
+    let defaults = list(1_000, |at| json!({"key": format!("dedicated.example.com/x{at}"), "operator": "Exists"}));
+    let mut settings = a_thousand_of_each();
+    settings["placement"]["namespaces"][0]["defaultTolerations"] = defaults;
+    settings
+}
+
+/// A Node with so many taints, all of which the last toleration of the whitelist allows, and none other.
+fn tainted(count: usize) -> Value {
+    let taint = |at: usize| json!({"key": format!("dedicated.example.com/z{at}"), "effect": "NoSchedule"});
+    json!({"metadata": {"name": "node-a", "labels": {"pool": "a"}}, "spec": {"taints": list(count, taint)}})
+}
+
+/// The Pod tolerates all taints, by its last toleration.
+fn a_pod_that_names_a_node(node: Value) -> Worst {
+    let tolerated =
+        tolerations(list(1_000, |at| if at == 999 { json!({"operator": "Exists"}) } else { toleration(at) }));
+    let spec = with(tolerated, json!({"nodeName": "node-a", "nodeSelector": {"pool": "a"}}));
+    Worst::new(entry(json!({"requiredNodeSelector": "pool=a"})), pod(spec)).finding("Node", node)
+}
+
+fn a_user_binds_to(node: Value) -> Worst {
+    let settings = with(a_thousand_of_all(), json!({"placement": {"onBindings": "Verify"}}));
+    Worst::new(settings, with(request("binding"), json!({"userInfo": {"username": "ada"}}))).finding("Node", node)
+}
+
 fn fence() -> Value {
     entry(json!({"requiredNodeSelector": "pool in (a,b)"}))
 }
@@ -276,6 +303,25 @@ fn binding_to(settings: Value, node_: Value) -> Worst {
     Worst::new(settings, request("binding")).finding("Node", node(node_))
 }
 
+/// Fifty fields of a Node.
+fn fields(path: impl Fn(usize) -> String) -> Value {
+    propagate(list(50, |at| json!({"nodeField": path(at), "podAnnotation": format!("e{at}.io/x")})))
+}
+
+fn field_of(path: impl Fn(usize) -> String, node: Value) -> Worst {
+    let node = with(json!({"metadata": {"name": "node-a"}}), node);
+    Worst::new(fields(path), request("binding")).finding("Node", node)
+}
+
+/// What kubelets set on their own Node, of which so many keys are guarded.
+fn relabelled_node(guarded: usize, old: Value, new: Value) -> Worst {
+    let guarded = list(guarded, |at| json!(format!("g{at}.io/*")));
+    let entries = list(1_000, |at| json!({"name": format!("team-{at}"), "requiredNodeSelector": format!("k{at}=v")}));
+    let settings = placement(json!({"onNodes": "Reject", "guardedNodeLabels": guarded, "namespaces": entries}));
+    let labels = json!({"object": {"metadata": {"labels": new}}, "oldObject": {"metadata": {"labels": old}}});
+    Worst::new(settings, with(request("node-update-label-by-kubelet"), labels))
+}
+
 fn protecting(target: &str, star: bool) -> Value {
     let entry = |at: usize| match star {
         true => json!({"nodeLabel": format!("n{at}.io/*"), target: format!("e{at}.io/*")}),
@@ -332,18 +378,14 @@ fn one_key_again() -> String {
 // Who may create Pods, where a thousand tolerations are allowed.
 #[case::empty_tolerations_and_a_thousand_allowed(|| Worst::new(a_thousand_of_each(), pod(tolerations(empty(300_000)))))]
 #[case::as_many_tolerations_as_are_read_and_a_thousand_allowed(|| Worst::new(a_thousand_of_each(), pod(tolerations(list(1_000, toleration)))))]
-#[case::as_many_tolerations_as_are_read_on_a_node_with_many_taints(|| {
-    let taints = list(20_000, |at| json!({"key": "dedicated.example.com/0999", "value": "a", "effect": "NoSchedule", "x": at}));
-    let spec = with(tolerations(list(1_000, toleration)), json!({"nodeName": "node-a", "nodeSelector": {"pool": "a"}}));
-    let node = json!({"metadata": {"name": "node-a", "labels": {"pool": "a"}}, "spec": {"taints": taints}});
-    Worst::new(entry(json!({"requiredNodeSelector": "pool=a"})), pod(spec)).finding("Node", node)
+#[case::as_many_tolerations_as_are_read_and_a_thousand_of_all(|| Worst::new(a_thousand_of_all(), pod(tolerations(list(1_000, toleration)))))]
+#[case::almost_as_many_tolerations_as_are_read_and_a_thousand_of_all(|| {
+    Worst::new(a_thousand_of_all(), pod(tolerations(list(990, |at| if at == 989 { json!({"operator": "Exists"}) } else { toleration(at) }))))
 })]
-#[case::a_user_binds_to_a_node_with_many_taints(|| {
-    let taints = list(20_000, |at| json!({"key": "dedicated.example.com/z", "value": format!("{at}"), "effect": "NoSchedule"}));
-    let settings = with(a_thousand_of_each(), json!({"placement": {"onBindings": "Verify"}}));
-    let binding = with(request("binding"), json!({"userInfo": {"username": "ada"}}));
-    Worst::new(settings, binding).finding("Node", json!({"metadata": {"name": "node-a"}, "spec": {"taints": taints}}))
-})]
+#[case::as_many_tolerations_as_are_read_on_a_node_with_many_taints(|| a_pod_that_names_a_node(tainted(30_000)))]
+#[case::as_many_tolerations_as_are_read_on_a_node_with_as_many_taints(|| a_pod_that_names_a_node(tainted(1_000)))]
+#[case::a_user_binds_to_a_node_with_many_taints(|| a_user_binds_to(tainted(30_000)))]
+#[case::a_user_binds_to_a_node_with_as_many_taints_as_are_read(|| a_user_binds_to(tainted(1_000)))]
 // Who may create Pods, under any settings.
 #[case::empty_terms(|| Worst::new(fence(), pod(required(empty(300_000)))))]
 #[case::empty_terms_at_an_update(|| Worst::new(fence(), update(required(empty(300_000)), required(empty(299_999)))))]
@@ -409,6 +451,12 @@ fn one_key_again() -> String {
 #[case::containers_with_as_many_variables_as_are_read(|| {
     Worst::new(variables(), pod(json!({"containers": list(29, |_| json!({"name": "c", "env": empty(10_000)}))})))
 })]
+#[case::containers_with_almost_as_many_variables_as_are_read(|| {
+    Worst::new(variables(), pod(json!({"containers": list(28, |_| json!({"name": "c", "env": empty(9_900)}))})))
+})]
+#[case::containers_that_would_become_too_large(|| {
+    Worst::new(variables(), pod(json!({"containers": list(990, |_| json!({"name": "c"}))})))
+})]
 #[case::containers_that_have_all_variables(|| {
     let variables_: Vec<Value> = (0..50).map(|at| json!({"name": format!("VARIABLE_OF_THE_NODE_{at}")})).collect();
     Worst::new(variables(), pod(json!({"containers": list(400, |_| json!({"env": variables_}))})))
@@ -455,13 +503,28 @@ fn one_key_again() -> String {
 #[case::a_pod_that_names_a_node_with_many_labels(|| {
     Worst::new(stars("podAnnotation", "e.io/*"), pod(json!({"nodeName": "node-a"}))).finding("Node", node(json!({"labels": map(100_000, "e.io/", "a")})))
 })]
-#[case::a_node_whose_labels_are_all_replaced(|| {
-    let guarded = list(50, |at| json!(format!("g{at}.io/*")));
-    let entries = list(1_000, |at| json!({"name": format!("team-{at}"), "requiredNodeSelector": format!("k{at}=v")}));
-    let settings = placement(json!({"onNodes": "Reject", "guardedNodeLabels": guarded, "namespaces": entries}));
-    let update = request("node-update-label-by-kubelet");
-    let labels = json!({"object": {"metadata": {"labels": map(70_000, "x", "a")}}, "oldObject": {"metadata": {"labels": map(70_000, "y", "a")}}});
-    Worst::new(settings, with(update, labels))
+#[case::a_node_whose_labels_are_all_replaced(|| relabelled_node(50, map(70_000, "y", "a"), map(70_000, "x", "a")))]
+#[case::a_node_whose_labels_are_all_replaced_beside_many_guarded_ones(|| {
+    relabelled_node(700, map(60_000, "y.io/", "a"), map(60_000, "x.io/", "a"))
+})]
+#[case::a_node_with_many_addresses_and_fifty_fields(|| {
+    let addresses = list(50_000, |at| json!({"type": "Hostname", "address": format!("10.0.{at}")}));
+    field_of(|at| format!("status.addresses[type=Type{at}].address"), json!({"status": {"addresses": addresses}}))
+})]
+#[case::a_node_with_addresses_that_begin_like_those_of_fifty_fields(|| {
+    let addresses = list(80_000, |_| json!({"type": "InternalIX", "address": ""}));
+    field_of(|at| format!("status.addresses[type=Internal{at:02}].address"), json!({"status": {"addresses": addresses}}))
+})]
+#[case::a_node_with_empty_addresses_and_fifty_fields(|| {
+    field_of(|at| format!("status.addresses[type=Type{at}].address"), json!({"status": {"addresses": empty(500_000)}}))
+})]
+#[case::a_node_with_many_labels_and_fifty_fields(|| {
+    let labels = json!({"metadata": {"labels": map(150_000, "x", "")}});
+    field_of(|at| format!("metadata.labels['y{at}']"), labels)
+})]
+#[case::a_node_with_much_of_everything_and_fifty_fields(|| {
+    let node = json!({"metadata": {"annotations": map(100_000, "x", "")}, "status": {"images": empty(300_000)}});
+    field_of(|at| format!("status.nodeInfo.name{at}"), node)
 })]
 #[case::a_node_whose_guarded_labels_are_all_replaced(|| {
     let settings = placement(json!({"onNodes": "Reject", "guardedNodeLabels": ["g.io/*"]}));
@@ -494,6 +557,14 @@ fn one_key_again() -> String {
     let settings = propagate(list(50, |at| json!({"nodeLabel": format!("n{at}.io/x"), "podAnnotation": format!("e{at}.io/x"), "default": "d"})));
     let update = bound(json!({"annotations": map(75_000, "x", "")}), json!({"annotations": map(75_000, "x", "")}));
     Worst::new(settings, update).finding("Node", node(json!({"labels": map(100_000, "n", "a")})))
+})]
+#[case::annotations_of_a_waiting_pod_that_begin_like_those_of_fifty_entries(|| {
+    let key = |at: usize| format!("example.com/of-{at:05}");
+    let settings = propagate(list(50, |at| json!({"nodeLabel": "x", "podAnnotation": key(at), "default": "d"})));
+    let annotations = |from: usize| (0..32_000).map(|at| (key(from + at), json!(""))).collect::<Value>();
+    let metadata = |from| json!({"metadata": {"annotations": annotations(from)}});
+    let update = with(update(json!({}), json!({})), json!({"object": metadata(100), "oldObject": metadata(101)}));
+    Worst::new(settings, update)
 })]
 #[case::annotations_that_somebody_wrote_on_a_binding(|| {
     let binding = with(request("binding"), json!({"object": {"metadata": {"annotations": map(150_000, "x", "")}}}));

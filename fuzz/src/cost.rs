@@ -23,7 +23,7 @@ pub struct Asked {
 pub fn asked(input: &mut Unstructured<'_>) -> Result<Asked> {
     let settings = settings(input)?;
     let request = request(input)?;
-    Ok(Asked {
+    let mut asked = Asked {
         settings,
         request,
         namespace: json!({"metadata": {"name": "team-a", "labels": pairs(input)?, "annotations": annotations(input)?}}),
@@ -33,7 +33,32 @@ pub fn asked(input: &mut Unstructured<'_>) -> Result<Asked> {
             "status": {"allocatable": pairs(input)?},
         }),
         runtime_class: json!({"scheduling": {"nodeSelector": few_pairs(input)?, "tolerations": tolerations(input)?}}),
-    })
+    };
+    add_fields(input, &mut asked)?;
+    Ok(asked)
+}
+
+/// Fields of the Node that are read, and labels that are guarded. They come last: inputs from before they were there
+/// read as they did.
+fn add_fields(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
+    let addresses = list(count(input)?, |at| json!({"type": format!("T{at}"), "address": "10.0.0.1"}));
+    asked.node["status"]["addresses"] = addresses;
+    let entries = asked.settings.pointer_mut("/nodeMetadata/propagate");
+    if let Some(entries) = entries.and_then(Value::as_array_mut) {
+        let paths: [fn(usize) -> String; 3] = [
+            |at| format!("status.addresses[type=T{at}].address"),
+            |at| format!("status.addresses[type=U{at}].address"),
+            |at| format!("metadata.labels['k{at}']"),
+        ];
+        let (fields, path) = (few(input)?, *input.choose(&paths)?);
+        entries.extend((0..fields).map(|at| json!({"nodeField": path(at), "podAnnotation": format!("f{at}")})));
+    }
+    let guarded = count(input)?.min(1_000);
+    if guarded > 0 && asked.settings["placement"].is_object() {
+        asked.settings["placement"]["onNodes"] = json!("Reject");
+        asked.settings["placement"]["guardedNodeLabels"] = list(guarded, |at| json!(format!("g{at}.io/*")));
+    }
+    Ok(())
 }
 
 /// How many: around the bounds on what is read, and many more.

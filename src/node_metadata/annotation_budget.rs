@@ -42,10 +42,18 @@ pub fn check(
 }
 
 fn size_of_others(propagations: &Propagations, pod: &RawObject<'_>) -> Result<usize, ReadError> {
+    size_of(pod, &|key, _| !propagations.is_sure_to_overwrite(key))
+}
+
+/// How large those annotations of `object` are that count, in bytes of keys and values.
+///
+/// # Errors
+/// They can't be read.
+pub fn size_of(object: &RawObject<'_>, counts: &dyn Fn(&str, &str) -> bool) -> Result<usize, ReadError> {
     let mut size = 0;
-    let Some(metadata) = pod.object("metadata")? else { return Ok(size) };
+    let Some(metadata) = object.object("metadata")? else { return Ok(size) };
     let mut add = |key: Text<'_>, value: Text<'_>| {
-        if !propagations.is_sure_to_overwrite(&key) {
+        if counts(&key, &value) {
             size += key.len() + value.len();
         }
     };

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::propagation::Propagations;
+use super::annotation_budget;
+use super::propagation::{ByKind, KINDS, Propagations};
 use super::values::Values;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Text, Within};
@@ -11,54 +12,32 @@ use crate::limits::MOST_ANNOTATIONS;
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
-use crate::settings::key::{KeyPattern, TargetKind};
-
-/// Both kinds of keys.
-pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
+use crate::settings::key::TargetKind;
+use crate::settings::node_metadata::Target;
 
 /// How many keys a warning names.
 const MOST_NAMED: usize = 20;
 
 /// The managed keys of an object, and their values.
-#[derive(Debug, Default)]
-pub struct Managed<'a> {
-    annotations: Pairs<'a>,
-    labels: Pairs<'a>,
-}
+pub type Managed<'a> = ByKind<Pairs<'a>>;
 
-impl<'a> Managed<'a> {
-    /// Those of `object`.
-    ///
-    /// # Errors
-    /// The metadata can't be read.
-    pub fn read(object: &RawObject<'a>, propagations: &Propagations) -> Result<Self, ReadError> {
-        let mut managed = Self::default();
-        let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
-        for kind in KINDS {
-            let pairs = managed.of_mut(kind);
-            let mut take = |key: Text<'a>, value: Text<'a>| {
-                if propagations.manages(kind, &key) {
-                    pairs.insert(key, value);
-                }
-            };
-            metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
-        }
-        Ok(managed)
+/// The managed keys of `object`, and their values.
+///
+/// # Errors
+/// The metadata can't be read.
+pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations) -> Result<Managed<'a>, ReadError> {
+    let mut managed = Managed::default();
+    let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
+    for kind in KINDS {
+        let pairs = managed.of_mut(kind);
+        let mut take = |key: Text<'a>, value: Text<'a>| {
+            if propagations.manages(kind, &key) {
+                pairs.insert(key, value);
+            }
+        };
+        metadata.for_each_pair(kind.member(), &mut take).within("metadata")?;
     }
-
-    const fn of(&self, kind: TargetKind) -> &Pairs<'a> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
-        }
-    }
-
-    const fn of_mut(&mut self, kind: TargetKind) -> &mut Pairs<'a> {
-        match kind {
-            TargetKind::Annotation => &mut self.annotations,
-            TargetKind::Label => &mut self.labels,
-        }
-    }
+    Ok(managed)
 }
 
 /// Changes of managed labels and annotations that are still to be made.
@@ -71,21 +50,8 @@ pub struct Changes<'a, 'p> {
     goal: Managed<'a>,
     /// Which of those that were submitted and are not in the goal go.
     removes: bool,
-    /// What is told to whoever submitted it.
-    told: Told,
-}
-
-/// What a requester is told of what becomes of managed keys.
-#[derive(Debug)]
-enum Told {
-    /// Nothing.
-    Nothing,
-    /// Which were brought, and are not stored so.
-    Brought,
-    /// Which were changed or removed, and say again what they did.
-    Undone,
-    /// Which say again what this Node says.
-    ResetTo(String),
+    /// What becomes of them, as it is told to whoever submitted them; nothing, if nobody is told.
+    told: Option<String>,
 }
 
 impl<'a, 'p> Changes<'a, 'p> {
@@ -94,8 +60,8 @@ impl<'a, 'p> Changes<'a, 'p> {
     /// # Errors
     /// The metadata can't be read.
     pub fn new(object: &RawObject<'a>, propagations: &'p Propagations) -> Result<Self, ReadError> {
-        let submitted = Managed::read(object, propagations).within("object")?;
-        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: Told::Nothing })
+        let submitted = managed(object, propagations).within("object")?;
+        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: None })
     }
 
     /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
@@ -121,34 +87,34 @@ impl<'a, 'p> Changes<'a, 'p> {
 
     /// Takes all managed keys away that a new Pod brings.
     pub fn remove(&mut self) {
-        self.removes = true;
-        self.told = Told::Brought;
+        self.reset_to_old(Managed::default());
     }
 
     /// Gives managed keys the values that they had.
     pub fn reset_to_old(&mut self, old: Managed<'a>) {
         self.goal = old;
         self.removes = true;
-        self.told = Told::Undone;
+        self.told = Some("your change is undone".to_owned());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
     pub fn reset_to_node(&mut self, values: &Values, node: &str) {
         self.set(values);
-        self.told = Told::ResetTo(node.to_owned());
+        self.told = Some(format!("they say again what Node {} says", quote(node)));
     }
 
     /// Whether a managed key is missing that must be there, or has a default.
     pub fn misses_guaranteed_key(&self) -> bool {
-        self.propagations.guaranteed().any(|target| match &target.key {
-            KeyPattern::Key(key) => !self.submitted.of(target.kind).contains_key(key),
-            KeyPattern::Prefix(prefix) => !self.submitted.of(target.kind).keys().any(|key| key.starts_with(prefix)),
-        })
+        let is_there = |target: &Target| {
+            let mut keys = self.submitted.of(target.kind).keys();
+            keys.any(|key| target.key.rest(key).is_some())
+        };
+        !self.propagations.guaranteed().all(is_there)
     }
 
     /// Whether a managed key was submitted otherwise than it is in `old`.
     pub fn differ_from(&self, old: &Managed<'_>) -> bool {
-        KINDS.into_iter().any(|kind| self.submitted.of(kind) != old.of(kind))
+        self.submitted != *old
     }
 
     /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
@@ -171,21 +137,24 @@ impl<'a, 'p> Changes<'a, 'p> {
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn apply(mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        self.tell(&mut review.decision);
-        self.drop_what_is_too_much(review)?;
+    pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
+        self.tell(review);
         for kind in KINDS {
-            let mut changed = self.written(kind).map(|(key, _)| key).chain(self.overwritten(kind));
-            if changed.next().is_none() {
-                continue;
-            }
             let goal = self.goal.of(kind);
             let kept = |key: &str, value: &str| match goal.get(key) {
                 Some(own) => own == value,
                 None => !self.removes || !self.propagations.manages(kind, key),
             };
+            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
+            if kind == TargetKind::Annotation && !written.is_empty() {
+                let size_of_kept = annotation_budget::size_of(&review.object, &kept).within("object")?;
+                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+            }
+            if written.is_empty() && self.overwritten(kind).next().is_none() {
+                continue;
+            }
             let metadata = review.object.object_mut("metadata").within("object")?;
-            metadata.rewrite(kind.member(), &kept, &mut self.written(kind)).within("object.metadata")?;
+            metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
             review.is_changed = true;
         }
         Ok(())
@@ -199,22 +168,19 @@ impl<'a, 'p> Changes<'a, 'p> {
     }
 
     /// The keys and values that are written, and were not submitted so.
-    fn written(&self, kind: TargetKind) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+    fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
         let submitted = self.submitted.of(kind);
         self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
-    fn tell(&self, decision: &mut Decision<'_>) {
-        let what = match &self.told {
-            Told::Nothing => return,
-            Told::Brought | Told::Undone => "your change is undone".to_owned(),
-            Told::ResetTo(node) => format!("they say again what Node {} says", quote(node)),
-        };
+    fn tell(&self, review: &mut Review<'_>) {
+        let Some(told) = &self.told else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
             let mut own = BTreeSet::new();
             own.extend(self.overwritten(kind).take(MOST_NAMED));
-            if !matches!(self.told, Told::Brought) {
+            // Nobody has removed what a new Pod lacks.
+            if review.request.is_update() {
                 let submitted = self.submitted.of(kind);
                 let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
                 own.extend(missing.take(MOST_NAMED));
@@ -222,48 +188,28 @@ impl<'a, 'p> Changes<'a, 'p> {
             keys.extend(own);
         }
         if !keys.is_empty() {
-            decision.warn(&format!("only the policy writes these keys, {what}: {}", listed(&keys)));
+            review.decision.warn(&format!("only the policy writes these keys, {told}: {}", listed(&keys)));
         }
     }
+}
 
-    /// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
-    fn drop_what_is_too_much(&mut self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        if self.written(TargetKind::Annotation).next().is_none() {
-            return Ok(());
-        }
-        let Self { propagations, removes, goal, .. } = self;
-        let mut size: usize = goal.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
-        let mut add = |key: Text<'a>, value: Text<'a>| {
-            let goes = *removes && propagations.manages(TargetKind::Annotation, &key);
-            if !goes && !goal.annotations.contains_key(&key) {
-                size += key.len() + value.len();
-            }
-        };
-        if let Some(metadata) = review.object.object("metadata").within("object")? {
-            metadata.for_each_pair("annotations", &mut add).within("object.metadata")?;
-        }
-        let mut too_much = Vec::new();
-        for (key, value) in self.written(TargetKind::Annotation).rev() {
-            if size <= MOST_ANNOTATIONS {
-                break;
-            }
-            size -= key.len() + value.len();
-            too_much.push(key);
-        }
-        if too_much.is_empty() {
-            return Ok(());
-        }
-        too_much.reverse();
-        let limit = MOST_ANNOTATIONS / 1024;
-        review.decision.warn(&format!(
-            "the Pod's annotations would have more than {limit} KiB, so these are not written: {}",
-            listed(&too_much)
-        ));
-        let stays = |key: &str| too_much.binary_search(&key).is_err();
-        let kept = self.goal.annotations.iter().filter(|(key, _)| stays(key));
-        self.goal.annotations = kept.map(|(key, value)| (key.into(), value.into())).collect();
-        Ok(())
+/// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
+fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
+    let mut size = size_of_kept + written.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+    let mut too_much = Vec::new();
+    while let Some((key, value)) = written.pop_if(|_| size > MOST_ANNOTATIONS) {
+        size -= key.len() + value.len();
+        too_much.push(key);
     }
+    if too_much.is_empty() {
+        return;
+    }
+    too_much.reverse();
+    decision.warn(&format!(
+        "the Pod's annotations would have more than {} KiB, so these are not written: {}",
+        MOST_ANNOTATIONS / 1024,
+        listed(&too_much)
+    ));
 }
 
 /// As many of `keys` as a warning has room for.

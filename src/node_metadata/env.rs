@@ -1,11 +1,13 @@
 //! Environment variables: every container knows its node, and no manifest changes.
 
 use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
-use crate::json::{Raw, RawObject, ReadError, Text, Within};
-use crate::limits::{MOST_CONTAINERS, MOST_VARIABLES};
+use crate::json::read::read;
+use crate::json::{Bounded, RawObject, ReadError, Text, Within};
+use crate::limits::{LARGEST_OBJECT, MOST_CONTAINERS, MOST_VARIABLES};
 use crate::object_meta::CONTAINERS;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
@@ -17,11 +19,14 @@ struct OwnVariable<'a> {
     name: Option<Text<'a>>,
 }
 
+/// A variable that containers get: its name, and all of it.
+type Variable<'p> = (&'p str, Box<RawValue>);
+
 /// Gives each container and init container of the Pod the variables that it does not define itself. They come before
 /// its own, so that `$(NAME)` works in these.
 ///
 /// # Errors
-/// The containers can't be read, or there are too many of them, or of their variables.
+/// The containers can't be read, or there are too many of them, or of their variables; or the Pod would be too large.
 pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut variables = Vec::new();
     for entry in &propagations.entries {
@@ -32,7 +37,7 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
         return Ok(());
     }
     let spec = object.object_mut("spec").within("object")?;
-    let mut count = 0;
+    let (mut count, mut size, mut left_out) = (0, 0, 0);
     for list in CONTAINERS {
         if spec.member(list).is_none() {
             continue;
@@ -44,49 +49,48 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             return Err(Rejection::too_many(name, MOST_CONTAINERS, "containers", &path));
         };
         for (position, container) in containers.iter_mut().enumerate() {
-            let added = add_to(container, &variables).at(position).within(&path)?;
-            if added == Added::TooMany {
+            let container = container.object_mut().at(position).within(&path)?;
+            let (missing, own) = missing(container, &variables).at(position).within(&path)?;
+            if own.has_more || !missing.is_empty() && missing.len() + own.elements.len() > MOST_VARIABLES {
                 return Err(Rejection::too_many(name, MOST_VARIABLES, "variables", &format!("{path}[{position}].env")));
             }
-            *is_changed |= added == Added::Some;
+            if missing.is_empty() {
+                continue;
+            }
+            // With their commas. What would be too large in any case is counted, and not built.
+            let list = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
+            let added = list + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
+            if size + added > LARGEST_OBJECT {
+                left_out += added;
+                continue;
+            }
+            size += added;
+            let all: Vec<&RawValue> = missing.into_iter().chain(own.elements).collect();
+            container.set("env", &all).at(position).within(&path)?;
+            *is_changed = true;
         }
     }
-    Ok(())
+    if left_out > 0 { Err(review.too_large(left_out)) } else { Ok(()) }
 }
 
-/// What came of adding variables to a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Added {
-    None,
-    Some,
-    TooMany,
-}
-
-/// Adds those of `variables` that `container` does not define.
-fn add_to<'a>(container: &mut Raw<'a>, variables: &[(&str, Raw<'a>)]) -> Result<Added, ReadError> {
-    let mut missing: Vec<&(&str, Raw<'a>)> = variables.iter().collect();
-    let mut count = 0;
-    let mut take = |own: Option<OwnVariable<'_>>| {
-        count += 1;
-        let name = own.unwrap_or_default().name.unwrap_or_default();
+/// Those of `variables` that `container` does not define, and its own.
+fn missing<'v, 'a>(
+    container: &RawObject<'a>,
+    variables: &'v [Variable<'_>],
+) -> Result<(Vec<&'v RawValue>, Bounded<'a>), ReadError> {
+    let own = container.first("env", MOST_VARIABLES)?;
+    let mut missing: Vec<&Variable<'_>> = variables.iter().collect();
+    for (position, element) in own.elements.iter().enumerate() {
+        let variable: Option<OwnVariable<'_>> = read(element.get()).at(position).within("env")?;
+        let name = variable.unwrap_or_default().name.unwrap_or_default();
         missing.retain(|(other, _)| **other != *name);
-    };
-    let container = container.object_mut()?;
-    container.for_each("env", &mut take)?;
-    if count > MOST_VARIABLES || !missing.is_empty() && count + missing.len() > MOST_VARIABLES {
-        return Ok(Added::TooMany);
     }
-    if missing.is_empty() {
-        return Ok(Added::None);
-    }
-    let missing = missing.into_iter().map(|(_, variable)| variable.clone());
-    container.list_mut("env")?.splice(..0, missing);
-    Ok(Added::Some)
+    Ok((missing.into_iter().map(|(_, variable)| &**variable).collect(), own))
 }
 
 /// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there
 /// is one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
-fn variable<'a>(entry: &Propagation) -> Result<Option<(&str, Raw<'a>)>, ReadError> {
+fn variable(entry: &Propagation) -> Result<Option<Variable<'_>>, ReadError> {
     let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
     let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };
     let KeyPattern::Key(key) = &target.key else { return Ok(None) };
@@ -95,5 +99,6 @@ fn variable<'a>(entry: &Propagation) -> Result<Option<(&str, Raw<'a>)>, ReadErro
     let field = variable.object_mut_at(&["valueFrom", "fieldRef"])?;
     field.set("apiVersion", &"v1")?;
     field.set("fieldPath", &format!("metadata.{}['{key}']", target.kind.member()))?;
-    Ok(Some((name, Raw::written(&variable)?)))
+    let text = to_raw_value(&variable).map_err(|error| ReadError::new(error.to_string()))?;
+    Ok(Some((name, text)))
 }

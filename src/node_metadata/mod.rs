@@ -6,6 +6,7 @@
 //! - [`changes`]: what becomes of an object's labels and annotations, and what the requester is told. Which of them the
 //!   policy manages: [`propagation`].
 //! - [`annotation_budget`]: whether a Pod leaves enough of its annotations' 256 KiB to what is written.
+//! - [`fields`]: what stands in fields of the Node.
 //! - [`env`]: environment variables that refer to it.
 //! - [`on_create`], [`on_update`], [`on_binding`], [`selected_labels`]: what is done when.
 //!
@@ -15,6 +16,7 @@
 pub mod annotation_budget;
 pub mod changes;
 pub mod env;
+pub mod fields;
 pub mod on_binding;
 pub mod on_create;
 pub mod on_update;

@@ -1,7 +1,7 @@
 //! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
 
-use super::changes::{Changes, KINDS};
-use super::propagation::Propagations;
+use super::changes::Changes;
+use super::propagation::{KINDS, Propagations};
 use super::values::{self, Values};
 use crate::cluster::NodeLookup;
 use crate::decision::{CauseKind, Rejection};

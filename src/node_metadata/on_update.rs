@@ -1,6 +1,6 @@
 //! Pods that are updated: what others did to managed keys is undone, and what a bound Pod lacks is filled in.
 
-use super::changes::{Changes, Managed};
+use super::changes::{Changes, Managed, managed};
 use super::propagation::Propagations;
 use super::{annotation_budget, values};
 use crate::cluster::{LookupBuffer, NodeLookup, NodeName, NodeRequest};
@@ -18,7 +18,7 @@ use crate::review::Review;
 /// The request can't be read, or leaves too little for what a Binding brings.
 pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old_object = review.request.old_object()?;
-    let old = Managed::read(old_object, propagations).within("oldObject")?;
+    let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
     let mut changes = Changes::new(&review.object, propagations)?;
     if node_name.is_empty() {
@@ -58,7 +58,7 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(),
 /// The request can't be read.
 pub fn write_status(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut changes = Changes::new(&review.object, propagations)?;
-    let old = Managed::read(review.request.old_object()?, propagations).within("oldObject")?;
+    let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
     changes.reset_to_old(old);
     changes.apply(review)
 }

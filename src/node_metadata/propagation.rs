@@ -17,10 +17,36 @@ pub struct Propagations {
     pub on_lookup_failure: OnLookupFailure,
     /// Whether the keys written belong to the policy alone.
     pub protect: bool,
-    /// The annotations that are written: keys, and prefixes with their slash.
-    annotations: BTreeSet<String>,
-    /// The labels, likewise.
-    labels: BTreeSet<String>,
+    /// What is written: keys, and prefixes with their slash.
+    targets: ByKind<BTreeSet<String>>,
+}
+
+/// Both kinds of keys.
+pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
+
+/// One thing about annotations, and the same about labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ByKind<T> {
+    annotations: T,
+    labels: T,
+}
+
+impl<T> ByKind<T> {
+    /// The one about `kind`.
+    pub const fn of(&self, kind: TargetKind) -> &T {
+        match kind {
+            TargetKind::Annotation => &self.annotations,
+            TargetKind::Label => &self.labels,
+        }
+    }
+
+    /// The one about `kind`, to be changed.
+    pub const fn of_mut(&mut self, kind: TargetKind) -> &mut T {
+        match kind {
+            TargetKind::Annotation => &mut self.annotations,
+            TargetKind::Label => &mut self.labels,
+        }
+    }
 }
 
 /// One thing that Pods learn.
@@ -60,15 +86,11 @@ impl Propagations {
         for (position, entry) in propagate.iter().enumerate() {
             entries.push(Propagation::of(entry, position)?);
         }
-        let (mut annotations, mut labels) = (BTreeSet::new(), BTreeSet::new());
+        let mut targets: ByKind<BTreeSet<String>> = ByKind::default();
         for target in entries.iter().flat_map(|entry| &entry.targets) {
-            let keys = match target.kind {
-                TargetKind::Annotation => &mut annotations,
-                TargetKind::Label => &mut labels,
-            };
-            keys.insert(target.key.text().to_owned());
+            targets.of_mut(target.kind).insert(target.key.text().to_owned());
         }
-        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect, annotations, labels }))
+        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect, targets }))
     }
 
     /// The host's field masks for what is read of a Node.
@@ -84,22 +106,26 @@ impl Propagations {
         masks
     }
 
+    /// The fields of the Node that are read, in the order of their entries.
+    pub fn fields(&self) -> Vec<&FieldPath> {
+        let mut fields = Vec::new();
+        for entry in &self.entries {
+            if let NodeSource::Field(path) = &entry.source {
+                fields.push(path);
+            }
+        }
+        fields
+    }
+
     /// Whether `key` is one that the policy writes.
     pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
         let prefix = key.find('/').and_then(|slash| key.get(..=slash));
-        self.names(kind, key) || prefix.is_some_and(|prefix| self.targets(kind).contains(prefix))
+        self.names(kind, key) || prefix.is_some_and(|prefix| self.targets.of(kind).contains(prefix))
     }
 
     /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
     pub fn names(&self, kind: TargetKind, key: &str) -> bool {
-        !key.ends_with('/') && self.targets(kind).contains(key)
-    }
-
-    const fn targets(&self, kind: TargetKind) -> &BTreeSet<String> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
-        }
+        !key.ends_with('/') && self.targets.of(kind).contains(key)
     }
 
     /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
@@ -108,7 +134,11 @@ impl Propagations {
         if self.protect {
             return self.manages(TargetKind::Annotation, key);
         }
-        self.guaranteed().any(|target| target.names(TargetKind::Annotation, key))
+        if !self.names(TargetKind::Annotation, key) {
+            return false;
+        }
+        let mut guaranteed = self.guaranteed().filter(|target| target.kind == TargetKind::Annotation);
+        guaranteed.any(|target| matches!(&target.key, KeyPattern::Key(own) if own == key))
     }
 
     /// The targets that are written whatever the Node has, or the request is rejected.
@@ -119,9 +149,8 @@ impl Propagations {
 
     /// How much all defaults come to, in bytes of keys and values.
     pub fn size_of_defaults(&self) -> usize {
-        let sizes =
-            self.entries.iter().flat_map(|entry| entry.targets.iter().map(|target| entry.size_of_default(target)));
-        sizes.sum()
+        let targets = self.entries.iter().flat_map(|entry| entry.targets.iter().map(move |target| (entry, target)));
+        targets.map(|(entry, target)| entry.size_of_default(target)).sum()
     }
 }
 
@@ -143,12 +172,5 @@ impl Propagation {
             Fallback::Default(default) => target.key.text().len() + default.len(),
             Fallback::Skip | Fallback::Required => 0,
         }
-    }
-}
-
-impl Target {
-    /// Whether this is `key` itself, and not a prefix of it.
-    fn names(&self, kind: TargetKind, key: &str) -> bool {
-        self.kind == kind && matches!(&self.key, KeyPattern::Key(own) if own == key)
     }
 }

@@ -48,28 +48,21 @@ fn is_new(review: &Review<'_>) -> Result<bool, ReadError> {
 /// The first managed label that the workload selects its Pods by.
 fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Option<String>, ReadError> {
     let Review { object, resource, .. } = review;
-    let manages = |key: &str| propagations.manages(TargetKind::Label, key);
     let path = resource.spec().join(".");
     let Some(spec) = object.object_at(resource.spec())? else { return Ok(None) };
     let mut first = None;
-    let mut take_label = |key: Text<'_>, _: Text<'_>| {
-        if first.is_none() && manages(&key) {
-            first = Some(key.to_string());
+    let mut note = |key: &str| {
+        if first.is_none() && propagations.manages(TargetKind::Label, key) {
+            first = Some(key.to_owned());
         }
     };
     if *resource == Resource::ReplicationController {
-        spec.for_each_pair("selector", &mut take_label).within(&path)?;
-        return Ok(first);
+        spec.for_each_pair("selector", &mut |key, _| note(&key)).within(&path)?;
+    } else if let Some(selector) = spec.object("selector").within(&path)? {
+        selector.for_each_pair("matchLabels", &mut |key, _| note(&key)).within("selector").within(&path)?;
+        let mut take = |expression: Expression<'_>| note(&expression.key.unwrap_or_default());
+        selector.for_each("matchExpressions", &mut take).within("selector").within(&path)?;
     }
-    let Some(selector) = spec.object("selector").within(&path)? else { return Ok(None) };
-    selector.for_each_pair("matchLabels", &mut take_label).within("selector").within(&path)?;
-    let mut take = |expression: Expression<'_>| {
-        let key = expression.key.unwrap_or_default();
-        if first.is_none() && manages(&key) {
-            first = Some(key.to_string());
-        }
-    };
-    selector.for_each("matchExpressions", &mut take).within("selector").within(&path)?;
     Ok(first)
 }
 

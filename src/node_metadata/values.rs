@@ -1,25 +1,22 @@
 //! What is to be written: the values of all entries, in order, within bounds.
 
-use super::propagation::{Fallback, Propagation, Propagations};
+use super::fields;
+use super::propagation::{ByKind, Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::json::Raw;
-use crate::json::read::{for_each, read};
+use crate::json::Pairs;
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
-use crate::settings::field_path::{FieldPath, Step};
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target, place};
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// What is to be written.
 #[derive(Debug, Default)]
 pub struct Values {
-    annotations: BTreeMap<String, String>,
-    labels: BTreeMap<String, String>,
+    pairs: ByKind<BTreeMap<String, String>>,
     /// Of keys and values, in bytes.
     size: usize,
     /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
@@ -68,16 +65,22 @@ fn collect(
         }
         NodeLookup::Found(node) => Some(node),
     };
+    let fields = node.map(|node| fields::read_all(&propagations.fields(), node.text)).unwrap_or_default();
+    let mut fields = fields.into_iter().peekable();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
     let mut lacking = None;
     for (position, entry) in propagations.entries.iter().enumerate() {
         let mut skipped = Skipped::default();
+        let is_field = matches!(entry.source, NodeSource::Field(_));
+        let field = fields.next_if(|_| is_field).flatten();
+        let found = node.map_or(Found::Nothing, |node| Found::at(&entry.source, node, field.as_deref()));
         for target in &entry.targets {
             values.reserved -= entry.size_of_default(target);
-            let mut is_written = false;
-            if let Some(node) = node {
-                is_written = values.add_all(entry, target, node, propagations, &mut skipped);
-            }
+            let is_written = match found {
+                Found::Nothing => false,
+                Found::One(value) => values.add(target.kind, target.key.with_rest(""), value, &mut skipped),
+                Found::Many(pairs, prefix) => values.add_all(target, pairs, prefix, propagations, &mut skipped),
+            };
             match (&entry.fallback, node) {
                 _ if is_written => {}
                 (Fallback::Default(default), _) => {
@@ -125,36 +128,21 @@ impl Skipped {
 impl Values {
     /// Those of one kind.
     pub const fn of(&self, kind: TargetKind) -> &BTreeMap<String, String> {
-        match kind {
-            TargetKind::Annotation => &self.annotations,
-            TargetKind::Label => &self.labels,
-        }
+        self.pairs.of(kind)
     }
 
-    /// Adds what `node` has for a target. Returns whether anything was added.
+    /// Adds those of `pairs` that have the `prefix`, under that of `target`. Returns whether any was added.
     fn add_all(
         &mut self,
-        entry: &Propagation,
         target: &Target,
-        node: &Node<'_>,
+        pairs: &Pairs<'_>,
+        prefix: &KeyPattern,
         propagations: &Propagations,
         skipped: &mut Skipped,
     ) -> bool {
-        let (pairs, pattern) = match &entry.source {
-            NodeSource::Label(pattern) => (&node.labels, pattern),
-            NodeSource::Annotation(pattern) => (&node.annotations, pattern),
-            NodeSource::Field(path) => {
-                let value = field(path, node.text);
-                return value.is_some_and(|value| self.add(target.kind, target.key.with_rest(""), &value, skipped));
-            }
-        };
-        if let KeyPattern::Key(key) = pattern {
-            let value = pairs.get(key);
-            return value.is_some_and(|value| self.add(target.kind, target.key.with_rest(""), value, skipped));
-        }
         let mut is_written = false;
         for (key, value) in pairs.iter() {
-            let Some(rest) = pattern.rest(key) else { continue };
+            let Some(rest) = prefix.rest(key) else { continue };
             // There may be 100,000 keys: what can't be written is counted without being put together.
             let has_room = self.has_room_for(target.key.text().len() + rest.len() + value.len());
             if skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
@@ -172,7 +160,9 @@ impl Values {
 
     /// Adds a value, unless it can't be written, or there would be too much. Returns whether it was added.
     fn add(&mut self, kind: TargetKind, key: String, value: &str, skipped: &mut Skipped) -> bool {
-        if let Some(problem) = unusable(kind, &key) {
+        // Nothing on a Binding is validated after the policy.
+        let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
+        if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
             return false;
         }
@@ -191,11 +181,7 @@ impl Values {
             return false;
         }
         self.size += key.len() + value.len();
-        let values = match kind {
-            TargetKind::Annotation => &mut self.annotations,
-            TargetKind::Label => &mut self.labels,
-        };
-        values.insert(key, value.to_owned());
+        self.pairs.of_mut(kind).insert(key, value.to_owned());
         true
     }
 
@@ -204,11 +190,27 @@ impl Values {
     }
 }
 
-/// Why `key` can't be written; nothing, if it can. Nothing on a Binding is validated after the policy.
-fn unusable(kind: TargetKind, key: &str) -> Option<String> {
-    match kind.check(key) {
-        Err(problem) => Some(problem),
-        Ok(()) => kind.refuses(key).map(str::to_owned),
+/// What a Node has for an entry.
+#[derive(Clone, Copy)]
+enum Found<'n> {
+    Nothing,
+    One(&'n str),
+    /// Those of the pairs that have the prefix.
+    Many(&'n Pairs<'n>, &'n KeyPattern),
+}
+
+impl<'n> Found<'n> {
+    /// What `node` has at `source`. `field` is what was read, if that is a field.
+    fn at(source: &'n NodeSource, node: &'n Node<'_>, field: Option<&'n str>) -> Self {
+        let (pairs, pattern) = match source {
+            NodeSource::Label(pattern) => (&node.labels, pattern),
+            NodeSource::Annotation(pattern) => (&node.annotations, pattern),
+            NodeSource::Field(_) => return field.map_or(Self::Nothing, Self::One),
+        };
+        match pattern {
+            KeyPattern::Key(key) => pairs.get(key).map_or(Self::Nothing, Self::One),
+            KeyPattern::Prefix(_) => Self::Many(pairs, pattern),
+        }
     }
 }
 
@@ -234,47 +236,5 @@ pub fn describe(source: &NodeSource) -> String {
         NodeSource::Label(key) => format!("label {}", key.with_rest("*")),
         NodeSource::Annotation(key) => format!("annotation {}", key.with_rest("*")),
         NodeSource::Field(path) => format!("field {}", path.text()),
-    }
-}
-
-/// The string, number or boolean at the end of `path` in the JSON `text` of a Node.
-pub fn field(path: &FieldPath, text: &str) -> Option<String> {
-    let mut value: Raw<'_> = read(text).ok()?;
-    for step in path.steps() {
-        value = take(&value, step)?;
-    }
-    scalar(&value)
-}
-
-fn take<'n>(value: &Raw<'n>, step: &Step) -> Option<Raw<'n>> {
-    match (step, value) {
-        (Step::Member(name), value) => value.object().ok()?.member(name).cloned(),
-        (Step::Element { key, value: wanted }, Raw::Text(text)) => {
-            let mut found = None;
-            let mut take = |element: &'n RawValue| {
-                if found.is_none() && is_wanted(element, key, wanted) {
-                    found = Some(Raw::Text(element));
-                }
-            };
-            for_each(text.get(), &mut take).ok()?;
-            found
-        }
-        _ => None,
-    }
-}
-
-/// Whether the member `key` of `element` is `wanted`.
-fn is_wanted(element: &RawValue, key: &str, wanted: &str) -> bool {
-    let Ok(element) = read::<Raw<'_>>(element.get()) else { return false };
-    let Ok(object) = element.object() else { return false };
-    object.member(key).and_then(scalar).is_some_and(|value| value == wanted)
-}
-
-/// The value as text, unless it is an object, a list or null.
-fn scalar(value: &Raw<'_>) -> Option<String> {
-    match value.kind() {
-        "a string" => read(value.text()?).ok(),
-        "a number" | "a boolean" => value.text().map(str::to_owned),
-        _ => None,
     }
 }

@@ -64,7 +64,11 @@ impl<'s> BindingRules<'s> {
         let cannot = format!("{pod} can't be bound to node {target}:");
         self.nodes.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
-        for taint in node.lasting_taints() {
+        let taints = node.lasting_taints().map_err(|problem| {
+            let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
+            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.nodes.namespace)
+        })?;
+        for taint in taints {
             let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
             list.reject_unresolved()?;
             let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };

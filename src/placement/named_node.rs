@@ -135,7 +135,11 @@ impl<'p> NamedNode<'p> {
         let has_resource = |toleration: &&Toleration| node.has_resource(&toleration.key);
         let mut tolerations = self.tolerations.clone();
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
-        let Some(taint) = untolerated(&tolerations, node.lasting_taints()) else { return Ok(()) };
+        let taints = node.lasting_taints().map_err(|problem| {
+            let explanation = format!("{names_node}, which {problem}; name another node, or remove nodeName");
+            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.mutation.rules.namespace)
+        })?;
+        let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
         let rejection = self.rejection(format!(
             "{names_node}, which has a taint that it does not tolerate; name another node, or remove nodeName"
         ));

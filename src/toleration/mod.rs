@@ -190,8 +190,8 @@ impl Toleration {
 
     /// Whether both are written the same, where an omitted operator is `Equal`.
     pub fn same_as(&self, other: &Self) -> bool {
-        self.key == other.key
-            && self.value == other.value
+        equal(&self.key, &other.key)
+            && equal(&self.value, &other.value)
             && self.effect == other.effect
             && self.toleration_seconds == other.toleration_seconds
             && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
@@ -199,23 +199,19 @@ impl Toleration {
 
     /// Whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in both.
     ///
-    /// An operator that is none of Kubernetes' covers only itself.
+    /// An operator that is none of Kubernetes' covers only itself. Upstream: `isSuperset` of `pkg/util/tolerations`.
     pub fn covers(&self, other: &Self) -> bool {
-        self.same_as(other) || self.covers_another(other)
-    }
-
-    /// Whether this covers `other`, which is written otherwise.
-    ///
-    /// Upstream: `isSuperset` of `pkg/util/tolerations`.
-    fn covers_another(&self, other: &Self) -> bool {
-        let has_the_key = self.key == other.key || self.key.is_empty() && self.operator == Operator::Exists;
-        if !has_the_key || !self.effect.includes(&other.effect) || !self.lasts_as_long_as(other) {
+        if !self.effect.includes(&other.effect) || !self.lasts_as_long_as(other) {
+            return false;
+        }
+        let has_the_key = equal(&self.key, &other.key) || self.key.is_empty() && self.operator == Operator::Exists;
+        if !has_the_key {
             return false;
         }
         match self.operator {
-            Operator::Omitted | Operator::Equal => other.operator.is_equal() && self.value == other.value,
+            Operator::Omitted | Operator::Equal => other.operator.is_equal() && equal(&self.value, &other.value),
             Operator::Exists => true,
-            Operator::Other(_) => false,
+            Operator::Other(_) => self.same_as(other),
         }
     }
 
@@ -232,12 +228,12 @@ impl Toleration {
     ///
     /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        let has_the_key = self.key.is_empty() || self.key == taint.key;
+        let has_the_key = self.key.is_empty() || equal(&self.key, &taint.key);
         if !has_the_key || !self.effect.includes(&taint.effect) {
             return false;
         }
         match self.operator {
-            Operator::Omitted | Operator::Equal => self.value == taint.value,
+            Operator::Omitted | Operator::Equal => equal(&self.value, &taint.value),
             Operator::Exists => true,
             Operator::Other(_) => false,
         }
@@ -247,13 +243,19 @@ impl Toleration {
     ///
     /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
     pub fn overlaps(&self, other: &Self) -> bool {
-        if !self.key.is_empty() && !other.key.is_empty() && self.key != other.key {
+        if !self.key.is_empty() && !other.key.is_empty() && !equal(&self.key, &other.key) {
             return false;
         }
         let share_effect = self.effect.includes(&other.effect) || other.effect.includes(&self.effect);
         let both_demand_values = self.operator.is_equal() && other.operator.is_equal();
-        share_effect && (!both_demand_values || self.value == other.value)
+        share_effect && (!both_demand_values || equal(&self.value, &other.value))
     }
+}
+
+/// Whether two keys, or two values, are the same. A thousand may be compared with a thousand, and they differ at their
+/// ends, as `dedicated.example.com/a` and `dedicated.example.com/b` do: read from there, the most of a request halves.
+fn equal(own: &str, other: &str) -> bool {
+    own.len() == other.len() && own.bytes().rev().eq(other.bytes().rev())
 }
 
 /// Those of `wanted` that must be appended to `own`, in order: all that nothing [covers](Toleration::covers) by then,

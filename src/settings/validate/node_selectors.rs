@@ -4,7 +4,8 @@ use super::Mistakes;
 use super::{consistent_with_references, contradiction, demanding, have_references, known};
 use crate::message::quote;
 use crate::selector::{Selector, Whitelist};
-use crate::settings::{EntryAt, NamespaceEntry, OnDefaultConflict, OnNodeAffinity, Placement};
+use crate::settings::{EntryAt, NamespaceEntry, OnDefaultConflict, OnNodeAffinity, Placement, reference};
+use std::collections::BTreeSet;
 
 /// Checks what the entry demands and allows, by itself and with the cluster's default. Returns whether a label is
 /// named.
@@ -64,15 +65,30 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
 
 /// Checks what Pods prefer.
 pub fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
-    let all = &at.entry.preferred_node_selector;
-    for (position, preferred) in all.iter().enumerate() {
+    let mut earlier = Vec::new();
+    for (position, preferred) in at.entry.preferred_node_selector.iter().enumerate() {
         let path = format!("{at}.preferredNodeSelector[{position}]");
         if !(1..=100).contains(&preferred.weight) {
             mistakes.add(&format_args!("{path}.weight"), format!("expected 1 to 100, found {}", preferred.weight));
         }
-        mistakes.check(&format_args!("{path}.selector"), demanding(&preferred.selector));
-        if all.iter().take(position).any(|earlier| earlier == preferred) {
-            mistakes.add(&path, "an earlier element is the same; remove one of them");
+        let text = &preferred.selector;
+        let checked = mistakes.check(&format_args!("{path}.selector"), demanding(text));
+        let Some(selector) = checked else { continue };
+        let meaning = (preferred.weight, meaning(text, &selector));
+        if earlier.contains(&meaning) {
+            mistakes.add(&path, "an earlier element says the same; remove one of them");
         }
+        earlier.push(meaning);
     }
+}
+
+/// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as
+/// `a=b` and `a in (b)` do.
+fn meaning(text: &str, selector: &Selector) -> BTreeSet<String> {
+    let mut meaning = BTreeSet::new();
+    for requirement in selector.requirements() {
+        // References in place of their stand-ins, which are the same for all.
+        meaning.insert(reference::name_again(text, &requirement.identity()));
+    }
+    meaning
 }
