@@ -94,7 +94,8 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     let Some(other) = admitted_otherwise(request, &sent) else { return passage };
     match (passage, conditions.evaluate(&other)) {
         (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
-        (Passage::KeptAway(name), Passage::Passes) | (Passage::Passes, Passage::KeptAway(name)) => {
+        (Passage::KeptAway(name) | Passage::Fails(name, _), Passage::Passes)
+        | (Passage::Passes, Passage::KeptAway(name) | Passage::Fails(name, _)) => {
             let reason = "it depends on what a ServiceAccount, a PriorityClass or a LimitRange adds to the Pod";
             Passage::Unknown(name, reason.to_owned())
         }
