@@ -101,6 +101,9 @@ pub fn admitted_otherwise(request: &Value, completed: &Value) -> Option<Value> {
     Some(other)
 }
 
+/// What the fields are called in which [`admitted_otherwise`] differs, as far as their names have in common.
+pub const ADMITTED: [&str; 5] = ["olume", "imagePullSecrets", "resources", "riority", "preemptionPolicy"];
+
 /// The highest priority that a PriorityClass of somebody's own can have.
 const HIGHEST_PRIORITY: i64 = 1_000_000_000;
 /// What the name of the volume with a Pod's token begins with.
