@@ -520,7 +520,7 @@ fn one_key_again() -> String {
     relabelled_node(50, unsorted(60_000, "", "a"), unsorted(60_000, "", "b"))
 })]
 #[case::annotations_of_a_waiting_pod_replaced_in_no_order(|| {
-    let annotations = |value| json!({"metadata": {"annotations": unsorted(50_000, "e49.io/", value)}});
+    let annotations = |value| json!({"metadata": {"annotations": unsorted(40_000, "e49.io/", value)}});
     let update = with(update(json!({}), json!({})), json!({"object": annotations("a"), "oldObject": annotations("b")}));
     Worst::new(protecting("podAnnotation", true), update)
 })]
