@@ -1,7 +1,7 @@
 //! The routing table: which function decides about which request. What joins placement and node metadata, which do not
 //! know each other, is here, in a function for each kind of request.
 
-use crate::cluster::{Cluster, LookupBuffer, NodeLookup, NodeName, NodeRequest, look_up_namespace, no_such_node};
+use crate::cluster::{Cluster, LookupBuffer, NodeName, NodeRequest, look_up_namespace, no_such_node};
 use crate::decision::{Decision, Rejection};
 use crate::json::Within;
 use crate::message::quote;
@@ -69,11 +69,7 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
         on_create::write(propagations, review, &node)?;
         env::add(propagations, review)?;
     }
-    if let NodeLookup::Found(node) = &node
-        && review.is_changed
-    {
-        review.decision.audit("node", node.name.as_str().to_owned());
-    }
+    review.audit_node_of_change(&node);
     check_size_if_changed(review)
 }
 

@@ -1,6 +1,6 @@
 //! A request while it is decided: what is asked, what has become of the object, and what is decided so far.
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::limits::LARGEST_OBJECT;
@@ -74,6 +74,15 @@ impl<'a> Review<'a> {
     pub fn into_decision(mut self) -> Decision<'a> {
         self.decision.mutated = Some(self.object).filter(|_| self.is_changed);
         self.decision
+    }
+
+    /// Names the `node` that was read in the audit log, if the object was changed.
+    pub fn audit_node_of_change(&mut self, node: &NodeLookup<'_>) {
+        if let NodeLookup::Found(node) = node
+            && self.is_changed
+        {
+            self.decision.audit("node", node.name.as_str().to_owned());
+        }
     }
 }
 

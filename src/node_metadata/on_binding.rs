@@ -25,11 +25,7 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
         check(kind, propagations, &values, review)?;
     }
     changes.apply(review)?;
-    if let NodeLookup::Found(node) = node
-        && review.is_changed
-    {
-        review.decision.audit("node", node.name.as_str().to_owned());
-    }
+    review.audit_node_of_change(node);
     Ok(())
 }
 

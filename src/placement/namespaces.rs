@@ -95,9 +95,9 @@ fn must_be_judged(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<
         keys.extend([DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
     }
     let is_any_there = keys.iter().any(|key| found.annotations.contains_key(key));
-    let Some(old) = old else { return is_any_there };
-    let is_changed = keys.iter().any(|key| found.annotations.get(key) != old.annotations.get(key));
-    is_any_there && (is_changed || is_elsewhere)
+    let is_changed =
+        |old: &LabelsAndAnnotations<'_>| keys.iter().any(|key| found.annotations.get(key) != old.annotations.get(key));
+    is_any_there && (is_elsewhere || old.is_some_and(is_changed))
 }
 
 /// Whether the Namespace, which may have been an `old` one, comes under another entry, or has another value for a label

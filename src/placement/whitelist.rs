@@ -18,8 +18,6 @@ pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict wi
 pub struct SourcedWhitelist<'s> {
     /// What Pods may ask for.
     pub whitelist: Whitelist,
-    /// The name of the namespace.
-    pub namespace: &'s str,
     /// Where that is said.
     pub source: Source<'s>,
     /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
@@ -50,7 +48,7 @@ impl<'s> SourcedWhitelist<'s> {
             }
         }
         let whitelist = Whitelist::new(selector, demanded);
-        Ok(Some(Self { whitelist, namespace: matched.namespace, source, unresolved }))
+        Ok(Some(Self { whitelist, source, unresolved }))
     }
 }
 
@@ -74,16 +72,12 @@ pub fn validate(
         return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
     }
     for (key, value) in selection.node_selector.iter() {
-        // Of a repeated key the last counts.
-        if selection.node_selector.get(key) != Some(value) {
-            continue;
-        }
         if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
             continue;
         }
         let is_demanded = |own: &Requirement| own.key() == key && own.only_value() == Some(value);
         let added = added.iter().find(|own| is_demanded(&own.requirement));
-        return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, subject));
+        return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, rules.namespace, subject));
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
@@ -93,7 +87,7 @@ pub fn validate(
             let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
             let added = added.iter().find(|own| is_demanded(&own.requirement));
             let (key, asked) = (&expression.key, expression.to_string());
-            return Err(rejection(key, "node affinity ", &asked, added, allowed, subject));
+            return Err(rejection(key, "node affinity ", &asked, added, allowed, rules.namespace, subject));
         }
     }
     let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
@@ -101,7 +95,15 @@ pub fn validate(
         && !subject.is_pinned()
         && let Some(field) = fields.next()
     {
-        return Err(rejection(&field.key, "node affinity by matchFields ", &field.parts(), None, allowed, subject));
+        return Err(rejection(
+            &field.key,
+            "node affinity by matchFields ",
+            &field.parts(),
+            None,
+            allowed,
+            rules.namespace,
+            subject,
+        ));
     }
     Ok(())
 }
@@ -121,9 +123,10 @@ fn rejection(
     asked: &str,
     added: Option<&SourcedRequirement<'_>>,
     allowed: &SourcedWhitelist<'_>,
+    namespace: &str,
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
-    let SourcedWhitelist { whitelist, namespace, source, unresolved } = allowed;
+    let SourcedWhitelist { whitelist, source, unresolved } = allowed;
     if let Some(unresolved) = unresolved {
         return unresolved.clone();
     }

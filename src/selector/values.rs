@@ -58,11 +58,6 @@ impl<'r> PossibleValues<'r> {
         self.only = Some(if self.accepts(value) { vec![value] } else { Vec::new() });
     }
 
-    /// How many values are listed.
-    pub fn listed(&self) -> usize {
-        self.only.as_ref().map_or(0, Vec::len)
-    }
-
     /// Whether nothing is possible.
     pub fn is_empty(&self) -> bool {
         !self.absence
@@ -136,13 +131,6 @@ fn common(one: Option<&RangeInclusive<i64>>, other: Option<&RangeInclusive<i64>>
     match (one, other) {
         (Some(one), Some(other)) => Some(*one.start().max(other.start())..=*one.end().min(other.end())),
         (bounds, None) | (None, bounds) => bounds.cloned(),
-    }
-}
-
-impl Requirement {
-    /// Whether every label that meets this meets `other`, too. Never where they are on different labels.
-    pub fn implies(&self, other: &Self) -> bool {
-        self.key() == other.key() && PossibleValues::of([self]).is_within(&PossibleValues::of([other]))
     }
 }
 

@@ -3,9 +3,8 @@
 //! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
 //! - [`choice`]: the settings with a few words to choose from.
-//! - [`key`], [`field_path`], `name_pattern`, [`reference`], [`source`]: what stands in some of them, and where it
-//!   stands.
-//! - `validate` (with `error`): every mistake that the types don't find. Those that they find, unknown fields and wrong
+//! - [`key`], [`field_path`], [`reference`], [`source`]: what stands in some of them, and where it stands.
+//! - `validate`: every mistake that the types don't find. Those that they find, unknown fields and wrong
 //!   types, are told by [`crate::json::read`].
 
 pub mod choice;

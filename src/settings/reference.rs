@@ -53,18 +53,23 @@ pub fn with_stand_ins(text: &str) -> Result<Cow<'_, str>, String> {
         Err(expected) => {
             Err(format!("{} does not refer to a label key, expected {expected}", quote(&format!("$({key})"))))
         }
-        Ok(()) => Ok(Cow::Owned(format!("{STAND_IN}{}", all.iter().position(|own| *own == key).unwrap_or_default()))),
+        Ok(()) => Ok(Cow::Owned(stand_in(all.iter().position(|own| *own == key).unwrap_or_default()))),
     })
 }
 
 /// The beginning of all stand-ins.
 const STAND_IN: &str = "7305814962";
 
+/// That of the reference at `position`. None begins like another one.
+fn stand_in(position: usize) -> String {
+    format!("{STAND_IN}{position:05}")
+}
+
 /// `words` about `text` with stand-ins, with the references in their place again.
 pub fn name_again(text: &str, words: &str) -> String {
     let mut words = words.to_owned();
     for (position, key) in keys(text).enumerate() {
-        words = words.replace(&format!("{STAND_IN}{position}"), &format!("$({key})"));
+        words = words.replace(&stand_in(position), &format!("$({key})"));
     }
     words
 }
@@ -72,4 +77,16 @@ pub fn name_again(text: &str, words: &str) -> String {
 /// Whether a stand-in is in `text`.
 pub fn stands_in(text: &str) -> bool {
     text.contains(STAND_IN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_eleventh_reference_is_named_again_as_the_others_are() {
+        let text = (0..12).map(|at| format!("$(k{at})")).collect::<Vec<_>>().join(",");
+        let filled = with_stand_ins(&text).unwrap();
+        assert_eq!(name_again(&text, &filled), text);
+    }
 }

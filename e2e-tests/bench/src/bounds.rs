@@ -24,42 +24,11 @@ pub struct Bound {
     pub holds: bool,
 }
 
-impl Bound {
-    fn at_most(what: &str, limit: f64, measured: f64, of: &str) -> Self {
-        Self::of(what, format!("≤ {limit} {of}"), measured, of, measured <= limit)
-    }
-
-    fn of(what: &str, bound: String, measured: f64, of: &str, holds: bool) -> Self {
-        let unit = of.split(' ').next().unwrap_or_default();
-        Self { what: what.to_owned(), bound, measured: format!("{measured:.2} {unit}"), holds }
-    }
-}
-
 /// All bounds, in the order of the promises.
 pub fn all(measured: &Measured, policy: &Contender) -> Result<Vec<Bound>> {
-    let row = |family, size| measured.row(family, size);
-    let (usual, large) = (row(Family::Injected, 17 * KB)?, row(Family::Injected, 164 * KB)?);
-    let (few, many) = (row(Family::Settings, 1)?, row(Family::Settings, 1_000)?);
-    let mut bounds = vec![
-        Bound::at_most("Compiling the module", 5.5, measured.compile.over_floor(), "× floor"),
-        Bound::at_most(
-            "One more byte of settings, up to 1,000 `namespaces`",
-            1.0,
-            per_byte(few, many) / per_byte(usual, large),
-            "× one more byte of Pod",
-        ),
-        memory(measured)?,
-    ];
+    let mut bounds = vec![memory(measured)?];
     bounds.extend(host_calls(policy)?);
     Ok(bounds)
-}
-
-fn per_byte(small: &Row, large: &Row) -> f64 {
-    (large.time.policy - small.time.policy) / bytes_between(small, large)
-}
-
-fn bytes_between(small: &Row, large: &Row) -> f64 {
-    as_f64(large.case.bytes_read(&large.lookups)) - as_f64(small.case.bytes_read(&small.lookups))
 }
 
 /// The case that comes nearest to its bound. The floor's memory is what it needs for the smallest request.
