@@ -277,3 +277,30 @@ fn the_json_is_what_its_schema_says_and_yaml_the_same() -> Result<()> {
     assert_eq!(complaints(&wrong, &schema, &schema, "").len(), 2);
     Ok(())
 }
+
+/// An API server asks webhooks that mutate first, each in the order of the names of their configurations.
+#[rstest]
+#[case::by_name(("z-white", true), ("a-fence", true), 1)]
+#[case::what_only_validates_comes_last(("a-white", false), ("b-fence", true), 1)]
+#[case::the_whitelist_comes_first(("a-white", true), ("z-fence", true), 0)]
+fn policies_are_asked_in_their_order(
+    #[case] white: (&str, bool),
+    #[case] fence: (&str, bool),
+    #[case] exit: i32,
+) -> Result<()> {
+    let policy = |(name, mutating): (&str, bool), entry: &str| {
+        format!(
+            "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {{ name: {name} }}\nspec:\n  \
+             module: registry://example.com/policy:v1\n  mutating: {mutating}\n  mode: protect\n  failurePolicy: Fail\n  \
+             contextAwareResources: [{{ apiVersion: v1, kind: Namespace }}, {{ apiVersion: v1, kind: Node }}]\n  \
+             rules: [{{ apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE, UPDATE] }}]\n  \
+             settings: {{ placement: {{ namespaces: [{{ name: \"*\", {entry} }}] }} }}\n"
+        )
+    };
+    let settings = [policy(white, "allowedNodeSelector: \"\""), policy(fence, "requiredNodeSelector: pool=blue")];
+    let files =
+        Files::new(&format!("order-{}-{}", white.0, white.1), &settings.join("---\n"), &list(&[NAMESPACE, NODE]))?;
+    let output = files.preview(&[])?;
+    ensure!(output.status.code() == Some(exit), "{}{}", text(&output.stdout), text(&output.stderr));
+    Ok(())
+}

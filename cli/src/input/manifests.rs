@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use k8s_openapi::Resource;
+use node_placement_policy::settings::reference;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{
     Value,
@@ -232,8 +233,11 @@ impl FromIterator<Value> for Manifests {
 }
 
 impl Manifest {
-    fn read(text: Box<RawValue>) -> Result<Self> {
+    fn read(mut text: Box<RawValue>) -> Result<Self> {
         let identity = Identity::read(&text)?;
+        if identity.kind == "Namespace" && identity.api_version == "v1" && !text.get().contains(reference::NAME) {
+            text = with_label_of_the_name(&text, &identity.name)?;
+        }
         if is_nested_too_deeply(text.get()) {
             bail!(
                 "{identity}: expected an object of at most {DEEPEST} levels; Kubernetes and Kubewarden take no deeper one"
@@ -272,6 +276,16 @@ impl Manifest {
     fn kept(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
+}
+
+/// A Namespace with the label that the API server always gives it: a manifest may lack it.
+fn with_label_of_the_name(namespace: &RawValue, name: &str) -> Result<Box<RawValue>> {
+    let mut object: Value = serde_json::from_str(namespace.get())?;
+    let labels = &mut object["metadata"]["labels"];
+    if labels.is_null() || labels.is_object() {
+        labels[reference::NAME] = name.into();
+    }
+    Ok(to_raw_value(&object)?)
 }
 
 impl Identity {

@@ -48,6 +48,12 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     metadata["generateName"] = format!("{name}-").into();
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([owner]);
+    let labels = &mut metadata["labels"];
+    for (key, value) in labels_by_controller(kind, name) {
+        if labels[key].is_null() {
+            labels[key] = value.into();
+        }
+    }
     Some(request(POD, pod, created_by(maker)))
 }
 
@@ -90,6 +96,27 @@ pub fn differ(owner: &Value, part: &Value) -> bool {
         values.map(|(key, value)| (key.clone(), value.clone())).collect()
     };
     one["spec"] != other["spec"] || ["labels", "annotations"].iter().any(|kind| said(one, kind) != said(other, kind))
+}
+
+/// The labels that the controller of a workload gives to one of its Pods. Of most, nobody can know the value.
+fn labels_by_controller(kind: &str, name: &str) -> Vec<(&'static str, String)> {
+    let generated = || "generated".to_owned();
+    match kind {
+        "Deployment" => vec![("pod-template-hash", generated())],
+        "DaemonSet" => vec![("controller-revision-hash", generated()), ("pod-template-generation", "1".to_owned())],
+        "StatefulSet" => vec![
+            ("apps.kubernetes.io/pod-index", "0".to_owned()),
+            ("controller-revision-hash", generated()),
+            ("statefulset.kubernetes.io/pod-name", format!("{name}-0")),
+        ],
+        "CronJob" | "Job" => vec![
+            ("batch.kubernetes.io/controller-uid", generated()),
+            ("batch.kubernetes.io/job-name", name.to_owned()),
+            ("controller-uid", generated()),
+            ("job-name", name.to_owned()),
+        ],
+        _ => vec![],
+    }
 }
 
 /// Labels that controllers give to their Pods, beyond the template's.

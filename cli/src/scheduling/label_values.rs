@@ -119,6 +119,11 @@ impl LabelValues {
         values.map(|value| value.to_string()).find(|value| self.is_in_range(value) && !self.values.contains(value))
     }
 
+    /// How many values there are, if they are listed.
+    pub fn listed(&self) -> Option<usize> {
+        (!self.is_complement).then_some(self.values.len())
+    }
+
     /// The value that it must have, if there is only one.
     pub fn only_value(&self) -> Option<&str> {
         match (self.is_complement, self.values.len()) {

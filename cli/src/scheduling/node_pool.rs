@@ -66,13 +66,16 @@ struct NodeClaimSpec {
     taints: Option<Vec<v1::Taint>>,
 }
 
-/// As in node affinity; `minValues` excludes no Pod.
+/// As in node affinity.
 #[derive(Clone, Debug, Deserialize)]
 struct NodePoolRequirement {
     key: String,
     operator: String,
     #[serde(default)]
     values: Option<Vec<String>>,
+    /// How many values must be left for a node that is created.
+    #[serde(default, rename = "minValues")]
+    min_values: Option<usize>,
 }
 
 impl Resource for NodePoolObject {
@@ -125,6 +128,8 @@ pub struct NodePool {
     pub name: String,
     /// What it says of labels: its template's, its requirements, and its own name.
     pub labels: BTreeMap<String, LabelValues>,
+    /// Of labels, how many values must be left when a Pod has chosen.
+    min_values: BTreeMap<String, usize>,
     /// The annotations that its nodes have.
     pub annotations: BTreeMap<String, String>,
     /// The lasting taints that its nodes have. Startup taints pass, and Karpenter does not count them.
@@ -143,8 +148,10 @@ impl NodePool {
         for (key, value) in template.metadata.labels.iter().flatten() {
             add(&mut labels, key, LabelValues::one(value));
         }
+        let mut min_values = BTreeMap::new();
         for (position, requirement) in template.spec.requirements.iter().flatten().enumerate() {
-            let NodePoolRequirement { key, operator, values } = requirement;
+            let NodePoolRequirement { key, operator, values, min_values: least } = requirement;
+            min_values.extend(least.map(|least| (key.clone(), least)));
             let values = LabelValues::read(operator, values.as_deref().unwrap_or_default()).with_context(|| {
                 format!(
                     "NodePool {name}: spec.template.spec.requirements[{position}]: expected an operator of Karpenter \
@@ -155,7 +162,7 @@ impl NodePool {
         }
         let (lasting_taints, _) = split(template.spec.taints.iter().flatten().map(taint));
         let annotations = template.metadata.annotations.clone().unwrap_or_default();
-        Ok(Self { name, labels, annotations, lasting_taints })
+        Ok(Self { name, labels, min_values, annotations, lasting_taints })
     }
 
     /// Labels that a node has which Karpenter would create for the Pod: of each some value that both allow.
@@ -229,13 +236,19 @@ impl NodePool {
         Some(pod.label_exclusion(LabelExclusion {
             key: (*key).to_owned(),
             needs: values.describe(key),
-            has: self.labels.get(*key).map(|own| own.describe(key)),
+            has: self.labels.get(*key).map(|own| match self.min_values.get(*key) {
+                Some(least) => format!("{} with minValues {least}", own.describe(key)),
+                None => own.describe(key),
+            }),
         }))
     }
 
     /// Whether a node of it can have what is asked of a label.
     fn can_have(&self, key: &str, asked: &LabelValues) -> bool {
+        // Upstream: `SatisfiesMinValues` of `sigs.k8s.io/karpenter/pkg/cloudprovider`.
+        let least = self.min_values.get(key).copied().unwrap_or_default();
         match self.labels.get(key) {
+            Some(own) if own.and(asked).listed().is_some_and(|values| values < least) => false,
             Some(own) => own.agrees_with(asked),
             None => asked.allows_absence() || WELL_KNOWN.contains(&key) && asked.allows_value(),
         }
