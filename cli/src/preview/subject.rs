@@ -153,6 +153,7 @@ impl<'c> Subjects<'c> {
                     Some(told)
                 }
             };
+            subjects.lacking.extend(older_revision(&manifest.identity, &object));
             let nodes = node.into_iter().map(str::to_owned).collect();
             subjects.all.push(Subject { manifest, owner, nodes, lacks_pods: false, parts: vec![] });
         }
@@ -229,6 +230,23 @@ fn expected_pods(manifest: &Manifest, parts: &[&Manifest], there: usize, cluster
         return count(&object["spec"]["replicas"]);
     }
     pods_by_status(&object)
+}
+
+/// A StatefulSet some of whose Pods are still made from the template that it had before: that stands in a
+/// ControllerRevision, and dumps have none.
+///
+/// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
+fn older_revision(identity: &Identity, object: &Value) -> Option<Gap> {
+    let status = &object["status"];
+    let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
+    let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
+    let is_split = identity.kind == "StatefulSet" && partition > 0 && !update.is_empty() && current != update;
+    is_split.then(|| {
+        Gap::Unreadable(format!(
+            "{identity} makes Pods below its partition from its older revision {current}, which is not looked at; finish \
+             its rollout first"
+        ))
+    })
 }
 
 /// How many Pods an object says that it has.
