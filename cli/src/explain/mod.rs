@@ -33,9 +33,10 @@ use crate::{
         settings_file::SettingsFile,
     },
     requests::{
+        admission::is_terminating,
         delivery::delivery,
         owner::{Owner, controller},
-        plain_pod,
+        plain_pod, pod,
     },
     scheduling::{keys::Keys, pool::Pools},
 };
@@ -239,10 +240,6 @@ fn title(object: &Value) -> String {
     format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
-fn is_terminating(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
-}
-
 /// Why a Pod that names a node does not run there, or why no scheduler looks at it.
 fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
     let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
@@ -250,9 +247,8 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
         return Some(format!("waits while it has spec.schedulingGates: {}", gates.join(", ")));
     }
     let node = node?;
-    let phase = text(&pod["status"]["phase"]);
-    if ["Succeeded", "Failed"].contains(&phase) {
-        return Some(format!("has ended ({phase}); it was on {node}"));
+    if pod::is_finished(pod) {
+        return Some(format!("has ended ({}); it was on {node}", text(&pod["status"]["phase"])));
     }
     // Where no Nodes are known, nobody can tell.
     let is_missing = cluster.nodes().next().is_some() && cluster.node(node).is_none();

@@ -6,13 +6,13 @@ use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
     settings::{NamespaceEntry, Settings, choice::OnDaemonSets},
 };
+use serde::Serialize;
 
 use super::{
-    Advice, Cause, CauseKind, Outcome,
+    Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
     placing::Nodes,
-    verdict::listed,
 };
 use crate::{
     engine::{
@@ -21,7 +21,82 @@ use crate::{
         namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
     },
     input::settings::entries,
+    lists::{listed, shortened},
 };
+
+/// Something to do, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Advice {
+    /// What people read.
+    pub text: String,
+    /// What programs read.
+    pub cause: Cause,
+}
+
+/// The cause that a person must change. Fields that say nothing about it are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// What sort of cause it is.
+    pub kind: CauseKind,
+    /// The path of the setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The namespace, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The key of the label, of nodes or of the namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The taint or toleration, as `key[=value][:Effect]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taint: Option<String>,
+    /// What the policy demands, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demanded: Option<String>,
+    /// What is asked for instead, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The names of the nodes that it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub nodes: Vec<String>,
+}
+
+/// The sorts of causes, in the order in which people should look at them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum CauseKind {
+    /// The cluster's objects lack something; or a condition can't be evaluated here.
+    #[default]
+    Lacks,
+    /// A namespace lacks the label that an entry refers to or selects by.
+    MissingLabel,
+    /// An entry above takes a namespace that this one is for.
+    EntryAbove,
+    /// An annotation of the namespace is malformed, or contradicts what holds there.
+    Annotation,
+    /// No node has the label that is demanded.
+    NoSuchLabel,
+    /// The nodes that match have a taint that the Pod does not tolerate.
+    Taint,
+    /// An object asks for what the namespace's rules do not allow.
+    Asks,
+    /// A RuntimeClass adds what they do not allow.
+    RuntimeClass,
+    /// A Pod names its node.
+    NodeName,
+    /// A bound on sizes or counts is passed.
+    Limit,
+    /// It is about the metadata of nodes.
+    Metadata,
+    /// A DaemonSet would leave nodes.
+    LeavesNodes,
+    /// Nodes that only one tenant's selector names have no taint.
+    NoTaint,
+}
 
 /// So many are named.
 const NAMED: usize = 4;
@@ -43,12 +118,7 @@ struct Key {
     rank: Rank,
     kind: CauseKind,
     said: String,
-    setting: Option<String>,
-    label: Option<String>,
-    taint: Option<String>,
-    demanded: Option<String>,
-    asked: Option<String>,
-    nodes: Vec<String>,
+    cause: Cause,
 }
 
 /// The worst first.
@@ -122,9 +192,8 @@ impl<'p> Advisor<'p> {
                 setting: Some(format!("placement.namespaces[{position}]")),
                 ..Cause::default()
             };
-            let namespace = namespaces.first().cloned().unwrap_or_default();
-            let whos = namespaces.iter().map(|_| Who { name: None, namespace: namespace.clone() });
-            self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(whos.take(1));
+            let who = namespaces.into_iter().next().map(|namespace| Who { name: None, namespace });
+            self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(who);
         }
     }
 
@@ -146,7 +215,7 @@ impl<'p> Advisor<'p> {
     pub fn advice(self) -> Vec<Advice> {
         let mut alike: BTreeMap<_, Vec<(Key, Vec<Who>)>> = BTreeMap::new();
         for (key, whos) in self.points {
-            let about = (key.would_be, key.rank, key.kind, key.setting.clone(), key.label.clone());
+            let about = (key.would_be, key.rank, key.kind, key.cause.setting.clone(), key.cause.label.clone());
             alike.entry(about).or_default().push((key, whos));
         }
         alike.into_values().flat_map(told).collect()
@@ -420,8 +489,7 @@ const WHO: &str = "\u{1}";
 const WHO_ALONE: &str = "\u{2}";
 
 fn key(would_be: bool, rank: Rank, said: String, cause: Cause) -> Key {
-    let Cause { kind, setting, label, taint, demanded, asked, nodes, .. } = cause;
-    Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes }
+    Key { would_be, rank, kind: cause.kind, said, cause }
 }
 
 /// Each piece, or the first of them and who else is concerned.
@@ -434,14 +502,14 @@ fn told(mut points: Vec<(Key, Vec<Who>)>) -> Vec<Advice> {
         let setting_told = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
         let whos: Vec<Who> = more.iter().flat_map(|(_, whos)| whos.clone()).collect();
         let text = format!("The same, {} times more{setting_told}: {}.", more.len(), describe(&whos));
-        let nodes = more.iter().flat_map(|(key, _)| key.nodes.clone()).collect();
+        let nodes = more.iter().flat_map(|(key, _)| key.cause.nodes.clone()).collect();
         told.push(Advice { text, cause: Cause { kind, setting, label, nodes, ..Cause::default() } });
     }
     told
 }
 
 fn advice(key: Key, whos: &[Who]) -> Advice {
-    let Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes } = key;
+    let Key { would_be, rank, said, cause, .. } = key;
     let namespaces: BTreeSet<&str> = whos.iter().map(|who| who.namespace.as_str()).collect();
     let namespace = (namespaces.len() == 1).then(|| whos.first().map(|who| who.namespace.clone())).flatten();
     let is_one = whos.len() == 1 && whos.iter().all(|who| who.name.is_some());
@@ -457,31 +525,23 @@ fn advice(key: Key, whos: &[Who]) -> Advice {
     let text = capital(&said.replace(WHO_ALONE, &alone).replace(WHO, &format!("{alone} {verb}")));
     let text = if text.ends_with(['.', '?', ']']) { text } else { format!("{text}.") };
     let text = if would_be { format!("{text} (So far its entry only warns.)") } else { text };
-    let cause = Cause { kind, setting, namespace, label, taint, demanded, asked, nodes };
-    Advice { text, cause }
+    Advice { text, cause: Cause { namespace, ..cause } }
 }
 
 /// `Deployment web in blue, new Pods in blue and 3 more`
 fn describe(whos: &[Who]) -> String {
     let named: Vec<String> = whos
         .iter()
-        .take(NAMED)
         .map(|Who { name, namespace }| match name {
             Some(name) => format!("{name} in {namespace}"),
             None => format!("new Pods in {namespace}"),
         })
         .collect();
-    match whos.len().saturating_sub(NAMED) {
-        0 => listed(&named),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    names(&named)
 }
 
 fn names(names: &[String]) -> String {
-    match names.len().saturating_sub(NAMED) {
-        0 => listed(names),
-        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
-    }
+    shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
 fn counted_runs(pods: usize) -> String {
@@ -498,11 +558,7 @@ fn capital(text: &str) -> String {
 }
 
 fn lacks(gap: &Gap) -> (String, Cause) {
-    let namespace = match gap {
-        Gap::Object { kind, name } if kind == "Namespace" => Some(name.clone()),
-        _ => None,
-    };
-    (gap.advice(), Cause { kind: CauseKind::Lacks, namespace, ..Cause::default() })
+    (gap.advice(), Cause { kind: CauseKind::Lacks, ..Cause::default() })
 }
 
 /// `{ key: team, operator: Equal, value: blue, effect: NoSchedule }`

@@ -7,18 +7,17 @@ use anyhow::{Context, Result};
 use super::{
     Accepted, Namespace, Outcome, Preview, Verdict, Workload,
     advice::{Advisor, Who},
-    asking::{Asking, Said},
+    asking::{Asked, Asking},
     blame::blame,
     judging::{Case, Judged, Judging, Required, Why},
     placing::Nodes,
-    restarts::{Budgets, restart},
+    restart::{Budgets, restart},
     subject::{Part, Subject, Subjects},
-    verdict::listed,
     who_may_run_where::{Table, selected_labels},
 };
 use crate::{
     engine::{
-        creation::Creation,
+        creation::{Created, Creation},
         deployed::{Deployed, Enforcement},
         gap::Gap,
         namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys, placing},
@@ -30,6 +29,7 @@ use crate::{
         settings::entries,
         settings_file::SettingsFile,
     },
+    lists::{listed, shortened},
     requests::template,
     scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places},
 };
@@ -48,9 +48,9 @@ pub struct Input<'p> {
 
 /// What has been said of one thing that is judged.
 struct Answers {
-    written: Said,
+    written: Created<Asked>,
     /// As if every entry was enforced; nothing, where the entry that holds is.
-    enforced: Option<Said>,
+    enforced: Option<Created<Asked>>,
 }
 
 /// What has been said of a workload, and of those of its parts that make other Pods.
@@ -185,9 +185,10 @@ impl Input<'_> {
             }
         }
         let manifests: &Manifests = &self.cluster.manifests;
-        if let [first, more @ ..] = manifests.repeated() {
-            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-            remarks.push(format!("Some objects are there more than once, and the first counts: {first}{more}."));
+        let repeated: Vec<String> = manifests.repeated().iter().map(ToString::to_string).collect();
+        if !repeated.is_empty() {
+            let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
+            remarks.push(format!("Some objects are there more than once, and the first counts: {told}."));
         }
         if manifests.all::<NodePoolObject>().next().is_none() {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
@@ -218,9 +219,9 @@ impl Answers {
     /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
     fn asks_for(&self, nodes: &Nodes) -> Option<Constraints> {
         match self.enforced.as_ref().unwrap_or(&self.written) {
-            Said::NotAsked(_) => Some(Constraints::default()),
-            Said::Unknown(_) | Said::Refused(_) => None,
-            Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
+            Created::NotAsked(_) => Some(Constraints::default()),
+            Created::Unknown(_) | Created::Refused(_) => None,
+            Created::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
         }
     }
 }
@@ -269,13 +270,10 @@ fn rank(judged: &Judged) -> (bool, bool, Option<Outcome>) {
 /// `a, b, c, d and 3 more`
 fn first_of(names: &[String]) -> String {
     const NAMED: usize = 8;
-    match names.len().saturating_sub(NAMED) {
-        0 => listed(names),
-        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
-    }
+    shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
-fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Said>) -> Result<Answers> {
+fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Created<Asked>>) -> Result<Answers> {
     let written = ask(Enforcement::AsWritten)?;
     let enforced = if warns { Some(ask(Enforcement::Everywhere)?) } else { None };
     Ok(Answers { written, enforced })

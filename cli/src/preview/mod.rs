@@ -3,15 +3,12 @@
 mod advice;
 mod asking;
 mod blame;
-mod cause;
 mod differences;
 mod judging;
 mod making;
 mod outcome;
 mod placing;
 mod restart;
-mod restarts;
-mod row;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing)]
 pub mod sample;
@@ -24,12 +21,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use self::{
-    cause::{Advice, Cause, CauseKind},
+    advice::{Advice, Cause, CauseKind},
     making::Input,
     outcome::{Outcome, Was},
     restart::{Obstacle, Restart},
-    row::Row,
     verdict::{Accepted, Verdict},
+    who_may_run_where::Row,
 };
 
 /// What the policy would do to a cluster.

@@ -135,10 +135,7 @@ fn in_words(labels: &BTreeMap<&str, Option<&str>>) -> String {
             Some(value) => format!("with {key}={value}"),
         })
         .collect();
-    match words.is_empty() {
-        true => "other namespaces".to_owned(),
-        false => format!("namespaces {}", words.join(", ")),
-    }
+    if words.is_empty() { "other namespaces".to_owned() } else { format!("namespaces {}", words.join(", ")) }
 }
 
 /// Upstream: `kubeletLabels` of `k8s.io/kubelet/pkg/apis`.
