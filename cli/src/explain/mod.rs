@@ -22,7 +22,7 @@ use crate::{
         creation::{Created, Creation, LetIn, pod_of},
         deployed::{Deployed, Enforcement as Enforced},
         gap::Gap,
-        namespace_rules::{explanation, managed_keys},
+        namespace_rules::{asked_about, explanation, managed_keys},
         policy::Policy,
     },
     input::{
@@ -34,7 +34,6 @@ use crate::{
     },
     requests::{
         admission::is_terminating,
-        delivery::delivery,
         owner::{Owner, controller},
         plain_pod, pod,
     },
@@ -255,15 +254,6 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
-/// The files whose settings place: those that are not about Nodes alone.
-fn placing(files: &[SettingsFile]) -> impl Iterator<Item = &SettingsFile> {
-    files.iter().filter(|file| {
-        let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
-        let settings = &file.typed;
-        !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
-    })
-}
-
 /// What one policy holds a namespace to.
 struct Held<'q> {
     /// Its name, where several policies place.
@@ -276,15 +266,8 @@ struct Held<'q> {
 fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
     let Question { files, namespace, .. } = *question;
     let found = namespace_of(question)?;
-    let pod = plain_pod::creation(namespace);
-    let all: Vec<&SettingsFile> = placing(files).collect();
-    let is_asked = |file: &&SettingsFile| {
-        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, Some(found)).kept_away().is_none())
-    };
-    let asked: Vec<&SettingsFile> = all.iter().copied().filter(is_asked).collect();
-    let is_one = all.len() == 1;
-    let held = if asked.is_empty() { all } else { asked };
-    let held = held.into_iter().map(|file| {
+    let is_one = files.iter().filter(|file| file.places()).count() == 1;
+    let held = asked_about(files, namespace, Some(found)).into_iter().map(|file| {
         let policy = file.name.as_deref().filter(|_| !is_one);
         Ok(Held { policy, settings: &file.typed, rules: explanation(&file.typed, namespace, Some(found))? })
     });
@@ -445,7 +428,8 @@ pub fn pools_for<'p>(
 
 /// The labels that the settings name.
 fn keys_of(files: &[SettingsFile]) -> Keys {
-    let selectors: Vec<String> = placing(files).flat_map(|file| node_selectors(&file.typed)).collect();
+    let selectors: Vec<String> =
+        files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed)).collect();
     let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
     let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
     Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{
     Accepted, Namespace, Outcome, Preview, Verdict, Workload,
-    advice::{Advisor, Who},
+    advice::{Advisor, Who, demands},
     asking::{Asked, Asking},
     blame::blame,
     judging::{Case, Judged, Judging, Required, Why},
@@ -20,7 +20,7 @@ use crate::{
         creation::{Created, Creation},
         deployed::{Deployed, Enforcement},
         gap::Gap,
-        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys, placing},
+        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys},
         policy::Policy,
     },
     input::{
@@ -86,12 +86,11 @@ impl Input<'_> {
             of_namespaces.push((name, answers.with_context(|| format!("a new Pod in {name}"))?));
         }
 
-        let settings = placing(self.files);
         let required = Required::of(self.files);
-        let labels = selected_labels(settings, &rules).into_iter().chain(required.labels.clone()).collect();
+        let labels = selected_labels(self.files, &rules).into_iter().chain(required.labels.clone()).collect();
         let nodes = Nodes::of(cluster, asking.pods, labels)?;
         let judging = Judging::new(&nodes, &deployed, &required, self.files, cluster);
-        let mut advisor = Advisor::new(settings, &rules, &nodes);
+        let mut advisor = Advisor::new(self.files, &rules, &nodes);
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);
         let mut stranded = vec![];
@@ -134,10 +133,10 @@ impl Input<'_> {
         let gaps = joined(self.gaps(&subjects));
         gaps.iter().for_each(|gap| advisor.note_gap(gap));
         advisor.note_entries();
-        let table = Table::new(cluster, settings, &rules, &preview.namespaces, &plain, &subjects.running)?;
+        let table = Table::new(cluster, self.files, &rules, &preview.namespaces, &plain, &subjects.running)?;
         table.note_untainted(&rules, &mut advisor);
         preview.pools = table.pools();
-        preview.rows = table.rows(settings);
+        preview.rows = table.rows();
         preview.advice = advisor.advice();
         preview.remarks = self.remarks(&rules, &subjects, &stranded)?;
         let lacking: Vec<String> = gaps.iter().map(named).collect();
@@ -149,10 +148,10 @@ impl Input<'_> {
         Ok(preview)
     }
 
-    fn rules(&self, subjects: &Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules>> {
-        let settings = placing(self.files);
+    fn rules<'s>(&'s self, subjects: &'s Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules<'s>>> {
         let cluster = &self.cluster.manifests;
-        let rules = |name: &String| Ok((name.clone(), NamespaceRules::of(settings, name, cluster.namespace(name))?));
+        let rules =
+            |name: &'s String| Ok((name.clone(), NamespaceRules::of(self.files, name, cluster.namespace(name))?));
         subjects.namespaces.iter().map(rules).collect()
     }
 
@@ -172,16 +171,17 @@ impl Input<'_> {
 
     fn remarks(
         &self,
-        rules: &BTreeMap<String, NamespaceRules>,
+        rules: &BTreeMap<String, NamespaceRules<'_>>,
         subjects: &Subjects<'_>,
         stranded: &[String],
     ) -> Result<Vec<String>> {
         let mut remarks = vec![];
-        for (position, entry) in entries(placing(self.files)).iter().enumerate() {
-            let matches = rules.values().any(|rules| rules.matching.contains(&position));
-            if !matches && !is_for_the_rest(entry) {
-                let name = entry_name(entry);
-                remarks.push(format!("No namespace matches {name} (placement.namespaces[{position}])."));
+        for file in self.files.iter().filter(|file| file.places()) {
+            for (position, entry) in entries(&file.typed).iter().enumerate() {
+                if !is_for_the_rest(entry) && !rules.values().any(|rules| rules.matches(entry)) {
+                    let name = entry_name(entry);
+                    remarks.push(format!("No namespace matches {name} (placement.namespaces[{position}])."));
+                }
             }
         }
         let manifests: &Manifests = &self.cluster.manifests;
@@ -303,10 +303,6 @@ fn named(gap: &Gap) -> String {
         Gap::Kind { kinds, reason: Some(_) } => format!("{kinds} could not be listed"),
         _ => gap.to_string(),
     }
-}
-
-fn demands<'r>(rules: &'r BTreeMap<String, NamespaceRules>, namespace: &str) -> &'r [Demand] {
-    rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
 }
 
 fn namespace_of<'s>(subject: &'s Subject<'_>) -> &'s str {
