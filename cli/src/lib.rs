@@ -15,6 +15,7 @@
 //! | [`testing`], [`stored`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
+//! | [`lists`] | counts and lists, as people read them |
 
 pub mod check;
 pub mod commands;
@@ -23,6 +24,7 @@ pub mod demands;
 pub mod engine;
 pub mod explain;
 pub mod input;
+pub mod lists;
 pub mod output;
 pub mod policies;
 pub mod preview;

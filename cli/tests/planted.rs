@@ -23,6 +23,9 @@ struct Planted {
     old: Value,
     #[serde(default)]
     policy: Value,
+    /// The specs of more policies of the same deployment, with their settings.
+    #[serde(default)]
+    beside: Vec<Value>,
     #[serde(default)]
     accept: Vec<String>,
     cluster: Vec<Value>,
@@ -75,11 +78,13 @@ impl Planted {
         }
         let mut spec = self.policy.clone();
         spec["settings"] = settings.clone();
-        let metadata = json!({ "name": "placement" });
-        let kind = "ClusterAdmissionPolicy";
-        SettingsFile::read_all(vec![
-            json!({ "apiVersion": "policies.kubewarden.io/v1", "kind": kind, "metadata": metadata, "spec": spec }),
-        ])
+        let specs = [&spec].into_iter().chain(&self.beside).enumerate();
+        let documents = specs.map(|(place, spec)| {
+            let metadata = json!({ "name": format!("placement-{place}") });
+            let kind = "ClusterAdmissionPolicy";
+            json!({ "apiVersion": "policies.kubewarden.io/v1", "kind": kind, "metadata": metadata, "spec": spec })
+        });
+        SettingsFile::read_all(documents.collect())
     }
 
     fn preview(&self) -> Result<Preview> {

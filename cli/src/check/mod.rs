@@ -139,9 +139,10 @@ pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -
         }
     }
     // Of settings in another policy of the same deployment all is said there.
-    let is_for_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
     let is_for_reports = file.policy.as_ref().is_some_and(|policy| policy.only_reports());
-    if let Some(placement) = file.typed.placement.as_ref().filter(|_| is_valid && !is_for_nodes && !is_for_reports) {
+    if let Some(placement) =
+        file.typed.placement.as_ref().filter(|_| is_valid && !file.is_about_nodes() && !is_for_reports)
+    {
         findings.remarks.extend(settings::remarks(placement, guards(files)));
     }
     Ok(findings)

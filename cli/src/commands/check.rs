@@ -47,11 +47,10 @@ impl Check {
             Format::Text => tell(&path.to_string(), report.has_policy, &lines, printer),
             format => printer.data(format, &lines)?,
         }
-        Ok(match () {
-            () if !lines.mistakes.is_empty() => Outcome::Mistaken,
-            () if self.strict && !lines.remarks.is_empty() => Outcome::Rejected,
-            () => Outcome::Accepted,
-        })
+        if !lines.mistakes.is_empty() {
+            return Ok(Outcome::Mistaken);
+        }
+        Ok(if self.strict && !lines.remarks.is_empty() { Outcome::Rejected } else { Outcome::Accepted })
     }
 }
 

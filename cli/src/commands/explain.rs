@@ -60,11 +60,10 @@ impl Explain {
             Format::Text => explanation::write(&explained, printer),
             format => printer.data(format, &explained)?,
         }
-        Ok(match () {
-            () if explained.is_unknown => Outcome::Mistaken,
-            () if explained.is_refused() => Outcome::Rejected,
-            () => Outcome::Accepted,
-        })
+        if explained.is_unknown {
+            return Ok(Outcome::Mistaken);
+        }
+        Ok(if explained.is_refused() { Outcome::Rejected } else { Outcome::Accepted })
     }
 
     /// The Namespace, the subject with what made it, all Nodes and NodePools.

@@ -10,6 +10,7 @@ use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
     input::kubectl::{Kubectl, Listed},
+    lists::{listed, shortened},
 };
 
 #[derive(Args, Default)]
@@ -95,13 +96,15 @@ impl Cluster {
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
             path.display()
         );
-        if let [object, others @ ..] = manifests.repeated() {
-            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            complain(&format!("{}: duplicate objects are ignored: {object}{others}", path.display()));
+        let repeated: Vec<String> = manifests.repeated().iter().map(ToString::to_string).collect();
+        if !repeated.is_empty() {
+            let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
+            complain(&format!("{}: duplicate objects are ignored: {told}", path.display()));
         }
-        if let [file, others @ ..] = manifests.unread() {
-            let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-            complain(&format!("not read, since it is neither JSON nor YAML: {}{others}", file.display()));
+        let unread: Vec<String> = manifests.unread().iter().map(|file| file.display().to_string()).collect();
+        if !unread.is_empty() {
+            let told = shortened(&unread, 1).unwrap_or_else(|| listed(&unread));
+            complain(&format!("not read, since it is neither JSON nor YAML: {told}"));
         }
         Ok(Some(manifests))
     }

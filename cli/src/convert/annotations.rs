@@ -3,7 +3,11 @@
 
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Toleration;
-use node_placement_policy::selector::parse;
+use node_placement_policy::{
+    placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
+    selector::parse,
+    settings::placement::IN_TREE_ANNOTATION,
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,10 +19,6 @@ use crate::{
     requests::resource::NAMESPACE,
     requests::{admission, plain_pod},
 };
-
-const NODE_SELECTOR: &str = "scheduler.alpha.kubernetes.io/node-selector";
-const DEFAULTS: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
-const WHITELIST: &str = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
 
 /// A line for each namespace and difference. `settings` are those that `plugins` were converted to; the policy is asked
 /// what it makes of each Namespace, and of a Pod there that asks for nothing.
@@ -60,12 +60,12 @@ impl Subject<'_> {
 
     /// The namespace's node selector, if the plugin is there and the annotation too.
     fn node_selector(&self) -> Option<&str> {
-        self.plugins.node_selector.as_ref().and_then(|_| self.annotation(NODE_SELECTOR))
+        self.plugins.node_selector.as_ref().and_then(|_| self.annotation(IN_TREE_ANNOTATION))
     }
 
     /// The texts of the annotations of tolerations, if the plugin is there.
     fn toleration_annotations(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let keys = self.plugins.tolerations.iter().flat_map(|_| [DEFAULTS, WHITELIST]);
+        let keys = self.plugins.tolerations.iter().flat_map(|_| [DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION]);
         keys.filter_map(|key| Some((key, self.annotation(key)?)))
     }
 
@@ -109,7 +109,7 @@ impl Subject<'_> {
     /// The annotation's whitelist takes the place of the cluster's in the plugin, and stands beside it here.
     fn wider_whitelist(&self) -> Option<String> {
         let plugin = self.plugins.tolerations.as_ref()?;
-        let annotated = read_leniently(self.annotation(WHITELIST)?)?;
+        let annotated = read_leniently(self.annotation(WHITELIST_ANNOTATION)?)?;
         let allowed: Vec<_> = plugin.allowed().iter().filter_map(as_the_policy_reads).collect();
         if allowed.is_empty() {
             return None;
@@ -133,7 +133,7 @@ impl Subject<'_> {
     fn refused_by_plugin(&self) -> Option<String> {
         if let Some(plugin) = &self.plugins.node_selector {
             let name = self.namespace["metadata"]["name"].as_str().unwrap_or_default();
-            let annotated = self.annotation(NODE_SELECTOR).map(PairList::read);
+            let annotated = self.annotation(IN_TREE_ANNOTATION).map(PairList::read);
             // What it can't read is told by itself.
             let annotated = annotated.transpose().ok()?;
             let demanded = annotated.as_ref().unwrap_or(&plugin.cluster_default);
@@ -146,8 +146,8 @@ impl Subject<'_> {
         // What the plugin's own whitelist lacks is told once, for all namespaces.
         self.toleration_annotations().next()?;
         let list = |key| self.annotation(key).and_then(read_leniently);
-        let default = list(DEFAULTS).unwrap_or_else(|| plugin.default.clone());
-        let whitelist = list(WHITELIST).unwrap_or_else(|| plugin.allowed().to_vec());
+        let default = list(DEFAULTS_ANNOTATION).unwrap_or_else(|| plugin.default.clone());
+        let whitelist = list(WHITELIST_ANNOTATION).unwrap_or_else(|| plugin.allowed().to_vec());
         let missing = not_allowed(&default, &whitelist);
         if missing.is_empty() {
             return None;
@@ -163,10 +163,10 @@ fn selector_difference(text: &str) -> Option<String> {
     let here = parse(text).ok()?;
     match PairList::read(text) {
         Err(error) => Some(format!(
-            "{NODE_SELECTOR} is {here} here; PodNodeSelector can't read it ({error}), and refuses all Pods"
+            "{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector can't read it ({error}), and refuses all Pods"
         )),
         Ok(pairs) if !pairs.repeated.is_empty() => {
-            Some(format!("{NODE_SELECTOR} is {here} here; PodNodeSelector reads {}", pairs.text()))
+            Some(format!("{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector reads {}", pairs.text()))
         }
         Ok(_) => None,
     }

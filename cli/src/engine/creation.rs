@@ -13,16 +13,14 @@ use crate::{
         admission::{self, request, somebody},
         owner::Owner,
         plain_pod, pod,
-        resource::{POD, Resource},
+        resource::{POD, REQUIRED_AFFINITY, Resource},
         runtime_class, template,
     },
 };
 
-const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-
 /// What the policy says to a workload and its Pods, or to a Pod.
 #[derive(Clone, Debug)]
-pub enum Created {
+pub enum Created<T = LetIn> {
     /// Neither is sent, and why.
     NotAsked(String),
     /// That depends on what nobody knows here.
@@ -30,7 +28,7 @@ pub enum Created {
     /// One of them is rejected.
     Refused(Refusal),
     /// Both are let in.
-    LetIn(LetIn),
+    LetIn(T),
 }
 
 /// A Pod without the policy, and with it.
@@ -176,12 +174,12 @@ fn spec_of(reply: Reply, asked: &Value) -> Value {
 /// Takes away the node that the DaemonSet controller names, as it does it for each node.
 fn unpin(spec: &mut Value) {
     let affinity = &mut spec["affinity"]["nodeAffinity"];
-    let Some(terms) = affinity[REQUIRED]["nodeSelectorTerms"].as_array_mut() else { return };
+    let Some(terms) = affinity[REQUIRED_AFFINITY]["nodeSelectorTerms"].as_array_mut() else { return };
     for term in terms.iter_mut().filter_map(Value::as_object_mut) {
         term.remove("matchFields");
     }
     let is_empty = |term: &Value| term["matchExpressions"].as_array().is_none_or(Vec::is_empty);
     if terms.iter().all(is_empty) {
-        affinity[REQUIRED] = json!(null);
+        affinity[REQUIRED_AFFINITY] = json!(null);
     }
 }

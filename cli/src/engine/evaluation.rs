@@ -67,22 +67,11 @@ impl Policy {
     pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {
         parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), NoCluster))
     }
-
-    /// Asks for the version of the protocol that the policy speaks with its host.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn protocol_version(&self) -> Result<String> {
-        parse_answer(&self.call("protocol_version", b"", NoCluster))
-    }
 }
 
 /// The request within an AdmissionReview; anything else is taken for the request itself.
 pub fn admission_request(document: &Value) -> &Value {
-    match document["kind"] == "AdmissionReview" {
-        true => &document["request"],
-        false => document,
-    }
+    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
 }
 
 /// What the host hands to `validate`.

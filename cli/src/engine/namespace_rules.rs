@@ -1,11 +1,11 @@
 //! What holds in a namespace, from the policy's own code.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{collections::BTreeMap, ptr};
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
     selector::Selector,
-    settings::{Enforcement, NamespaceEntry, Settings, reference},
+    settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets, Settings, reference},
 };
 use serde_json::Value;
 
@@ -16,23 +16,26 @@ use crate::{
         settings::{ManagedKeys, entries},
         settings_file::SettingsFile,
     },
+    requests::{delivery::delivery, plain_pod},
 };
 
-/// What holds in a namespace.
+/// What holds in a namespace: what the policies that are asked about its Pods say of it together.
 #[derive(Clone, Debug, Default)]
-pub struct NamespaceRules {
-    /// The position of the entry that holds.
-    pub entry: Option<usize>,
-    /// Whether that only warns.
+pub struct NamespaceRules<'s> {
+    /// The entries that hold, at most one of each policy.
+    pub held: Vec<EntryAt<'s>>,
+    /// Whether one of them only warns.
     pub warns: bool,
     /// The node selectors that hold, in the order in which they are decided.
     pub demands: Vec<Demand>,
-    /// Entries before the one that holds, for which the Namespace lacks a label: their positions, and the label.
-    pub lacking: Vec<(usize, String)>,
+    /// Entries before those that hold, for which the Namespace lacks a label: that label.
+    pub lacking: Vec<(EntryAt<'s>, String)>,
     /// Entries that match, whether they hold or not.
-    pub matching: Vec<usize>,
+    matching: Vec<EntryAt<'s>>,
     /// What tells the namespace from others of its entry: `tenant=blue`.
     pub called: Option<String>,
+    /// What is done about DaemonSets.
+    pub on_daemon_sets: Option<OnDaemonSets>,
 }
 
 /// A node selector that is demanded.
@@ -48,34 +51,42 @@ pub struct Demand {
     pub selector: Option<Selector>,
 }
 
-impl NamespaceRules {
+impl<'s> NamespaceRules<'s> {
     /// What holds in the namespace of this name.
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
-    pub fn of(settings: &Settings, name: &str, namespace: Option<&Value>) -> Result<Self> {
-        let labels = strings(namespace, "labels");
-        let found = explanation(settings, name, namespace)?;
-        Ok(Self { matching: entries_that_match(settings, name, &labels), ..Self::read(&found, &labels) })
+    pub fn of(files: &'s [SettingsFile], name: &'s str, namespace: Option<&Value>) -> Result<Self> {
+        let mut rules = Self::default();
+        for file in asked_about(files, name, namespace) {
+            rules.add(&file.typed, name, namespace)?;
+        }
+        Ok(rules)
     }
 
-    fn read(found: &Demands<'_>, labels: &BTreeMap<String, String>) -> Self {
-        let entry = found.entry;
-        let lacking = found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
-            Mismatch::Label { asked, found: None } if !asked.accepts(None) => {
-                Some((at.position, asked.key().to_owned()))
-            }
+    fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<()> {
+        let labels = strings(namespace, "labels");
+        let found = explanation(settings, name, namespace)?;
+        self.lacking.extend(found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
+            Mismatch::Label { asked, found: None } if !asked.accepts(None) => Some((*at, asked.key().to_owned())),
             _ => None,
-        });
+        }));
         let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::Required);
-        Self {
-            entry: entry.map(|at| at.position),
-            warns: entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn),
-            demands: selectors.map(Demand::read).collect(),
-            lacking: lacking.collect(),
-            matching: vec![],
-            called: entry.and_then(|at| called(at.entry, labels)),
+        self.demands.extend(selectors.map(Demand::read));
+        self.matching.extend(entries_that_match(settings, name, &labels));
+        if let Some(at) = found.entry {
+            self.held.push(at);
+            self.warns |= at.entry.enforcement == Enforcement::Warn;
+            self.called = self.called.take().or_else(|| called(at.entry, &labels));
         }
+        let on_daemon_sets = settings.placement.as_ref().map(|placement| placement.on_daemon_sets);
+        self.on_daemon_sets = self.on_daemon_sets.or(on_daemon_sets);
+        Ok(())
+    }
+
+    /// Whether an entry matches, whether it holds or not.
+    pub fn matches(&self, entry: &NamespaceEntry) -> bool {
+        self.matching.iter().any(|at| ptr::eq(at.entry, entry))
     }
 
     /// All node selectors that hold, as one text.
@@ -104,15 +115,15 @@ pub fn explanation<'s>(settings: &'s Settings, name: &'s str, namespace: Option<
     Demands::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))
 }
 
-/// The settings of a deployment that place Pods: those of the document that is not about Nodes alone.
-pub fn placing(files: &[SettingsFile]) -> &Settings {
-    static NONE: LazyLock<Settings> = LazyLock::new(Settings::default);
-    let places = |file: &&SettingsFile| {
-        let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
-        let settings = &file.typed;
-        !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
+/// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
+pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
+    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
+    let pod = plain_pod::creation(name);
+    let is_asked = |file: &&SettingsFile| {
+        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
     };
-    files.iter().find(places).map_or(&NONE, |file| &file.typed)
+    let asked: Vec<&SettingsFile> = placing.iter().copied().filter(is_asked).collect();
+    if asked.is_empty() { placing } else { asked }
 }
 
 /// The keys of Pods that a deployment manages.
@@ -137,12 +148,12 @@ pub fn entry_name(entry: &NamespaceEntry) -> String {
     }
 }
 
-/// Whether an entry is for what the others leave: `*`, or what lacks a label.
+/// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
 pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
-    match &entry.namespace_selector {
-        None => entry.name.as_deref() == Some("*"),
-        Some(selector) => selector.trim_start().starts_with('!'),
-    }
+    let is_for_any_name = entry.name.as_deref().is_none_or(|name| name == "*");
+    let text = entry.namespace_selector.as_deref().unwrap_or_default();
+    let selector = node_placement_policy::selector::parse(text).unwrap_or_default();
+    is_for_any_name && selector.requirements().iter().all(|requirement| requirement.accepts(None))
 }
 
 /// `tenant=blue`: by the first label that the entry refers to, or selects by.
@@ -156,13 +167,13 @@ fn called(entry: &NamespaceEntry, labels: &BTreeMap<String, String>) -> Option<S
     keys.filter(|key| key != reference::NAME).find_map(|key| Some(format!("{key}={}", labels.get(&key)?)))
 }
 
-/// The positions of all entries that match a namespace, whether they hold or not.
-fn entries_that_match(settings: &Settings, name: &str, labels: &BTreeMap<String, String>) -> Vec<usize> {
+/// All entries that match a namespace, whether they hold or not.
+fn entries_that_match<'s>(settings: &'s Settings, name: &str, labels: &BTreeMap<String, String>) -> Vec<EntryAt<'s>> {
     let selects = |entry: &NamespaceEntry| {
         let Some(text) = &entry.namespace_selector else { return true };
         let label = |key: &str| if key == reference::NAME { Some(name) } else { labels.get(key).map(String::as_str) };
         node_placement_policy::selector::parse(text).is_ok_and(|selector| selector.matches(label))
     };
-    let matches = |entry: &NamespaceEntry| entry.name_fits(name) && selects(entry);
-    entries(settings).iter().enumerate().filter(|(_, entry)| matches(entry)).map(|(position, _)| position).collect()
+    let all = entries(settings).iter().enumerate().map(|(position, entry)| EntryAt { position, entry });
+    all.filter(|at| at.entry.name_fits(name) && selects(at.entry)).collect()
 }

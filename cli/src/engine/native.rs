@@ -1,11 +1,11 @@
-//! The policy's own crate. Nothing else here knows it.
+//! The policy's own crate, run natively.
 
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use node_placement_policy::selector::parse;
-pub use node_placement_policy::selector::{Operator, Requirement, Selector, syntax::label_key};
+pub use node_placement_policy::selector::{Selector, syntax::label_key};
 use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 

@@ -22,7 +22,7 @@ use crate::{
         creation::{Created, Creation, LetIn, pod_of},
         deployed::{Deployed, Enforcement as Enforced},
         gap::Gap,
-        namespace_rules::{explanation, managed_keys},
+        namespace_rules::{asked_about, explanation, managed_keys},
         policy::Policy,
     },
     input::{
@@ -33,9 +33,9 @@ use crate::{
         settings_file::SettingsFile,
     },
     requests::{
-        delivery::delivery,
+        admission::is_terminating,
         owner::{Owner, controller},
-        plain_pod,
+        plain_pod, pod,
     },
     scheduling::{keys::Keys, pool::Pools},
 };
@@ -239,10 +239,6 @@ fn title(object: &Value) -> String {
     format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
-fn is_terminating(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
-}
-
 /// Why a Pod that names a node does not run there, or why no scheduler looks at it.
 fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
     let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
@@ -250,22 +246,12 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
         return Some(format!("waits while it has spec.schedulingGates: {}", gates.join(", ")));
     }
     let node = node?;
-    let phase = text(&pod["status"]["phase"]);
-    if ["Succeeded", "Failed"].contains(&phase) {
-        return Some(format!("has ended ({phase}); it was on {node}"));
+    if pod::is_finished(pod) {
+        return Some(format!("has ended ({}); it was on {node}", text(&pod["status"]["phase"])));
     }
     // Where no Nodes are known, nobody can tell.
     let is_missing = cluster.nodes().next().is_some() && cluster.node(node).is_none();
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
-}
-
-/// The files whose settings place: those that are not about Nodes alone.
-fn placing(files: &[SettingsFile]) -> impl Iterator<Item = &SettingsFile> {
-    files.iter().filter(|file| {
-        let is_about_nodes = file.policy.as_ref().is_some_and(|policy| policy.is_about_nodes());
-        let settings = &file.typed;
-        !is_about_nodes && (settings.placement.is_some() || settings.pod_node_selector_plugin_config.is_some())
-    })
 }
 
 /// What one policy holds a namespace to.
@@ -280,15 +266,8 @@ struct Held<'q> {
 fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
     let Question { files, namespace, .. } = *question;
     let found = namespace_of(question)?;
-    let pod = plain_pod::creation(namespace);
-    let all: Vec<&SettingsFile> = placing(files).collect();
-    let is_asked = |file: &&SettingsFile| {
-        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, Some(found)).kept_away().is_none())
-    };
-    let asked: Vec<&SettingsFile> = all.iter().copied().filter(is_asked).collect();
-    let is_one = all.len() == 1;
-    let held = if asked.is_empty() { all } else { asked };
-    let held = held.into_iter().map(|file| {
+    let is_one = files.iter().filter(|file| file.places()).count() == 1;
+    let held = asked_about(files, namespace, Some(found)).into_iter().map(|file| {
         let policy = file.name.as_deref().filter(|_| !is_one);
         Ok(Held { policy, settings: &file.typed, rules: explanation(&file.typed, namespace, Some(found))? })
     });
@@ -449,7 +428,8 @@ pub fn pools_for<'p>(
 
 /// The labels that the settings name.
 fn keys_of(files: &[SettingsFile]) -> Keys {
-    let selectors: Vec<String> = placing(files).flat_map(|file| node_selectors(&file.typed)).collect();
+    let selectors: Vec<String> =
+        files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed)).collect();
     let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
     let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
     Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())

@@ -129,32 +129,6 @@ impl Manifests {
         self.objects.iter().filter(is_node).map(Manifest::kept)
     }
 
-    /// The namespace and the node of each Pod that runs.
-    pub fn running_pods(&self) -> impl Iterator<Item = (String, String)> {
-        #[derive(Deserialize)]
-        struct Pod {
-            spec: Option<Spec>,
-            status: Option<Status>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Spec {
-            node_name: Option<String>,
-        }
-        #[derive(Deserialize)]
-        struct Status {
-            phase: Option<String>,
-        }
-        let pods = self.objects.iter().filter(|object| object.identity.kind == "Pod");
-        pods.filter_map(|object| {
-            let pod: Pod = serde_json::from_str(object.text.get()).ok()?;
-            let phase = pod.status.and_then(|status| status.phase).unwrap_or_default();
-            let node = pod.spec.and_then(|spec| spec.node_name)?;
-            let runs = !["Succeeded", "Failed"].contains(&phase.as_str());
-            runs.then(|| (object.identity.namespace.clone().unwrap_or_default(), node))
-        })
-    }
-
     /// All Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
         let is_namespace =

@@ -1,7 +1,7 @@
 //! What the tool asks of settings. The policy's own types say what stands where, and what holds where nothing is said;
 //! the table of what features need names settings by their paths, as its readers do.
 
-pub use node_placement_policy::settings::{Enforcement, NamespaceEntry, Placement, Settings};
+pub use node_placement_policy::settings::{Enforcement, NODE_METADATA, NamespaceEntry, PLACEMENT, Placement, Settings};
 use node_placement_policy::{
     node_metadata::propagation::Propagations,
     settings::{
@@ -10,10 +10,6 @@ use node_placement_policy::{
     },
 };
 use serde_json::Value;
-
-/// The blocks of the settings, by their names.
-pub const PLACEMENT: &str = "placement";
-pub const NODE_METADATA: &str = "nodeMetadata";
 
 /// Settings as the policy reads them. Those that it can't read say nothing: it tells what is wrong with them.
 pub fn read(settings: &Value) -> Settings {

@@ -29,6 +29,17 @@ pub struct SettingsFile {
 }
 
 impl SettingsFile {
+    /// Whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places Pods.
+    pub fn is_about_nodes(&self) -> bool {
+        self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
+    }
+
+    /// Whether it places Pods.
+    pub fn places(&self) -> bool {
+        let Settings { placement, pod_node_selector_plugin_config, .. } = &self.typed;
+        !self.is_about_nodes() && (placement.is_some() || pod_node_selector_plugin_config.is_some())
+    }
+
     /// Reads settings, or a ClusterAdmissionPolicy.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use crate::{
         fit::{Fit, PoolFit},
     },
     input::settings::Enforcement,
+    lists::shortened,
 };
 
 /// So many names are enough.
@@ -218,9 +219,5 @@ fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
 }
 
 fn names(nodes: &[String]) -> String {
-    let shown = nodes.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match nodes.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown}, and {more} more"),
-    }
+    shortened(nodes, SHOWN).unwrap_or_else(|| nodes.join(", "))
 }

@@ -124,10 +124,7 @@ impl Printer {
     /// The verdict and what was asked in one line, all that is to be said about it below.
     pub fn evaluation(&mut self, asked: &str, request: &Value, evaluation: &Evaluation, cluster: &Manifests) {
         let answer = &evaluation.answer;
-        let verdict = match answer.accepted {
-            true => (GREEN, "  accepted  "),
-            false => (RED, "  REJECTED  "),
-        };
+        let verdict = if answer.accepted { (GREEN, "  accepted  ") } else { (RED, "  REJECTED  ") };
         self.draw(0, &[verdict, (BOLD, asked)]);
         if !answer.accepted || answer.message.is_some() {
             let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
@@ -268,8 +265,5 @@ fn looked_up(lookup: &Lookup, cluster: &Manifests) -> String {
     let written = annotations.into_iter().flatten().filter(|(key, _)| !key.starts_with("kubectl.kubernetes.io/"));
     let written: Vec<_> =
         written.map(|(key, value)| format!("{key}: {}", value.as_str().unwrap_or_default())).collect();
-    match written.is_empty() {
-        true => lookup.to_string(),
-        false => format!("{lookup}, annotated {}", written.join(", ")),
-    }
+    if written.is_empty() { lookup.to_string() } else { format!("{lookup}, annotated {}", written.join(", ")) }
 }

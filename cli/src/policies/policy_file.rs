@@ -156,10 +156,12 @@ impl Part {
         let rules = rules(&features);
         let sends_updates =
             rules.iter().any(|rule| rule.resources.contains(&"pods") && rule.operations.contains(&"UPDATE"));
-        let bound = match () {
-            () if !sends_updates || updates.contains(&Update::Bound) => None,
-            () if updates.contains(&Update::Tolerations) => Some("tolerations"),
-            () => Some("nothing"),
+        let bound = if !sends_updates || updates.contains(&Update::Bound) {
+            None
+        } else if updates.contains(&Update::Tolerations) {
+            Some("tolerations")
+        } else {
+            Some("nothing")
         };
         let kinds: BTreeSet<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
         json!({

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    PolicySpec, SettingsFile,
+    SettingsFile,
     input::settings::{has, is, read, read_namespaces},
     requests::resource::group_of,
 };
@@ -291,7 +291,7 @@ impl Feature {
     /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that
     /// places.
     pub fn due(file: &SettingsFile) -> impl Iterator<Item = &'static Self> {
-        let guards_nodes = file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
+        let guards_nodes = file.is_about_nodes();
         Self::of(&file.settings).filter(move |feature| !guards_nodes || feature.is_about_nodes())
     }
 

@@ -1,18 +1,21 @@
 //! What to do: the causes that a person must change, each once, the worst first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ptr,
+};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
-    settings::{NamespaceEntry, Settings, choice::OnDaemonSets},
+    settings::{EntryAt, NamespaceEntry, OnDaemonSets},
 };
+use serde::Serialize;
 
 use super::{
-    Advice, Cause, CauseKind, Outcome,
+    Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
     placing::Nodes,
-    verdict::listed,
 };
 use crate::{
     engine::{
@@ -20,8 +23,83 @@ use crate::{
         gap::Gap,
         namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
     },
-    input::settings::entries,
+    input::{settings::entries, settings_file::SettingsFile},
+    lists::{listed, shortened},
 };
+
+/// Something to do, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Advice {
+    /// What people read.
+    pub text: String,
+    /// What programs read.
+    pub cause: Cause,
+}
+
+/// The cause that a person must change. Fields that say nothing about it are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// What sort of cause it is.
+    pub kind: CauseKind,
+    /// The path of the setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The namespace, if it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The key of the label, of nodes or of the namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The taint or toleration, as `key[=value][:Effect]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taint: Option<String>,
+    /// What the policy demands, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demanded: Option<String>,
+    /// What is asked for instead, as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The names of the nodes that it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(default))]
+    pub nodes: Vec<String>,
+}
+
+/// The sorts of causes, in the order in which people should look at them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum CauseKind {
+    /// The cluster's objects lack something; or a condition can't be evaluated here.
+    #[default]
+    Lacks,
+    /// A namespace lacks the label that an entry refers to or selects by.
+    MissingLabel,
+    /// An entry above takes a namespace that this one is for.
+    EntryAbove,
+    /// An annotation of the namespace is malformed, or contradicts what holds there.
+    Annotation,
+    /// No node has the label that is demanded.
+    NoSuchLabel,
+    /// The nodes that match have a taint that the Pod does not tolerate.
+    Taint,
+    /// An object asks for what the namespace's rules do not allow.
+    Asks,
+    /// A RuntimeClass adds what they do not allow.
+    RuntimeClass,
+    /// A Pod names its node.
+    NodeName,
+    /// A bound on sizes or counts is passed.
+    Limit,
+    /// It is about the metadata of nodes.
+    Metadata,
+    /// A DaemonSet would leave nodes.
+    LeavesNodes,
+    /// Nodes that only one tenant's selector names have no taint.
+    NoTaint,
+}
 
 /// So many are named.
 const NAMED: usize = 4;
@@ -30,8 +108,8 @@ const ALIKE: usize = 5;
 
 /// Collects what is wrong, and words it.
 pub struct Advisor<'p> {
-    settings: &'p Settings,
-    rules: &'p BTreeMap<String, NamespaceRules>,
+    files: &'p [SettingsFile],
+    rules: &'p BTreeMap<String, NamespaceRules<'p>>,
     nodes: &'p Nodes,
     points: BTreeMap<Key, Vec<Who>>,
 }
@@ -43,12 +121,7 @@ struct Key {
     rank: Rank,
     kind: CauseKind,
     said: String,
-    setting: Option<String>,
-    label: Option<String>,
-    taint: Option<String>,
-    demanded: Option<String>,
-    asked: Option<String>,
-    nodes: Vec<String>,
+    cause: Cause,
 }
 
 /// The worst first.
@@ -70,8 +143,8 @@ pub struct Who {
 
 impl<'p> Advisor<'p> {
     /// About settings, and the namespaces and nodes of a cluster.
-    pub fn new(settings: &'p Settings, rules: &'p BTreeMap<String, NamespaceRules>, nodes: &'p Nodes) -> Self {
-        Self { settings, rules, nodes, points: BTreeMap::new() }
+    pub fn new(files: &'p [SettingsFile], rules: &'p BTreeMap<String, NamespaceRules<'p>>, nodes: &'p Nodes) -> Self {
+        Self { files, rules, nodes, points: BTreeMap::new() }
     }
 
     /// Notes what is to be done about an outcome, if anything is.
@@ -82,7 +155,7 @@ impl<'p> Advisor<'p> {
             Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
             Why::Excluded(_) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, judged)),
             Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
-                Some(self.waits(&who, &blame(self.nodes, pod, &self.demands(&who.namespace))))
+                Some(self.waits(&who, &blame(self.nodes, pod, demands(self.rules, &who.namespace))))
             }
             _ => None,
         };
@@ -99,38 +172,45 @@ impl<'p> Advisor<'p> {
 
     /// Notes entries whose namespaces are all taken by entries above them.
     pub fn note_entries(&mut self) {
-        let all = entries(self.settings);
-        for (position, entry) in all.iter().enumerate().filter(|(_, entry)| !is_for_the_rest(entry)) {
-            let matching: Vec<_> = self.rules.iter().filter(|(_, rules)| rules.matching.contains(&position)).collect();
-            if matching.is_empty() || matching.iter().any(|(_, rules)| rules.entry == Some(position)) {
-                continue;
+        for file in self.files.iter().filter(|file| file.places()) {
+            for (position, entry) in entries(&file.typed).iter().enumerate() {
+                self.note_entry(EntryAt { position, entry }, entries(&file.typed));
             }
-            let Some((above, at)) = matching.iter().find_map(|(_, rules)| Some((all.get(rules.entry?)?, rules.entry?)))
-            else {
-                continue;
-            };
-            let namespaces: Vec<String> = matching.iter().map(|(name, _)| (*name).clone()).collect();
-            let said = format!(
-                "{} (placement.namespaces[{position}]) holds in no namespace, since {} (placement.namespaces[{at}]) stands \
-                 above it and takes {}: move it up",
-                capital(&entry_name(entry)),
-                entry_name(above),
-                names(&namespaces),
-            );
-            let cause = Cause {
-                kind: CauseKind::EntryAbove,
-                setting: Some(format!("placement.namespaces[{position}]")),
-                ..Cause::default()
-            };
-            let namespace = namespaces.first().cloned().unwrap_or_default();
-            let whos = namespaces.iter().map(|_| Who { name: None, namespace: namespace.clone() });
-            self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(whos.take(1));
         }
     }
 
-    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, the nodes, who else.
-    pub fn note_untainted(&mut self, setting: Option<String>, tenants: usize, nodes: Vec<String>, others: &[String]) {
-        let whose = self.whose(setting.as_deref());
+    fn note_entry(&mut self, at: EntryAt<'_>, all: &[NamespaceEntry]) {
+        let matching: Vec<_> = self.rules.iter().filter(|(_, rules)| rules.matches(at.entry)).collect();
+        let holding = |rules: &NamespaceRules<'p>| {
+            rules.held.iter().copied().find(|held| all.iter().any(|own| ptr::eq(own, held.entry)))
+        };
+        let holds = |rules: &NamespaceRules<'p>| holding(rules).is_some_and(|held| ptr::eq(held.entry, at.entry));
+        if is_for_the_rest(at.entry) || matching.iter().any(|(_, rules)| holds(rules)) {
+            return;
+        }
+        let Some(above) = matching.iter().find_map(|(_, rules)| holding(rules)) else { return };
+        let namespaces: Vec<String> = matching.iter().map(|(name, _)| (*name).clone()).collect();
+        let said = format!(
+            "{} ({at}) holds in no namespace, since {} ({above}) stands above it and takes {}: move it up",
+            capital(&entry_name(at.entry)),
+            entry_name(above.entry),
+            names(&namespaces),
+        );
+        let cause = Cause { kind: CauseKind::EntryAbove, setting: Some(at.to_string()), ..Cause::default() };
+        let who = namespaces.into_iter().next().map(|namespace| Who { name: None, namespace });
+        self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(who);
+    }
+
+    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, whose it is, the nodes, who
+    /// else.
+    pub fn note_untainted(
+        &mut self,
+        setting: String,
+        whose: String,
+        tenants: usize,
+        nodes: Vec<String>,
+        others: &[String],
+    ) {
         let whose = if tenants > 1 { format!("{tenants} tenants of {whose}") } else { whose };
         let said = format!(
             "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, taint the nodes, and add the \
@@ -138,7 +218,7 @@ impl<'p> Advisor<'p> {
             names(others),
             names(&nodes),
         );
-        let cause = Cause { kind: CauseKind::NoTaint, setting, nodes, ..Cause::default() };
+        let cause = Cause { kind: CauseKind::NoTaint, setting: Some(setting), nodes, ..Cause::default() };
         self.points.entry(key(false, Rank::NoTaint, said, cause)).or_default();
     }
 
@@ -146,7 +226,7 @@ impl<'p> Advisor<'p> {
     pub fn advice(self) -> Vec<Advice> {
         let mut alike: BTreeMap<_, Vec<(Key, Vec<Who>)>> = BTreeMap::new();
         for (key, whos) in self.points {
-            let about = (key.would_be, key.rank, key.kind, key.setting.clone(), key.label.clone());
+            let about = (key.would_be, key.rank, key.kind, key.cause.setting.clone(), key.cause.label.clone());
             alike.entry(about).or_default().push((key, whos));
         }
         alike.into_values().flat_map(told).collect()
@@ -157,10 +237,6 @@ impl<'p> Advisor<'p> {
         if !whos.contains(&who) {
             whos.push(who);
         }
-    }
-
-    fn demands(&self, namespace: &str) -> Vec<Demand> {
-        self.rules.get(namespace).map(|rules| rules.demands.clone()).unwrap_or_default()
     }
 
     fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal) -> (String, Cause) {
@@ -187,7 +263,7 @@ impl<'p> Advisor<'p> {
     fn said(&self, who: &Who, cause: &PolicyCause, message: &str) -> String {
         let source = match (&cause.annotation, &cause.setting) {
             (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
-            (None, Some(setting)) => self.demanded_by(setting),
+            (None, Some(setting)) => self.demanded_by(&who.namespace, setting),
             (None, None) => "the policy".to_owned(),
         };
         let asked = cause.asked.as_ref().or(cause.taint.as_ref());
@@ -228,22 +304,18 @@ impl<'p> Advisor<'p> {
     fn missing_label(&self, who: &Who, found: &PolicyCause) -> Option<(String, Cause)> {
         let rules = self.rules.get(&who.namespace)?;
         let asked = found.asked.as_deref()?;
-        let (position, label) = rules.lacking.iter().find(|(position, _)| {
-            let demanding = entries(self.settings).get(*position);
-            demanding.is_some_and(|entry| {
-                entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
-            })
+        let (at, label) = rules.lacking.iter().find(|(at, _)| {
+            at.entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         })?;
-        let entry = entries(self.settings).get(*position)?;
         let said = format!(
-            "Namespace {} has no label {label}, by which {} (placement.namespaces[{position}]) selects, and {WHO} refused by \
-             the entry that holds instead: label the namespace, if it is meant there",
+            "Namespace {} has no label {label}, by which {} ({at}) selects, and {WHO} refused by the entry that holds \
+             instead: label the namespace, if it is meant there",
             who.namespace,
-            entry_name(entry),
+            entry_name(at.entry),
         );
         let cause = Cause {
             kind: CauseKind::MissingLabel,
-            setting: Some(format!("placement.namespaces[{position}].namespaceSelector")),
+            setting: Some(format!("{at}.namespaceSelector")),
             label: Some(label.clone()),
             ..Cause::default()
         };
@@ -275,12 +347,11 @@ impl<'p> Advisor<'p> {
     }
 
     fn leaves_nodes(&self, who: &Who, judged: &Judged) -> (String, Cause) {
-        let demands = self.demands(&who.namespace);
-        let demand = demands.iter().find(|demand| !demand.text.is_empty());
+        let demand = demands(self.rules, &who.namespace).iter().find(|demand| !demand.text.is_empty());
         let demanded = demand.map(|demand| demand.text.clone());
         let nodes =
             if judged.nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(&judged.nodes) };
-        let on_daemon_sets = self.settings.placement.as_ref().map(|placement| placement.on_daemon_sets);
+        let on_daemon_sets = self.rules.get(&who.namespace).and_then(|rules| rules.on_daemon_sets);
         // Its template is not changed, so its controller still counts on these nodes.
         let planned = match on_daemon_sets {
             Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
@@ -289,7 +360,9 @@ impl<'p> Advisor<'p> {
             }
             _ => "",
         };
-        let why = demand.map(|demand| format!(": {} demands {}", self.source(demand), demand.text)).unwrap_or_default();
+        let why = demand
+            .map(|demand| format!(": {} demands {}", self.source(&who.namespace, demand), demand.text))
+            .unwrap_or_default();
         let said = format!(
             "{WHO_ALONE} would leave {nodes}, where {}{why}. {planned}If it must run there, exempt its namespace or widen \
              what it may use",
@@ -303,14 +376,18 @@ impl<'p> Advisor<'p> {
     }
 
     fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
-        let demand = self.demands(&who.namespace).into_iter().find(|demand| blame.is_demanded_by(demand));
-        let source = demand.as_ref().map(|demand| self.source(demand));
+        let demand = demands(self.rules, &who.namespace).iter().find(|demand| blame.is_demanded_by(demand));
+        let source = demand.map(|demand| self.source(&who.namespace, demand));
         let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
-        let setting = demand.as_ref().and_then(|demand| demand.path.clone());
+        let setting = demand.and_then(|demand| demand.path.clone());
         let (said, cause) = match blame {
             Blame::Taints { taints, nodes } => {
                 let toleration = taints.iter().map(|taint| toleration(taint)).collect::<Vec<_>>().join(", ");
-                let entry = self.entry_of(&who.namespace);
+                let at = self.entry(&who.namespace);
+                let entry = at.map_or_else(
+                    || "an entry for the namespace".to_owned(),
+                    |at| format!("{} ({at})", entry_name(at.entry)),
+                );
                 let said = format!(
                     "{WHO} without a node: those that match ({}) have the taint {}. If these Pods may run there, add to \
                      {entry}: defaultTolerations: [{toleration}]",
@@ -322,7 +399,7 @@ impl<'p> Advisor<'p> {
                     said,
                     Cause {
                         kind: CauseKind::Taint,
-                        setting: self.entry_path(&who.namespace),
+                        setting: at.map(|at| format!("{at}.defaultTolerations")),
                         taint,
                         nodes: nodes.clone(),
                         ..Cause::default()
@@ -379,39 +456,35 @@ impl<'p> Advisor<'p> {
     }
 
     /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`
-    fn demanded_by(&self, setting: &str) -> String {
-        match self.entry_at(setting) {
+    fn demanded_by(&self, namespace: &str, setting: &str) -> String {
+        match self.entry_at(namespace, setting) {
             Some(entry) => format!("{} ({setting})", entry_name(entry)),
             None => setting.to_owned(),
         }
     }
 
-    fn source(&self, demand: &Demand) -> String {
-        demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(path))
+    fn source(&self, namespace: &str, demand: &Demand) -> String {
+        demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(namespace, path))
     }
 
-    fn whose(&self, setting: Option<&str>) -> String {
-        setting.and_then(|setting| self.entry_at(setting)).map_or_else(|| "some namespaces".to_owned(), entry_name)
+    /// The name of the entry that holds in a namespace and has this setting.
+    pub fn whose(&self, namespace: &str, setting: &str) -> String {
+        self.entry_at(namespace, setting).map_or_else(|| "some namespaces".to_owned(), entry_name)
     }
 
-    fn entry_at(&self, setting: &str) -> Option<&NamespaceEntry> {
+    fn entry_at(&self, namespace: &str, setting: &str) -> Option<&'p NamespaceEntry> {
         let position = setting.strip_prefix("placement.namespaces[")?.split(']').next()?.parse::<usize>().ok()?;
-        entries(self.settings).get(position)
+        self.rules.get(namespace)?.held.iter().find(|at| at.position == position).map(|at| at.entry)
     }
 
-    fn entry_path(&self, namespace: &str) -> Option<String> {
-        let position = self.rules.get(namespace)?.entry?;
-        Some(format!("placement.namespaces[{position}].defaultTolerations"))
+    fn entry(&self, namespace: &str) -> Option<EntryAt<'p>> {
+        self.rules.get(namespace)?.held.first().copied()
     }
+}
 
-    fn entry_of(&self, namespace: &str) -> String {
-        let position = self.rules.get(namespace).and_then(|rules| rules.entry);
-        let entry = position.and_then(|position| Some((position, entries(self.settings).get(position)?)));
-        entry.map_or_else(
-            || "an entry for the namespace".to_owned(),
-            |(position, entry)| format!("{} (placement.namespaces[{position}])", entry_name(entry)),
-        )
-    }
+/// The node selectors that hold in a namespace.
+pub fn demands<'r>(rules: &'r BTreeMap<String, NamespaceRules<'_>>, namespace: &str) -> &'r [Demand] {
+    rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
 }
 
 /// Stands for who is concerned, and the verb behind it: `Deployment web in blue is`.
@@ -420,8 +493,7 @@ const WHO: &str = "\u{1}";
 const WHO_ALONE: &str = "\u{2}";
 
 fn key(would_be: bool, rank: Rank, said: String, cause: Cause) -> Key {
-    let Cause { kind, setting, label, taint, demanded, asked, nodes, .. } = cause;
-    Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes }
+    Key { would_be, rank, kind: cause.kind, said, cause }
 }
 
 /// Each piece, or the first of them and who else is concerned.
@@ -434,14 +506,14 @@ fn told(mut points: Vec<(Key, Vec<Who>)>) -> Vec<Advice> {
         let setting_told = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
         let whos: Vec<Who> = more.iter().flat_map(|(_, whos)| whos.clone()).collect();
         let text = format!("The same, {} times more{setting_told}: {}.", more.len(), describe(&whos));
-        let nodes = more.iter().flat_map(|(key, _)| key.nodes.clone()).collect();
+        let nodes = more.iter().flat_map(|(key, _)| key.cause.nodes.clone()).collect();
         told.push(Advice { text, cause: Cause { kind, setting, label, nodes, ..Cause::default() } });
     }
     told
 }
 
 fn advice(key: Key, whos: &[Who]) -> Advice {
-    let Key { would_be, rank, kind, said, setting, label, taint, demanded, asked, nodes } = key;
+    let Key { would_be, rank, said, cause, .. } = key;
     let namespaces: BTreeSet<&str> = whos.iter().map(|who| who.namespace.as_str()).collect();
     let namespace = (namespaces.len() == 1).then(|| whos.first().map(|who| who.namespace.clone())).flatten();
     let is_one = whos.len() == 1 && whos.iter().all(|who| who.name.is_some());
@@ -457,31 +529,23 @@ fn advice(key: Key, whos: &[Who]) -> Advice {
     let text = capital(&said.replace(WHO_ALONE, &alone).replace(WHO, &format!("{alone} {verb}")));
     let text = if text.ends_with(['.', '?', ']']) { text } else { format!("{text}.") };
     let text = if would_be { format!("{text} (So far its entry only warns.)") } else { text };
-    let cause = Cause { kind, setting, namespace, label, taint, demanded, asked, nodes };
-    Advice { text, cause }
+    Advice { text, cause: Cause { namespace, ..cause } }
 }
 
 /// `Deployment web in blue, new Pods in blue and 3 more`
 fn describe(whos: &[Who]) -> String {
     let named: Vec<String> = whos
         .iter()
-        .take(NAMED)
         .map(|Who { name, namespace }| match name {
             Some(name) => format!("{name} in {namespace}"),
             None => format!("new Pods in {namespace}"),
         })
         .collect();
-    match whos.len().saturating_sub(NAMED) {
-        0 => listed(&named),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    names(&named)
 }
 
 fn names(names: &[String]) -> String {
-    match names.len().saturating_sub(NAMED) {
-        0 => listed(names),
-        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
-    }
+    shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
 fn counted_runs(pods: usize) -> String {
@@ -498,11 +562,7 @@ fn capital(text: &str) -> String {
 }
 
 fn lacks(gap: &Gap) -> (String, Cause) {
-    let namespace = match gap {
-        Gap::Object { kind, name } if kind == "Namespace" => Some(name.clone()),
-        _ => None,
-    };
-    (gap.advice(), Cause { kind: CauseKind::Lacks, namespace, ..Cause::default() })
+    (gap.advice(), Cause { kind: CauseKind::Lacks, ..Cause::default() })
 }
 
 /// `{ key: team, operator: Equal, value: blue, effect: NoSchedule }`

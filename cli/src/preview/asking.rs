@@ -6,24 +6,10 @@ use serde_json::Value;
 use super::placing::{PodId, Pods};
 use crate::engine::{
     creation::{Created, Creation, LetIn},
-    deployed::{Enforcement, Refusal},
-    gap::Gap,
+    deployed::Enforcement,
 };
 
-/// What the policy says to a workload and its Pods.
-#[derive(Clone, Debug)]
-pub enum Said {
-    /// Neither is sent, and why.
-    NotAsked(String),
-    /// That depends on what nobody knows here.
-    Unknown(Gap),
-    /// One of them is rejected.
-    Refused(Refusal),
-    /// Both are let in.
-    LetIn(Asked),
-}
-
-/// What a Pod asks of nodes. Several stand for one of a DaemonSet: its controller looks at nodes too.
+/// What a Pod asks of nodes, without the policy and with it. Several stand for one of a DaemonSet: its controller looks at nodes too.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Without the policy.
@@ -53,7 +39,7 @@ impl<'p> Asking<'p> {
     ///
     /// # Errors
     /// It is no such object, or the policy failed to answer.
-    pub fn about(&mut self, object: &Value, enforcement: Enforcement) -> Result<Said> {
+    pub fn about(&mut self, object: &Value, enforcement: Enforcement) -> Result<Created<Asked>> {
         let created = self.creation.of(object, None, enforcement)?;
         self.note(created)
     }
@@ -62,16 +48,16 @@ impl<'p> Asking<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn about_plain_pod(&mut self, namespace: &str, enforcement: Enforcement) -> Result<Said> {
+    pub fn about_plain_pod(&mut self, namespace: &str, enforcement: Enforcement) -> Result<Created<Asked>> {
         let created = self.creation.of_plain_pod(namespace, enforcement)?;
         self.note(created)
     }
 
-    fn note(&mut self, created: Created) -> Result<Said> {
+    fn note(&mut self, created: Created) -> Result<Created<Asked>> {
         Ok(match created {
-            Created::NotAsked(reason) => Said::NotAsked(reason),
-            Created::Unknown(gap) => Said::Unknown(gap),
-            Created::Refused(refusal) => Said::Refused(refusal),
+            Created::NotAsked(reason) => Created::NotAsked(reason),
+            Created::Unknown(gap) => Created::Unknown(gap),
+            Created::Refused(refusal) => Created::Refused(refusal),
             Created::LetIn(LetIn { stages, is_changed }) => {
                 let mut asked = Asked { before: vec![], after: vec![], is_changed, is_moved: false };
                 for stage in stages {
@@ -81,7 +67,7 @@ impl<'p> Asking<'p> {
                     asked.before.push(before);
                     asked.after.push(after);
                 }
-                Said::LetIn(asked)
+                Created::LetIn(asked)
             }
         })
     }

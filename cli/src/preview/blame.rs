@@ -2,11 +2,8 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{
-    placing::{Nodes, PodId},
-    verdict::listed,
-};
-use crate::{engine::namespace_rules::Demand, scheduling::exclusion::Exclusion};
+use super::placing::{Nodes, PodId};
+use crate::{engine::namespace_rules::Demand, lists::listed, scheduling::exclusion::Exclusion};
 
 /// Values that are no more alike than this are not proposed.
 const ALIKE: f64 = 0.7;

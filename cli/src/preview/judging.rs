@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::{
     Outcome,
-    asking::{Asked, Said},
+    asking::Asked,
     placing::{Nodes, PodId, Takers},
 };
 use crate::{
     engine::{
+        creation::Created,
         deployed::{Deployed, Enforcement, Refusal, Reply},
         gap::Gap,
     },
@@ -160,7 +161,12 @@ impl<'p> Judging<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(&self, case: &Case<'_>, written: &Said, enforced: Option<&Said>) -> Result<Judged> {
+    pub fn judge(
+        &self,
+        case: &Case<'_>,
+        written: &Created<Asked>,
+        enforced: Option<&Created<Asked>>,
+    ) -> Result<Judged> {
         let real = self.outcome(case, written, Enforcement::AsWritten)?;
         let Some(enforced) = enforced else { return Ok(real) };
         // Node metadata, and what is too large, is not warned of but done.
@@ -179,14 +185,14 @@ impl<'p> Judging<'p> {
         Ok(Judged { would_be: !is_real, ..judged })
     }
 
-    fn outcome(&self, case: &Case<'_>, said: &Said, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome(&self, case: &Case<'_>, said: &Created<Asked>, enforcement: Enforcement) -> Result<Judged> {
         let pods = case.running.len();
         let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
-            Said::NotAsked(reason) => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
-            Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
-            Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
-            Said::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),
+            Created::NotAsked(reason) => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
+            Created::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
+            Created::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
+            Created::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),
         })
     }
 
@@ -254,10 +260,7 @@ impl<'p> Judging<'p> {
 
     /// The nodes that decide about the outcome: for a DaemonSet all, else those that Pods run on.
     fn nodes_at_stake<'n>(&'n self, case: &Case<'n>) -> Vec<&'n str> {
-        match case.is_daemon_set {
-            true => self.all_nodes().collect(),
-            false => case.running.iter().map(String::as_str).collect(),
-        }
+        if case.is_daemon_set { self.all_nodes().collect() } else { case.running.iter().map(String::as_str).collect() }
     }
 
     fn all_nodes(&self) -> impl Iterator<Item = &str> {

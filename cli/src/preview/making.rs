@@ -6,22 +6,21 @@ use anyhow::{Context, Result};
 
 use super::{
     Accepted, Namespace, Outcome, Preview, Verdict, Workload,
-    advice::{Advisor, Who},
-    asking::{Asking, Said},
+    advice::{Advisor, Who, demands},
+    asking::{Asked, Asking},
     blame::blame,
     judging::{Case, Judged, Judging, Required, Why},
     placing::Nodes,
-    restarts::{Budgets, restart},
+    restart::{Budgets, restart},
     subject::{Part, Subject, Subjects},
-    verdict::listed,
     who_may_run_where::{Table, selected_labels},
 };
 use crate::{
     engine::{
-        creation::Creation,
+        creation::{Created, Creation},
         deployed::{Deployed, Enforcement},
         gap::Gap,
-        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys, placing},
+        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys},
         policy::Policy,
     },
     input::{
@@ -30,6 +29,7 @@ use crate::{
         settings::entries,
         settings_file::SettingsFile,
     },
+    lists::{listed, shortened},
     requests::template,
     scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places},
 };
@@ -48,9 +48,9 @@ pub struct Input<'p> {
 
 /// What has been said of one thing that is judged.
 struct Answers {
-    written: Said,
+    written: Created<Asked>,
     /// As if every entry was enforced; nothing, where the entry that holds is.
-    enforced: Option<Said>,
+    enforced: Option<Created<Asked>>,
 }
 
 /// What has been said of a workload, and of those of its parts that make other Pods.
@@ -86,12 +86,11 @@ impl Input<'_> {
             of_namespaces.push((name, answers.with_context(|| format!("a new Pod in {name}"))?));
         }
 
-        let settings = placing(self.files);
         let required = Required::of(self.files);
-        let labels = selected_labels(settings, &rules).into_iter().chain(required.labels.clone()).collect();
+        let labels = selected_labels(self.files, &rules).into_iter().chain(required.labels.clone()).collect();
         let nodes = Nodes::of(cluster, asking.pods, labels)?;
         let judging = Judging::new(&nodes, &deployed, &required, self.files, cluster);
-        let mut advisor = Advisor::new(settings, &rules, &nodes);
+        let mut advisor = Advisor::new(self.files, &rules, &nodes);
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);
         let mut stranded = vec![];
@@ -134,10 +133,10 @@ impl Input<'_> {
         let gaps = joined(self.gaps(&subjects));
         gaps.iter().for_each(|gap| advisor.note_gap(gap));
         advisor.note_entries();
-        let table = Table::new(cluster, settings, &rules, &preview.namespaces, &plain, &subjects.running)?;
+        let table = Table::new(cluster, self.files, &rules, &preview.namespaces, &plain, &subjects.running)?;
         table.note_untainted(&rules, &mut advisor);
         preview.pools = table.pools();
-        preview.rows = table.rows(settings);
+        preview.rows = table.rows();
         preview.advice = advisor.advice();
         preview.remarks = self.remarks(&rules, &subjects, &stranded)?;
         let lacking: Vec<String> = gaps.iter().map(named).collect();
@@ -149,10 +148,10 @@ impl Input<'_> {
         Ok(preview)
     }
 
-    fn rules(&self, subjects: &Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules>> {
-        let settings = placing(self.files);
+    fn rules<'s>(&'s self, subjects: &'s Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules<'s>>> {
         let cluster = &self.cluster.manifests;
-        let rules = |name: &String| Ok((name.clone(), NamespaceRules::of(settings, name, cluster.namespace(name))?));
+        let rules =
+            |name: &'s String| Ok((name.clone(), NamespaceRules::of(self.files, name, cluster.namespace(name))?));
         subjects.namespaces.iter().map(rules).collect()
     }
 
@@ -172,22 +171,24 @@ impl Input<'_> {
 
     fn remarks(
         &self,
-        rules: &BTreeMap<String, NamespaceRules>,
+        rules: &BTreeMap<String, NamespaceRules<'_>>,
         subjects: &Subjects<'_>,
         stranded: &[String],
     ) -> Result<Vec<String>> {
         let mut remarks = vec![];
-        for (position, entry) in entries(placing(self.files)).iter().enumerate() {
-            let matches = rules.values().any(|rules| rules.matching.contains(&position));
-            if !matches && !is_for_the_rest(entry) {
-                let name = entry_name(entry);
-                remarks.push(format!("No namespace matches {name} (placement.namespaces[{position}])."));
+        for file in self.files.iter().filter(|file| file.places()) {
+            for (position, entry) in entries(&file.typed).iter().enumerate() {
+                if !is_for_the_rest(entry) && !rules.values().any(|rules| rules.matches(entry)) {
+                    let name = entry_name(entry);
+                    remarks.push(format!("No namespace matches {name} (placement.namespaces[{position}])."));
+                }
             }
         }
         let manifests: &Manifests = &self.cluster.manifests;
-        if let [first, more @ ..] = manifests.repeated() {
-            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-            remarks.push(format!("Some objects are there more than once, and the first counts: {first}{more}."));
+        let repeated: Vec<String> = manifests.repeated().iter().map(ToString::to_string).collect();
+        if !repeated.is_empty() {
+            let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
+            remarks.push(format!("Some objects are there more than once, and the first counts: {told}."));
         }
         if manifests.all::<NodePoolObject>().next().is_none() {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
@@ -218,9 +219,9 @@ impl Answers {
     /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
     fn asks_for(&self, nodes: &Nodes) -> Option<Constraints> {
         match self.enforced.as_ref().unwrap_or(&self.written) {
-            Said::NotAsked(_) => Some(Constraints::default()),
-            Said::Unknown(_) | Said::Refused(_) => None,
-            Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
+            Created::NotAsked(_) => Some(Constraints::default()),
+            Created::Unknown(_) | Created::Refused(_) => None,
+            Created::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
         }
     }
 }
@@ -269,13 +270,10 @@ fn rank(judged: &Judged) -> (bool, bool, Option<Outcome>) {
 /// `a, b, c, d and 3 more`
 fn first_of(names: &[String]) -> String {
     const NAMED: usize = 8;
-    match names.len().saturating_sub(NAMED) {
-        0 => listed(names),
-        more => format!("{} and {more} more", names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ")),
-    }
+    shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
-fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Said>) -> Result<Answers> {
+fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Created<Asked>>) -> Result<Answers> {
     let written = ask(Enforcement::AsWritten)?;
     let enforced = if warns { Some(ask(Enforcement::Everywhere)?) } else { None };
     Ok(Answers { written, enforced })
@@ -305,10 +303,6 @@ fn named(gap: &Gap) -> String {
         Gap::Kind { kinds, reason: Some(_) } => format!("{kinds} could not be listed"),
         _ => gap.to_string(),
     }
-}
-
-fn demands<'r>(rules: &'r BTreeMap<String, NamespaceRules>, namespace: &str) -> &'r [Demand] {
-    rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
 }
 
 fn namespace_of<'s>(subject: &'s Subject<'_>) -> &'s str {

@@ -3,15 +3,12 @@
 mod advice;
 mod asking;
 mod blame;
-mod cause;
 mod differences;
 mod judging;
 mod making;
 mod outcome;
 mod placing;
 mod restart;
-mod restarts;
-mod row;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing)]
 pub mod sample;
@@ -24,12 +21,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use self::{
-    cause::{Advice, Cause, CauseKind},
+    advice::{Advice, Cause, CauseKind},
     making::Input,
     outcome::{Outcome, Was},
     restart::{Obstacle, Restart},
-    row::Row,
     verdict::{Accepted, Verdict},
+    who_may_run_where::Row,
 };
 
 /// What the policy would do to a cluster.
@@ -131,28 +128,10 @@ pub struct Pool {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, path::Path};
-
-    use anyhow::{Context, Result, ensure};
-    use serde_json::Value;
-
-    use super::Preview;
-
-    const FILE: &str = "docs/preview.schema.json";
-    /// The file is written anew if this environment variable is set.
-    const WRITE: &str = "WRITE_SCHEMA";
+    use crate::output::schema::ensure_schema;
 
     #[test]
-    fn the_schema_is_that_of_the_types() -> Result<()> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(FILE);
-        let generator = schemars::generate::SchemaSettings::draft07().into_generator();
-        let made = format!("{:#}\n", Value::from(generator.into_root_schema_for::<Preview>()));
-        if env::var_os(WRITE).is_some() {
-            fs::write(&path, &made)?;
-        }
-        let shipped = fs::read_to_string(&path).context(FILE)?;
-        let again = format!("{WRITE}=1 cargo test -p kubectl-node-placement --lib schema");
-        ensure!(shipped == made, "{FILE} is out of date; write it anew: {again}");
-        Ok(())
+    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
+        ensure_schema::<super::Preview>("docs/preview.schema.json")
     }
 }

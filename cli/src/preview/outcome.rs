@@ -1,3 +1,5 @@
+//! What the policy would make of something, and how that compares.
+
 use serde::Serialize;
 
 /// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first.

@@ -128,10 +128,9 @@ impl Nodes {
 
     fn found(&self, pod: &Constraints) -> Takers {
         let pools = &self.classes.pools;
-        let created = |pool: &Pool| pool.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none());
         Takers {
             nodes: pools.iter().map(|pool| !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none()).collect(),
-            created: pools.iter().map(created).collect(),
+            created: pools.iter().map(|pool| pool.would_create(pod)).collect(),
         }
     }
 }

@@ -67,7 +67,7 @@ pub fn tenants(count: usize) -> Preview {
         obstacle: Some(Obstacle::Paused),
         budgets: vec![],
     });
-    preview.remarks.push("CLUSTER has no NodePools: Karpenter is taken to be absent.".to_owned());
+    preview.remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
     preview.verdict = Verdict::new(&preview.workloads, &preview.namespaces, &[], &Accepted::default());
     preview
 }

@@ -10,20 +10,19 @@ use k8s_openapi::api::{
 };
 use serde_json::Value;
 
-use crate::engine::gap::Gap;
 use crate::{
+    engine::gap::Gap,
     input::{
         json::{list_of, text},
         manifests::{Identity, Manifest, Manifests},
     },
     requests::{
+        admission::is_terminating,
         owner::{Belongs, controller, is_part_of_its_owner},
+        pod,
         resource::{POD, Resource},
     },
 };
-
-/// Marks the Pods that stand for what a kubelet runs by itself.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Kinds of Kubernetes' own that make Pods, or others that do, and what a person calls several.
 const MAKERS: [(&str, &str); 7] = [
@@ -285,19 +284,16 @@ fn misnamed(identity: &Identity) -> Option<Gap> {
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let is_own = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
     let is_own = is_own.iter().any(|own| own.eq_ignore_ascii_case(group));
-    let told = match *kind == *known {
-        true => format!("{identity} has apiVersion {api_version}, which is not known; list it anew"),
-        false => format!("{identity} has kind {kind}; it is written {known}"),
+    let told = if *kind == *known {
+        format!("{identity} has apiVersion {api_version}, which is not known; list it anew")
+    } else {
+        format!("{identity} has kind {kind}; it is written {known}")
     };
     is_own.then_some(Gap::Unreadable(told))
 }
 
 fn name(object: &Value) -> &str {
     text(&object["metadata"]["name"])
-}
-
-fn is_terminating(namespace: &Value) -> bool {
-    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
 }
 
 /// A ReplicaSet that makes no Pods now. Deployments keep theirs to roll back; of other owners nobody knows what for.
@@ -311,10 +307,9 @@ fn is_deployment(owner: &Value) -> bool {
 
 /// Whether a Pod or a Job has run to its end.
 fn is_finished(object: &Value) -> bool {
-    let status = &object["status"];
     match text(&object["kind"]) {
-        "Pod" => matches!(text(&status["phase"]), "Succeeded" | "Failed"),
-        "Job" => list_of(&status["conditions"]).iter().any(|condition| {
+        "Pod" => pod::is_finished(object),
+        "Job" => list_of(&object["status"]["conditions"]).iter().any(|condition| {
             matches!(text(&condition["type"]), "Complete" | "Failed") && condition["status"] == "True"
         }),
         _ => false,
@@ -324,6 +319,8 @@ fn is_finished(object: &Value) -> bool {
 fn is_left_out(object: &Value) -> bool {
     let is_left_behind =
         object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
-    let is_mirror = object["metadata"]["annotations"].get(MIRROR).is_some();
-    is_finished(object) || is_left_behind || is_mirror || object["metadata"]["deletionTimestamp"].is_string()
+    is_finished(object)
+        || is_left_behind
+        || pod::is_mirror(object)
+        || object["metadata"]["deletionTimestamp"].is_string()
 }

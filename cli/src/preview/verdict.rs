@@ -1,8 +1,11 @@
+//! Whether the policy can be enforced now, in one sentence.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::{Namespace, Outcome, Restart, Workload};
+use crate::lists::{counted, listed};
 
 /// Whether the policy can be enforced now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -118,21 +121,6 @@ fn phrase(outcome: Outcome, counts: &Counts) -> Option<String> {
     }
     let is_one = counts.namespaces == 0 && counts.workloads + counts.daemon_sets + counts.pods == 1;
     Some(format!("{} {}", listed(&nouns), if is_one { one } else { many }))
-}
-
-/// `1 node`, `2 nodes`
-pub fn counted(count: usize, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{s}")
-}
-
-/// `a, b and c`
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [item] => item.clone(),
-        [items @ .., last] => format!("{} and {last}", items.join(", ")),
-    }
 }
 
 #[cfg(test)]

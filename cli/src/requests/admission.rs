@@ -149,3 +149,10 @@ pub fn created_by(owner: &str) -> Value {
         "groups": ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
     })
 }
+
+/// Whether a Namespace is being deleted: an API server creates nothing in it.
+///
+/// Upstream: the admission plugin `NamespaceLifecycle`.
+pub fn is_terminating(namespace: &Value) -> bool {
+    namespace["metadata"]["deletionTimestamp"].is_string() || namespace["status"]["phase"] == "Terminating"
+}

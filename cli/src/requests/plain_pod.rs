@@ -13,12 +13,7 @@ const NAME: &str = "plain-pod";
 
 /// The request with which an ordinary user would create a plain Pod in a namespace.
 pub fn creation(namespace: &str) -> Value {
-    creation_with(namespace, json!({}))
-}
-
-/// The same Pod, asking for what `spec` says.
-pub fn creation_with(namespace: &str, mut spec: Value) -> Value {
-    spec["containers"] = json!([{ "name": "c", "image": "preview" }]);
+    let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
     defaults::add_tolerations(&mut spec);
     let pod = json!({
         "kind": POD.kind,

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use super::{
     admission::{as_new, created_by, kubelet, request, scheduler, somebody},
     owner::{Owner, controller},
-    resource::{BINDING, POD},
+    resource::{BINDING, POD, REQUIRED_AFFINITY},
     runtime_class,
     template::is_by_controller,
 };
 use crate::input::{
-    json::{members, remove, text},
+    json::{list_of, members, remove, text},
     manifests::Manifests,
     settings::ManagedKeys,
 };
 
-/// Marks the Pods that stand for what a kubelet runs by itself.
+/// Upstream: `MirrorPodAnnotationKey` of `k8s.io/api/core/v1`.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
@@ -36,12 +36,13 @@ const DEFAULTED: [&str; 7] = [
 /// Where the default tolerations, and those that the DaemonSet controller adds, have their keys.
 const NODE_CONDITIONS: &str = "node.kubernetes.io/";
 
-fn is_mirror(pod: &Value) -> bool {
+/// Whether a Pod stands for what a kubelet runs by itself.
+pub fn is_mirror(pod: &Value) -> bool {
     pod["metadata"]["annotations"].get(MIRROR).is_some()
 }
 
-/// A Pod that has run to its end is still on its node.
-fn is_finished(pod: &Value) -> bool {
+/// Whether a Pod has run to its end. It still names its node.
+pub fn is_finished(pod: &Value) -> bool {
     matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
 }
 
@@ -111,11 +112,10 @@ fn tolerations(template: &Value, running: &Value) -> Vec<Value> {
 /// Does what the DaemonSet controller does with the required node affinity of a template: it replaces its terms by one
 /// that names the node. The running Pod has that name.
 fn pin(spec: &mut Value, running: &Value) {
-    let required = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
-    let terms = running.pointer(required).and_then(Value::as_array);
-    let Some(fields) = terms.into_iter().flatten().find_map(|term| term.get("matchFields")) else { return };
+    let terms = list_of(&running["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]);
+    let Some(fields) = terms.iter().find_map(|term| term.get("matchFields")) else { return };
     let affinity = json!({ "nodeSelectorTerms": [{ "matchFields": fields }] });
-    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = affinity;
+    spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = affinity;
 }
 
 /// Without a template, the Pod itself has to do. It cannot be told from it what node selector somebody injected.

@@ -1,7 +1,9 @@
 //! What the policy is asked about, by the names that rules and manifests have for it.
 
 use anyhow::{Result, bail};
-use node_placement_policy::resource::Resource as Known;
+/// The API server gives every Namespace its name as a label.
+pub use node_placement_policy::settings::reference::NAME as NAMESPACE_NAME;
+use node_placement_policy::{placement::node_affinity, resource::Resource as Known};
 use serde_json::Value;
 
 /// A kind that the policy is asked about.
@@ -22,8 +24,8 @@ pub const NAMESPACE: Resource = Resource { group: "", kind: "Namespace", name: "
 /// A Node.
 pub const NODE: Resource = Resource { group: "", kind: "Node", name: "nodes" };
 
-/// The API server gives every Namespace its name as a label.
-pub const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
+/// The field of a `nodeAffinity` that nodes must meet.
+pub const REQUIRED_AFFINITY: &str = node_affinity::REQUIRED_AFFINITY[2];
 
 /// Those that the policy has rules for.
 fn all() -> impl Iterator<Item = Resource> {

@@ -42,33 +42,6 @@ pub fn class_of(spec: &Value, cluster: &Manifests) -> Result<Option<RuntimeClass
     named(spec).map_or(Ok(None), |name| cluster.find_typed(None, name))
 }
 
-/// What the RuntimeClass of a Pod adds to it: nobody finds that in a manifest.
-pub struct Added {
-    pub name: String,
-    /// In words: `pool=shared`, `a toleration`.
-    pub adds: Vec<String>,
-}
-
-/// What is added to a Pod by its RuntimeClass, if anything is.
-pub fn added(spec: &Value, cluster: &Manifests) -> Option<Added> {
-    let name = named(spec)?;
-    let scheduling = &cluster.find(&identity(name))?["scheduling"];
-    let selector = members(&scheduling["nodeSelector"]).map(|(key, value)| format!("{key}={}", text(value)));
-    let toleration = list_of(&scheduling["tolerations"]).first().map(|_| TOLERATION.to_owned());
-    let adds: Vec<String> = selector.chain(toleration).collect();
-    (!adds.is_empty()).then(|| Added { name: name.to_owned(), adds })
-}
-
-const TOLERATION: &str = "a toleration";
-
-impl Added {
-    /// Whether a message is about something of it.
-    pub fn is_told_in(&self, message: &str) -> bool {
-        let is_told = |added: &String| message.contains(if added == TOLERATION { "toleration" } else { added });
-        self.adds.iter().any(is_told)
-    }
-}
-
 /// The RuntimeClass that a Pod names, and that is not known.
 pub fn missing(spec: &Value, cluster: &Manifests) -> Option<String> {
     let class = named(spec)?;
@@ -80,10 +53,5 @@ fn named(spec: &Value) -> Option<&str> {
 }
 
 fn identity(class: &str) -> Identity {
-    Identity {
-        api_version: "node.k8s.io/v1".to_owned(),
-        kind: "RuntimeClass".to_owned(),
-        namespace: None,
-        name: class.to_owned(),
-    }
+    Identity::new("node.k8s.io/v1", "RuntimeClass", None, class)
 }

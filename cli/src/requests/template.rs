@@ -6,16 +6,13 @@ use serde_json::{Value, json};
 use super::{
     admission::{created_by, request},
     defaults,
-    resource::{POD, Resource},
+    resource::{POD, REQUIRED_AFFINITY, Resource},
     runtime_class,
 };
 use crate::input::{
     json::{members, text},
     manifests::Manifests,
 };
-
-/// Where a PodSpec has the terms of required node affinity.
-const REQUIRED_AFFINITY: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of such.
 ///

@@ -16,7 +16,10 @@ use super::{
     exclusion::{Exclusion, LabelExclusion},
     node::Node,
 };
-use crate::input::json::{list_of, text};
+use crate::{
+    input::json::{list_of, text},
+    requests::resource::REQUIRED_AFFINITY,
+};
 
 /// What of a Pod decides on which nodes it may run: `nodeName`, `nodeSelector`, required node affinity, tolerations.
 ///
@@ -44,8 +47,8 @@ impl Constraints {
     /// # Errors
     /// A field has a type that no PodSpec has.
     pub fn read(spec: &Value, class: Option<&RuntimeClass>) -> Result<Self> {
-        let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-        let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": affinity } });
+        let affinity = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY];
+        let affinity = json!({ "nodeAffinity": { REQUIRED_AFFINITY: affinity } });
         let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
         let selection = NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
         let tolerations: Option<Vec<Toleration>> =
@@ -72,7 +75,7 @@ impl Constraints {
     /// A text that is the same for Pods that ask for the same, by which their [`Constraints`] need be read and compared
     /// only once.
     pub fn identity(spec: &Value) -> String {
-        let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        let affinity = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY];
         let class = &spec["runtimeClassName"];
         json!([spec["nodeName"], spec["nodeSelector"], affinity, spec["tolerations"], class]).to_string()
     }
@@ -152,7 +155,7 @@ impl Constraints {
 
 /// The names of nodes in the fields of the terms of required node affinity.
 fn named_in_fields(spec: &Value) -> impl Iterator<Item = &str> {
-    let required = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let required = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY];
     let fields = list_of(&required["nodeSelectorTerms"]).iter().flat_map(|term| list_of(&term["matchFields"]));
     fields.flat_map(|field| list_of(&field["values"])).map(text)
 }
@@ -191,7 +194,7 @@ mod tests {
     }
 
     fn required(terms: Value) -> Value {
-        let required = json!({ "requiredDuringSchedulingIgnoredDuringExecution": { "nodeSelectorTerms": terms } });
+        let required = json!({ REQUIRED_AFFINITY: { "nodeSelectorTerms": terms } });
         json!({ "affinity": { "nodeAffinity": required } })
     }
 

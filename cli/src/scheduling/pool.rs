@@ -22,7 +22,7 @@ pub struct Pool {
     pub taints: Vec<Taint>,
     /// Its nodes that are there, by name.
     pub nodes: Vec<Node>,
-    /// The name of the NodePool that its nodes belong to, if CLUSTER has it.
+    /// The name of the NodePool that its nodes belong to, if the cluster has it.
     pub node_pool: Option<String>,
     /// That NodePool, where this pool stands for it.
     pub creates: Option<NodePool>,
@@ -111,24 +111,9 @@ impl Pools {
         Self { pools, home }
     }
 
-    /// For each pool, in their order, the first thing that excludes the Pod; nothing, if the pool takes it.
-    pub fn exclusions(&self, pod: &Constraints) -> Vec<Option<Exclusion>> {
-        self.pools.iter().map(|pool| pool.excludes(pod)).collect()
-    }
-
-    /// Whether a node or a NodePool takes the Pod.
-    pub fn take(&self, pod: &Constraints) -> bool {
-        self.pools.iter().any(|pool| pool.excludes(pod).is_none())
-    }
-
     /// The position of the pool that a node is in.
     pub fn position_of(&self, node: &str) -> Option<usize> {
         self.home.get(node).copied()
-    }
-
-    /// The pool that a node is in.
-    pub fn of_node(&self, node: &str) -> Option<&Pool> {
-        self.pools.get(self.position_of(node)?)
     }
 }
 
@@ -248,12 +233,11 @@ mod tests {
             ("pool=blue (dedicated:NoSchedule)", vec!["c"]),
         ];
         assert_eq!(names(&pools), expected);
-        assert_eq!(pools.of_node("c").unwrap().name, "pool=blue (dedicated:NoSchedule)");
 
         let mut keys = Keys::of_labels(["pool"]);
         keys.add(&pod(json!({ "nodeSelector": { "disk": "ssd" } })));
         let classes = Pools::new(nodes, vec![], &keys);
-        assert_eq!(classes.of_node("a").unwrap().nodes.len(), 1, "a Pod tells it from b");
+        assert!(names(&classes).contains(&("disk=ssd, pool=blue", vec!["a"])), "a Pod tells it from b: {classes:?}");
     }
 
     #[test]
@@ -263,7 +247,8 @@ mod tests {
         keys.add(&pod(json!({ "nodeName": "a" })));
         let pools = Pools::new(nodes, vec![], &keys);
         assert_eq!(pools.pools.len(), 2);
-        let taken: Vec<bool> = pools.exclusions(&pod(json!({ "nodeName": "a" }))).iter().map(Option::is_none).collect();
+        let named = pod(json!({ "nodeName": "a" }));
+        let taken: Vec<bool> = pools.pools.iter().map(|pool| pool.excludes(&named).is_none()).collect();
         assert_eq!(taken, [true, false]);
     }
 
@@ -303,6 +288,5 @@ mod tests {
         assert_eq!(pool.excludes(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))), None);
         assert!(pool.nodes_exclude(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))).is_some());
         assert!(pool.excludes(&pod(json!({ "nodeSelector": { "team": "red" } }))).is_some());
-        assert!(!pools.take(&pod(json!({ "nodeSelector": { "team": "red" } }))));
     }
 }

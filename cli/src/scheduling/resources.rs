@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use k8s_openapi::{
-    api::core::v1::{Container, PodSpec, ResourceRequirements},
+    api::core::v1::{PodSpec, ResourceRequirements},
     apimachinery::pkg::api::resource::Quantity,
 };
 use serde_json::Value;
@@ -28,11 +28,11 @@ impl Requests {
         let spec = spec.map_err(|error| anyhow!("spec.{}: {}", error.path(), error.inner()))?;
         let mut total = Self::default();
         for container in &spec.containers {
-            total.add(&Self::of_container(container));
+            total.add(&Self::of(container.resources.as_ref()));
         }
         let (mut sidecars, mut most_at_start) = (Self::default(), Self::default());
         for container in spec.init_containers.iter().flatten() {
-            let mut running = Self::of_container(container);
+            let mut running = Self::of(container.resources.as_ref());
             if container.restart_policy.as_deref() == Some("Always") {
                 sidecars.add(&running);
                 total.add(&running);
@@ -61,10 +61,6 @@ impl Requests {
         // A Node in a file may say nothing of what it has.
         let mut counted = self.0.iter().filter(|_| !node.allocatable.is_empty());
         counted.find(|(resource, amount)| has(resource) < **amount).map(|(resource, _)| resource.as_str())
-    }
-
-    fn of_container(container: &Container) -> Self {
-        Self::of(container.resources.as_ref())
     }
 
     /// What is requested; limits stand for requests that are missing, as the API server has it.

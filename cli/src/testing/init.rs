@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
-use node_placement_policy::settings::Settings;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -13,8 +12,7 @@ use super::{
 };
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    demands::Demands,
-    input::json::{members, text},
+    engine::namespace_rules::explanation,
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -61,8 +59,8 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         let (evaluation, not_asked) = asked.answer(&request)?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
         let there = cluster.namespace(namespace);
-        let entry = files.iter().find_map(|file| entry(&file.typed, namespace, there?));
-        if not_asked.is_some() || !known.insert((entry, kind_of_answer(&evaluation, &manifest))) {
+        let entry = files.iter().find_map(|file| explanation(&file.typed, namespace, Some(there?)).ok()?.entry);
+        if not_asked.is_some() || !known.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
             continue;
         }
         let expect = expected(&asked, &places, &request, &evaluation)?;
@@ -76,15 +74,6 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
          # otherwise. Run it with: kubectl node-placement test FILE\n{}",
         yaml_serde::to_string(&WrittenFile { tests: vec![test] })?
     ))
-}
-
-/// The position of the entry that holds for a namespace.
-fn entry(settings: &Settings, name: &str, namespace: &Value) -> Option<usize> {
-    let [labels, annotations] = ["labels", "annotations"].map(|field| {
-        let texts = members(&namespace["metadata"][field]);
-        texts.map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-    });
-    Demands::of(settings, name, &labels, &annotations).ok()?.entry.map(|at| at.position)
 }
 
 /// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about

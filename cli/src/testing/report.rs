@@ -5,6 +5,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
 
 use super::expect::Mismatch;
+use crate::lists::counted;
 
 /// What came of all cases.
 #[derive(Debug, Default)]
@@ -30,10 +31,9 @@ impl Report {
 
     /// The last line: how many cases there are, and how many of them failed.
     pub fn summary(&self) -> String {
-        let count = |number: usize| if number == 1 { "1 case".to_owned() } else { format!("{number} cases") };
         match self.failed().count() {
-            0 => format!("{} passed", count(self.results.len())),
-            failed => format!("{} failed of {}", count(failed), self.results.len()),
+            0 => format!("{} passed", counted(self.results.len(), "case")),
+            failed => format!("{} failed of {}", counted(failed, "case"), self.results.len()),
         }
     }
 

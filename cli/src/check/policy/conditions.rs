@@ -12,6 +12,7 @@ use crate::{
         policy_spec::PolicySpec,
         settings::{PLACEMENT, has},
     },
+    lists::shortened,
     policies::required_rules::Feature,
 };
 
@@ -111,11 +112,8 @@ fn opt_outs(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
 /// The titles of samples. Where all creations of Pods are meant, not each kind of Pod is told.
 fn listed(titles: &BTreeSet<String>) -> String {
     let is_told = |title: &&String| !titles.contains(POD_CREATION) || !title.starts_with("CREATE of pods ");
-    let told: Vec<&str> = titles.iter().filter(is_told).map(String::as_str).collect();
-    match told.split_at_checked(SHOWN) {
-        Some((shown, more @ [_, ..])) => format!("{}, and {} more", shown.join(", "), more.len()),
-        _ => told.join(", "),
-    }
+    let told: Vec<String> = titles.iter().filter(is_told).cloned().collect();
+    shortened(&told, SHOWN).unwrap_or_else(|| told.join(", "))
 }
 
 /// A condition may leave some namespaces out; and what can't be evaluated may let a request pass.

@@ -12,7 +12,7 @@ use super::{
     Guards,
     entries::{Entry, entries},
 };
-use crate::check::finding::Finding;
+use crate::{check::finding::Finding, engine::namespace_rules::is_for_the_rest};
 
 /// So many kinds of namespaces are tried. Settings that ask for more labels and values are not judged.
 const MOST_KINDS: usize = 10_000;
@@ -29,8 +29,11 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
     if fenced.is_empty() {
         return vec![];
     }
-    let mut findings: Vec<Finding> =
-        entries.iter().filter(|entry| is_for_the_rest(entry)).filter_map(|entry| open_rest(entry, &fenced)).collect();
+    let mut findings: Vec<Finding> = entries
+        .iter()
+        .filter(|entry| is_for_the_rest(entry.written))
+        .filter_map(|entry| open_rest(entry, &fenced))
+        .collect();
     // It holds for the rest, as far as nobody asks for something else.
     let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
     if !has_default {
@@ -41,12 +44,6 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
 
 fn excludes(own: &Selector, fence: &Selector) -> bool {
     own.contradiction_with(fence).is_some()
-}
-
-/// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
-fn is_for_the_rest(entry: &Entry<'_>) -> bool {
-    let is_for_any_name = entry.written.name.as_deref().is_none_or(|name| name == "*");
-    is_for_any_name && accepts_absence(&entry.selector)
 }
 
 fn accepts_absence(selector: &Selector) -> bool {
@@ -135,10 +132,7 @@ fn in_words(labels: &BTreeMap<&str, Option<&str>>) -> String {
             Some(value) => format!("with {key}={value}"),
         })
         .collect();
-    match words.is_empty() {
-        true => "other namespaces".to_owned(),
-        false => format!("namespaces {}", words.join(", ")),
-    }
+    if words.is_empty() { "other namespaces".to_owned() } else { format!("namespaces {}", words.join(", ")) }
 }
 
 /// Upstream: `kubeletLabels` of `k8s.io/kubelet/pkg/apis`.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::preview::{Preview, Restart, verdict::counted};
+use crate::{
+    lists::counted,
+    preview::{Preview, Restart},
+};
 
 const HEAD: &str = "#!/bin/sh
 # Read this before you run it. It restarts workloads whose Pods run on nodes that their replacements may not use.

@@ -2,11 +2,12 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::UTF8_FULL_CONDENSED};
 
-use super::text::{heading, nodes, note};
-use crate::preview::{Pool, Row, verdict::counted};
+use super::rows::{are_a_table, heading, nodes, note};
+use crate::{
+    lists::{counted, shortened},
+    preview::{Pool, Row},
+};
 
-/// More columns nobody reads.
-const POOLS: usize = 8;
 /// Beside the text of a cell, and its border.
 const PADDING: usize = 3;
 /// So many namespaces are named in a row.
@@ -14,7 +15,7 @@ const NAMED: usize = 4;
 
 /// The table in lines of at most `width`; nothing if there are too many pools, or a word would break.
 pub fn matrix(pools: &[Pool], rows: &[&Row], width: usize) -> Option<Vec<String>> {
-    if pools.is_empty() || pools.len() > POOLS {
+    if !are_a_table(pools) {
         return None;
     }
     let mut cells: Vec<Vec<String>> = vec![header(pools)];
@@ -49,9 +50,7 @@ fn header(pools: &[Pool]) -> Vec<String> {
 }
 
 fn line(row: &Row) -> Vec<String> {
-    let names = row.namespaces.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let more = row.namespaces.len().saturating_sub(NAMED);
-    let names = if more > 0 { format!("{names} and {more} more") } else { names };
+    let names = shortened(&row.namespaces, NAMED).unwrap_or_else(|| row.namespaces.join(", "));
     let heading = [heading(row, names)].into_iter().chain(note(row).map(|note| format!("(new Pods {note})")));
     let cells = row.takes.iter().zip(&row.pods).map(|(takes, pods)| {
         let takes = if *takes { "yes" } else { "no" };

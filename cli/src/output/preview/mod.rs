@@ -3,6 +3,7 @@
 mod commands;
 mod matrix;
 mod page;
+mod rows;
 mod text;
 mod workloads;
 

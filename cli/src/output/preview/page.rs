@@ -6,17 +6,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    text::{heading, nodes, note, outcome, shown},
+    rows::{are_a_table, heading, nodes, note, outcome, place, shown},
     workloads::{Finding, sections, untold},
 };
 use crate::{
+    lists::counted,
     output::template::render,
-    preview::{Pool, Preview, Row, verdict::counted},
+    preview::{Pool, Preview, Row},
 };
 
 const TEMPLATE: &str = include_str!("page.html.j2");
-/// A table with more pools is a list.
-const POOLS: usize = 8;
 /// So many namespaces are open from the start, if there is trouble in them.
 const OPEN: usize = 5;
 
@@ -48,7 +47,6 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
     let (rows, _) = shown(&preview.rows, false);
     let (mut sorted, _) = shown(&preview.rows, true);
     sorted.retain(|row| !rows.iter().any(|shown| std::ptr::eq(*shown, *row)));
-    let is_matrix = !preview.pools.is_empty() && preview.pools.len() <= POOLS;
     let data = json!({
         "origin": origin,
         "ready": preview.verdict.ready,
@@ -56,7 +54,7 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
         "advice": preview.advice.iter().map(|advice| &advice.text).collect::<Vec<_>>(),
         "remarks": preview.remarks,
         "compared": preview.compared,
-        "is_matrix": is_matrix,
+        "is_matrix": are_a_table(&preview.pools),
         "pools": preview.pools.iter().map(pool).collect::<Vec<_>>(),
         "groups": [
             { "rows": rows.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>() },
@@ -84,18 +82,13 @@ fn pool(pool: &Pool) -> Value {
 fn row(row: &Row, pools: &[Pool]) -> Value {
     let cells = row.takes.iter().zip(&row.pods).zip(pools).map(|((takes, pods), pool)| {
         json!({
-            "pool": format!("{} ({})", pool.name, nodes(pool)),
+            "pool": place(pool),
             "takes": takes,
             "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
             "elsewhere": !takes && *pods > 0,
         })
     });
-    let taking = row
-        .takes
-        .iter()
-        .zip(pools)
-        .filter(|(takes, _)| **takes)
-        .map(|(_, pool)| format!("{} ({})", pool.name, nodes(pool)));
+    let taking = row.takes.iter().zip(pools).filter(|(takes, _)| **takes).map(|(_, pool)| place(pool));
     json!({
         "name": row.name,
         "namespaces": heading(row, row.namespaces.join(", ")),

@@ -2,17 +2,17 @@
 
 use super::{
     matrix::matrix,
+    rows::{heading, note, outcome, place, shown},
     workloads::{Finding, NamespaceSection, sections, untold},
 };
 use crate::{
+    lists::{counted, shortened},
     output::terminal::wrap,
-    preview::{Outcome, Pool, Preview, Row, verdict::counted},
+    preview::{Pool, Preview, Row},
 };
 
 /// Where the text beside an outcome begins.
 const INDENT: usize = 16;
-/// So many rows of one entry that are in order are shown; the others are counted.
-const ROWS: usize = 6;
 /// So many namespaces are told; the others are counted.
 const NAMESPACES: usize = 20;
 /// So many nodes, pools or namespaces are named.
@@ -130,8 +130,7 @@ impl Page {
 
     fn cut(&mut self, more: usize) {
         if more > 0 {
-            let s = if more == 1 { "" } else { "s" };
-            self.heading(&format!("… and {more} more namespace{s}; --verbose shows all"));
+            self.heading(&format!("… and {}; --verbose shows all", counted(more, "more namespace")));
         }
     }
 
@@ -153,83 +152,12 @@ impl Page {
     }
 
     fn names(&self, names: &[String]) -> String {
-        let limit = if self.verbose { usize::MAX } else { NAMED };
-        let shown = names.iter().take(limit).cloned().collect::<Vec<_>>().join(", ");
-        match names.len().saturating_sub(limit) {
-            0 => shown,
-            more => format!("{shown} and {more} more"),
-        }
+        let short = shortened(names, NAMED).filter(|_| !self.verbose);
+        short.unwrap_or_else(|| names.join(", "))
     }
 }
 
 fn said_shortly(finding: &Finding<'_>) -> String {
     let would_be = if finding.would_be { " (would be)" } else { "" };
     format!("{}{would_be}", finding.who)
-}
-
-/// `refused`, `would be: refused`
-pub(super) fn outcome(outcome: Outcome, would_be: bool) -> String {
-    let would_be = if would_be { "would be: " } else { "" };
-    format!("{would_be}{}", outcome.title())
-}
-
-/// What speaks against new Pods of a row, if something does.
-pub(super) fn note(row: &Row) -> Option<String> {
-    let note = match (row.outcome, row.would_be) {
-        (Outcome::Refused, false) => "are refused",
-        (Outcome::Refused, true) => "would be refused",
-        (Outcome::Waits, false) => "wait: no node takes them",
-        (Outcome::Waits, true) => "would wait: no node takes them",
-        (Outcome::CannotTell, _) => "can't be told",
-        (Outcome::NotAsked, _) => "are not sent to the policy",
-        _ => return None,
-    };
-    let reason = row.kept_away.iter().map(|reason| format!(": {reason}"));
-    Some([note.to_owned()].into_iter().chain(reason).collect())
-}
-
-/// `tenant=blue: a, b and c`
-pub(super) fn heading(row: &Row, namespaces: String) -> String {
-    match row.namespaces.as_slice() {
-        [only] if *only == row.name => row.name.clone(),
-        _ => format!("{}: {namespaces}", row.name),
-    }
-}
-
-/// `pool=blue (3 nodes)`
-fn place(pool: &Pool) -> String {
-    format!("{} ({})", pool.name, nodes(pool))
-}
-
-/// `3 nodes`; of a NodePool without any, what Karpenter would do.
-pub(super) fn nodes(pool: &Pool) -> String {
-    match (&pool.node_pool, pool.nodes.len()) {
-        (Some(_), 0) => "Karpenter would create a node".to_owned(),
-        (_, count) => counted(count, "node"),
-    }
-}
-
-/// The rows that are told one by one, and how many more of which entry there are. What is not in order is never cut.
-pub(super) fn shown(rows: &[Row], verbose: bool) -> (Vec<&Row>, Vec<(String, usize)>) {
-    let mut sorted: Vec<&Row> = rows.iter().collect();
-    sorted.sort_by_key(|row| row.is_sound());
-    if verbose {
-        return (sorted, vec![]);
-    }
-    let mut counts: Vec<(String, usize)> = vec![];
-    sorted.retain(|row| {
-        if !row.is_sound() {
-            return true;
-        }
-        let entry = row.entry.as_deref().unwrap_or("no entry");
-        let place = counts.iter().position(|(name, _)| name == entry).unwrap_or_else(|| {
-            counts.push((entry.to_owned(), 0));
-            counts.len() - 1
-        });
-        let Some((_, count)) = counts.get_mut(place) else { return true };
-        *count += 1;
-        *count <= ROWS
-    });
-    let cut = counts.into_iter().filter(|(_, count)| *count > ROWS).map(|(entry, count)| (entry, count - ROWS));
-    (sorted, cut.collect())
 }

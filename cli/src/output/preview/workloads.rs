@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::preview::{Outcome, Preview, Was, Workload, verdict::counted};
+use crate::{
+    lists::counted,
+    preview::{Outcome, Preview, Was, Workload},
+};
 
 /// What is to be said about one namespace.
 pub struct NamespaceSection<'p> {

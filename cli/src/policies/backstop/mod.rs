@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::conditions::{OwnCondition, own_conditions};
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
-use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
+use crate::{SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
 
 const TEMPLATE: &str = include_str!("../backstop.yml.j2");
 
@@ -39,19 +39,16 @@ const LINE: usize = 118;
 /// The file has something else, or `overrides` a mistake; or there is no backstop for these settings.
 pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
     overrides.validate()?;
-    let is_about_nodes = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::is_about_nodes);
     let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
-    files.retain(|file| file.typed.placement.is_some() && !is_about_nodes(file));
+    files.retain(|file| file.typed.placement.is_some() && !file.is_about_nodes());
     ensure!(files.len() <= 1, "expected one policy that places Pods; found {}", files.len());
     let Some(SettingsFile { name, policy, typed, .. }) = files.pop() else {
         bail!("nothing to hold: a backstop is about requiredNodeSelector of placement.namespaces");
     };
     let covers_all = policy.as_ref().is_some_and(|policy| policy.namespace_selector == LabelSelector::default());
     let policy = policy.unwrap_or_default();
-    let mut namespaces = match covers_all && overrides.namespaces.is_none() {
-        true => vec![],
-        false => overrides.namespaces(&policy)?,
-    };
+    let mut namespaces =
+        if covers_all && overrides.namespaces.is_none() { vec![] } else { overrides.namespaces(&policy)? };
     // Kubewarden leaves its own namespace out of every webhook. A backstop that did not would keep policy-servers from
     // starting.
     let covers_kubewarden = policy.allow_inside_admission_controller_namespace == Some(true);

@@ -1,0 +1,83 @@
+//! What rows and pools are called, and which are shown, in text and in a page.
+
+use crate::{
+    lists::counted,
+    preview::{Outcome, Pool, Row},
+};
+
+/// So many rows of one entry that are in order are shown; the others are counted.
+const ROWS: usize = 6;
+/// A table of more pools nobody reads: it is a list.
+const POOLS: usize = 8;
+
+/// Whether a table of these pools can be read.
+pub fn are_a_table(pools: &[Pool]) -> bool {
+    (1..=POOLS).contains(&pools.len())
+}
+
+/// `refused`, `would be: refused`
+pub fn outcome(outcome: Outcome, would_be: bool) -> String {
+    let would_be = if would_be { "would be: " } else { "" };
+    format!("{would_be}{}", outcome.title())
+}
+
+/// What speaks against new Pods of a row, if something does.
+pub fn note(row: &Row) -> Option<String> {
+    let note = match (row.outcome, row.would_be) {
+        (Outcome::Refused, false) => "are refused",
+        (Outcome::Refused, true) => "would be refused",
+        (Outcome::Waits, false) => "wait: no node takes them",
+        (Outcome::Waits, true) => "would wait: no node takes them",
+        (Outcome::CannotTell, _) => "can't be told",
+        (Outcome::NotAsked, _) => "are not sent to the policy",
+        _ => return None,
+    };
+    let reason = row.kept_away.iter().map(|reason| format!(": {reason}"));
+    Some([note.to_owned()].into_iter().chain(reason).collect())
+}
+
+/// `tenant=blue: a, b and c`
+pub fn heading(row: &Row, namespaces: String) -> String {
+    match row.namespaces.as_slice() {
+        [only] if *only == row.name => row.name.clone(),
+        _ => format!("{}: {namespaces}", row.name),
+    }
+}
+
+/// `pool=blue (3 nodes)`
+pub fn place(pool: &Pool) -> String {
+    format!("{} ({})", pool.name, nodes(pool))
+}
+
+/// `3 nodes`; of a NodePool without any, what Karpenter would do.
+pub fn nodes(pool: &Pool) -> String {
+    match (&pool.node_pool, pool.nodes.len()) {
+        (Some(_), 0) => "Karpenter would create a node".to_owned(),
+        (_, count) => counted(count, "node"),
+    }
+}
+
+/// The rows that are told one by one, and how many more of which entry there are. What is not in order is never cut.
+pub fn shown(rows: &[Row], verbose: bool) -> (Vec<&Row>, Vec<(String, usize)>) {
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    sorted.sort_by_key(|row| row.is_sound());
+    if verbose {
+        return (sorted, vec![]);
+    }
+    let mut counts: Vec<(String, usize)> = vec![];
+    sorted.retain(|row| {
+        if !row.is_sound() {
+            return true;
+        }
+        let entry = row.entry.as_deref().unwrap_or("no entry");
+        let place = counts.iter().position(|(name, _)| name == entry).unwrap_or_else(|| {
+            counts.push((entry.to_owned(), 0));
+            counts.len() - 1
+        });
+        let Some((_, count)) = counts.get_mut(place) else { return true };
+        *count += 1;
+        *count <= ROWS
+    });
+    let cut = counts.into_iter().filter(|(_, count)| *count > ROWS).map(|(entry, count)| (entry, count - ROWS));
+    (sorted, cut.collect())
+}
