@@ -1,10 +1,9 @@
 //! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
 
 use super::injection::PodMutation;
-use super::node_rules::NodeRules;
+use super::node_rules::{NodeRules, SourcedWhitelist};
 use super::subject::PodSubject;
 use super::tolerations;
-use super::whitelist::SourcedWhitelist;
 use crate::cluster::{FieldMasks, Node, NodeLookup};
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};

@@ -3,12 +3,11 @@
 
 use super::entry::MatchedEntry;
 use super::node_affinity::{NodeSelection, Term};
-use super::whitelist::SourcedWhitelist;
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
 use crate::request::User;
-use crate::selector::{Requirement, Selector};
+use crate::selector::{Requirement, Selector, Whitelist};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
 
 /// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
@@ -25,6 +24,45 @@ pub struct NodeRules<'s> {
     pub is_limited: bool,
     /// All that nodes must meet, in the order in which it is demanded.
     pub requirements: Vec<SourcedRequirement<'s>>,
+}
+
+/// A whitelist, and where it stands.
+#[derive(Clone, Debug)]
+pub struct SourcedWhitelist<'s> {
+    /// What Pods may ask for.
+    pub whitelist: Whitelist,
+    /// Where that is said.
+    pub source: Source<'s>,
+    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
+    pub unresolved: Option<Rejection>,
+}
+
+impl<'s> SourcedWhitelist<'s> {
+    /// The whitelist of the entry that holds; nothing, if Pods may ask for everything.
+    ///
+    /// # Errors
+    /// The settings have a mistake.
+    pub fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+        let Some(at) = matched.entry else { return Ok(None) };
+        let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
+        let source = Source::Entry(at, "allowedNodeSelector");
+        let (selector, unresolved) = match matched.selector(source, text) {
+            Err(rejection) if matched.ignores(&rejection) => return Ok(None),
+            Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
+            selector => (selector?, None),
+        };
+        // What this entry itself demands is always allowed, even where its default does not hold; then it does not
+        // matter that it can't be resolved.
+        let mut demanded = Vec::new();
+        for (field, text) in at.entry.node_selectors().filter(|(field, _)| *field != "allowedNodeSelector") {
+            match matched.selector(Source::Entry(at, field), text) {
+                Err(rejection) if rejection.is_unresolved() => {}
+                selector => demanded.extend_from_slice(selector?.requirements()),
+            }
+        }
+        let whitelist = Whitelist::new(selector, demanded);
+        Ok(Some(Self { whitelist, source, unresolved }))
+    }
 }
 
 /// One requirement that nodes must meet, and where it is demanded.

@@ -1,56 +1,16 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::entry::MatchedEntry;
 use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, Term};
-use super::node_rules::{NodeRules, SourcedRequirement};
+use super::node_rules::{NodeRules, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::MOST_PAIRS;
 use crate::message::quote;
-use crate::selector::{Requirement, Selector, Whitelist};
-use crate::settings::{OnNodeAffinity, Source};
+use crate::selector::{Requirement, Whitelist};
+use crate::settings::OnNodeAffinity;
 
 /// The in-tree sentence for a Pod that asks for more than its namespace allows.
 pub(super) const NOT_ALLOWED: &str = "pod node label selector labels conflict with its namespace whitelist";
-
-/// A whitelist, and where it stands.
-#[derive(Clone, Debug)]
-pub struct SourcedWhitelist<'s> {
-    /// What Pods may ask for.
-    pub whitelist: Whitelist,
-    /// Where that is said.
-    pub source: Source<'s>,
-    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
-    pub unresolved: Option<Rejection>,
-}
-
-impl<'s> SourcedWhitelist<'s> {
-    /// The whitelist of the entry that holds; nothing, if Pods may ask for everything.
-    ///
-    /// # Errors
-    /// The settings have a mistake.
-    pub fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
-        let Some(at) = matched.entry else { return Ok(None) };
-        let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
-        let source = Source::Entry(at, "allowedNodeSelector");
-        let (selector, unresolved) = match matched.selector(source, text) {
-            Err(rejection) if matched.ignores(&rejection) => return Ok(None),
-            Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
-            selector => (selector?, None),
-        };
-        // What this entry itself demands is always allowed, even where its default does not hold; then it does not
-        // matter that it can't be resolved.
-        let mut demanded = Vec::new();
-        for (field, text) in at.entry.node_selectors().filter(|(field, _)| *field != "allowedNodeSelector") {
-            match matched.selector(Source::Entry(at, field), text) {
-                Err(rejection) if rejection.is_unresolved() => {}
-                selector => demanded.extend_from_slice(selector?.requirements()),
-            }
-        }
-        let whitelist = Whitelist::new(selector, demanded);
-        Ok(Some(Self { whitelist, source, unresolved }))
-    }
-}
 
 /// Rejects a Pod that asks for more than the whitelist of its namespace allows: by its `selection`, to which its
 /// namespace has `added` something. Pairs of the Pod's RuntimeClass are the administrator's. A Pod of a DaemonSet
