@@ -1,4 +1,4 @@
-//! The policy as it is deployed: which requests reach it, and what it says.
+//! The policies of a deployment: which requests reach them, and what they say, one after the other.
 
 use std::borrow::Cow;
 

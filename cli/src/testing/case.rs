@@ -29,7 +29,7 @@ impl Test {
     /// # Errors
     /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
     pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
-        let policies = self.policies(case)?;
+        let policies = self.deployed(case)?;
         for AskedPolicy { settings, .. } in &policies {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {

@@ -258,7 +258,7 @@ impl Test {
     ///
     /// # Errors
     /// The case has a difference, and there are several policies.
-    pub fn policies(&self, case: &Case) -> Result<Vec<AskedPolicy<'_>>> {
+    pub fn deployed(&self, case: &Case) -> Result<Vec<AskedPolicy<'_>>> {
         let mut files: Vec<AskedPolicy<'_>> = self.read.settings.iter().map(AskedPolicy::from).collect();
         let Some(difference) = &case.settings else { return Ok(files) };
         let [file] = files.as_mut_slice() else {
