@@ -222,6 +222,65 @@ fn a_policy_says_which_requests_it_is_sent(
     Ok(())
 }
 
+/// What an API server would know, and nobody knows here, is not told as if it was known.
+#[rstest]
+#[case::a_condition_that_raises_an_error(
+    "matchConditions: [{name: some, expression: \"object.metadata.annotations.a == 'b'\"}], ",
+    POD,
+    2,
+    "it can't be told what becomes of it: the matchCondition some raises an error"
+)]
+#[case::a_condition_that_only_an_api_server_evaluates(
+    "matchConditions: [{name: some, expression: \"authorizer.group('').resource('pods').check('create').allowed()\"}], ",
+    POD,
+    2,
+    "it can't be told what becomes of it: it can't be evaluated here whether the policy is asked: some: "
+)]
+#[case::the_labels_of_a_namespace(
+    "namespaceSelector: {matchExpressions: [{key: fenced, operator: In, values: [\"yes\"]}]}, ",
+    "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: unheard-of}, spec: {containers: []}}",
+    2,
+    "it can't be told what becomes of it: the cluster as given has no Namespace unheard-of"
+)]
+#[case::the_pods_of_a_workload(
+    "matchConditions: [{name: some, expression: \"object.metadata.annotations.a == 'b'\"}], ",
+    DEPLOYMENT,
+    0,
+    "it can't be told what becomes of its Pods: the matchCondition some raises an error"
+)]
+fn what_can_not_be_told_is_not_answered(
+    #[case] more: &str,
+    #[case] manifest: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let settings = "{placement: {namespaceAnnotations: [], onNodeName: Ignore, clusterDefaultNodeSelector: a=b}}";
+    let files =
+        [file("policy.yml", &policy(settings, "pods", more))?, file("m.yml", manifest)?, file("c.yml", NAMESPACE)?];
+    let [policy, manifest, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &manifest, "--settings", &policy, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    let found = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(found.contains(told) && !found.contains("accepted"), "{found}");
+    Ok(())
+}
+
+#[test]
+fn a_policy_that_may_not_change_what_it_would_change_rejects_it() -> Result<()> {
+    let policy = policy(
+        "{placement: {namespaceAnnotations: [], onNodeName: Ignore, clusterDefaultNodeSelector: a=b}}",
+        "pods",
+        "",
+    );
+    let policy = policy.replace("mutating: true", "mutating: false");
+    let files = [file("policy.yml", &policy)?, file("pod.yml", POD)?, file("c.yml", NAMESPACE)?];
+    let [policy, pod, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &pod, "--settings", &policy, "--cluster", &cluster])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains("it is currently configured to not allow"), "{output:?}");
+    Ok(())
+}
+
 /// The audit scanner puts the kind where the resource belongs.
 #[rstest]
 #[case::that_rules_send("pods", false)]

@@ -1,3 +1,5 @@
+//! What is to be said of a setting, and where.
+
 use std::fmt;
 
 /// Something that is wrong, or may be: where, and what holds now, with a way out.

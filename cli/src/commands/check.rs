@@ -1,3 +1,5 @@
+//! The command `check`.
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};

@@ -1,3 +1,5 @@
+//! The command `convert`.
+
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -47,10 +49,8 @@ enum Output {
 impl Convert {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let plugins = Plugins::load(existing(&self.file)?)?;
-        let from = match self.file.as_os_str() == "-" {
-            true => "the standard input".to_owned(),
-            false => self.file.display().to_string(),
-        };
+        let is_standard_input = self.file.as_os_str() == "-";
+        let from = if is_standard_input { "the standard input".to_owned() } else { self.file.display().to_string() };
         let mut text = write_settings(&plugins, &from, None)?;
         if let (Some(path), Some(cluster)) = (&self.cluster.cluster, self.cluster.manifests()?) {
             let settings = yaml_documents(&text)?.pop().unwrap_or_default();

@@ -1,3 +1,5 @@
+//! The command `explain`.
+
 use anyhow::{Result, bail};
 use clap::Args;
 

@@ -1,3 +1,5 @@
+//! The command `policy`.
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};

@@ -1,3 +1,5 @@
+//! The command `preview`.
+
 use std::{
     cell::Cell,
     io::{IsTerminal, Write, stderr},

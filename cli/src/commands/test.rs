@@ -1,3 +1,5 @@
+//! The command `test`.
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};

@@ -6,13 +6,16 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::{
     Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
-    engine::cluster,
+    engine::{
+        cluster,
+        deployed::{AskedPolicy, InTurn},
+    },
     explain::{
         fit::{Fit, Placed},
         pools_for,
     },
     output::{changes::gets, explanation::where_to_run, printer::Printer},
-    requests::{delivery::delivery, runtime_class, template::creation_from},
+    requests::{runtime_class, template::creation_from},
 };
 
 /// Whom requests are put to.
@@ -27,41 +30,30 @@ pub struct Trial<'p> {
     pub has_cluster: bool,
 }
 
-/// What becomes of a request, or of the Pods of what it is about.
-enum Outcomes {
-    /// No policy is asked, and why.
-    Unsent(String),
-    /// Those that were asked, in order, each with what it said. Only the last one may have rejected it.
-    Asked(Vec<Asked>),
-}
-
-struct Asked {
-    /// The name of the policy.
-    policy: Option<String>,
-    /// What it was asked.
-    request: Value,
-    evaluation: Evaluation,
-}
-
 impl Trial<'_> {
     /// Asks about one request.
     pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(Outcome, Vec<Value>)> {
         let name = name(request);
-        let asked = match self.ask(request)? {
-            Outcomes::Unsent(reason) => {
-                printer.unsent(&name, &reason);
-                let nodes = self.tell_of_pods(request, &request["object"], printer)?;
-                let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
-                return Ok((Outcome::Accepted, vec![data]));
-            }
-            Outcomes::Asked(asked) => asked,
-        };
-        let mut told: Vec<Value> = asked.iter().map(|asked| self.tell(&name, asked, printer)).collect();
-        if !is_accepted(&asked) {
+        let policies: Vec<AskedPolicy<'_>> = self.files.iter().map(AskedPolicy::from).collect();
+        let answers = self.ask(&policies, request)?;
+        if let Some(reason) = &answers.not_sent {
+            printer.unsent(&name, reason);
+            let nodes = self.tell_of_pods(&policies, request, &request["object"], printer)?;
+            let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
+            return Ok((Outcome::Accepted, vec![data]));
+        }
+        let mut told = self.tell(&name, request.clone(), &answers, printer);
+        if let Some(gap) = &answers.unknown {
+            let reason = gap.advice();
+            printer.unknown(&name, &reason);
+            told.push(json!({ "request": name, "verdict": "unknown", "reason": reason }));
+            return Ok((Outcome::Mistaken, told));
+        }
+        if !answers.is_accepted() {
             return Ok((Outcome::Rejected, told));
         }
-        let object = stored(request, &asked);
-        let nodes = self.tell_of_pods(request, object, printer)?;
+        let object = answers.object().unwrap_or(&request["object"]);
+        let nodes = self.tell_of_pods(&policies, request, object, printer)?;
         if let Some(last) = told.last_mut() {
             last["nodes"] = nodes;
         }
@@ -69,63 +61,40 @@ impl Trial<'_> {
         Ok((Outcome::Accepted, told))
     }
 
-    /// What one policy said.
-    fn tell(&self, name: &str, asked: &Asked, printer: &mut Printer) -> Value {
-        let Asked { policy, request, evaluation } = asked;
-        let title = match policy {
-            Some(policy) if self.files.len() > 1 => format!("{name}, by {policy}"),
-            _ => name.to_owned(),
-        };
-        printer.evaluation(&title, request, evaluation, &self.known);
-        printer.missing(evaluation, &self.known, self.has_cluster);
-        printer.records(evaluation);
-        let answer = &evaluation.answer;
-        json!({
-            "request": name,
-            "policy": policy,
-            "verdict": if answer.accepted { "accepted" } else { "rejected" },
-            "code": answer.code,
-            "message": answer.message,
-            "warnings": answer.warnings,
-            "patch": evaluation.patch,
-            "auditAnnotations": answer.audit_annotations,
-            "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "missing": self.missing(evaluation).map(ToString::to_string).collect::<Vec<_>>(),
-        })
-    }
-
-    /// Asks each policy whose rules take the request, one after the other, and hands on what one has changed.
-    fn ask(&self, request: &Value) -> Result<Outcomes> {
-        let namespace = request["namespace"].as_str().and_then(|name| self.known.namespace(name));
-        let (mut asked, mut unsent) = (vec![], None);
-        let mut request = request.clone();
-        for file in &self.files {
-            let kept_away = file.policy.as_ref().and_then(|policy| delivery(policy, &request, namespace).kept_away());
-            if let Some(reason) = kept_away {
-                unsent.get_or_insert(reason);
-                continue;
-            }
-            let evaluation = self.policy.validate(&request, &file.settings, self.cluster())?;
-            let (accepted, changed) = (evaluation.answer.accepted, evaluation.answer.mutated_object.clone());
-            asked.push(Asked { policy: file.name.clone(), request: request.clone(), evaluation });
-            if !accepted {
-                break;
-            }
-            if let Some(changed) = changed {
-                request["object"] = changed;
+    /// What each policy said.
+    fn tell(&self, name: &str, mut request: Value, answers: &InTurn<'_>, printer: &mut Printer) -> Vec<Value> {
+        let mut told = vec![];
+        for (policy, evaluation) in &answers.asked {
+            let title = match policy {
+                Some(policy) if self.files.len() > 1 => format!("{name}, by {policy}"),
+                _ => name.to_owned(),
+            };
+            printer.evaluation(&title, &request, evaluation, &self.known);
+            printer.missing(evaluation, &self.known, self.has_cluster);
+            printer.records(evaluation);
+            let answer = &evaluation.answer;
+            told.push(json!({
+                "request": name,
+                "policy": policy,
+                "verdict": if answer.accepted { "accepted" } else { "rejected" },
+                "code": answer.code,
+                "message": answer.message,
+                "warnings": answer.warnings,
+                "patch": evaluation.patch,
+                "auditAnnotations": answer.audit_annotations,
+                "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "missing": self.missing(evaluation).map(ToString::to_string).collect::<Vec<_>>(),
+            }));
+            if let Some(changed) = &answer.mutated_object {
+                request["object"] = changed.clone();
             }
         }
-        Ok(match unsent.filter(|_| asked.is_empty()) {
-            Some(reason) => Outcomes::Unsent(reason),
-            None => Outcomes::Asked(asked),
-        })
+        told
     }
 
-    fn cluster(&self) -> Box<dyn cluster::Cluster> {
-        match self.has_cluster {
-            true => Box::new(self.known.clone()),
-            false => Box::new(Brought(self.known.clone())),
-        }
+    fn ask<'d>(&self, policies: &'d [AskedPolicy<'_>], request: &Value) -> Result<InTurn<'d>> {
+        let cluster = Reached { known: self.known.clone(), has_cluster: self.has_cluster };
+        InTurn::ask(self.policy, policies, request.clone(), &self.known, cluster)
     }
 
     /// What was looked up, and is not there.
@@ -135,7 +104,13 @@ impl Trial<'_> {
 
     /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,
     /// and where they could run. The names of the nodes are for programs.
-    fn tell_of_pods(&self, request: &Value, object: &Value, printer: &mut Printer) -> Result<Value> {
+    fn tell_of_pods(
+        &self,
+        policies: &[AskedPolicy<'_>],
+        request: &Value,
+        object: &Value,
+        printer: &mut Printer,
+    ) -> Result<Value> {
         if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
             return Ok(Value::Null);
         }
@@ -143,24 +118,27 @@ impl Trial<'_> {
             return self.tell_of_nodes("it", &object["spec"], printer);
         }
         let Some(creation) = creation_from(object, &self.known) else { return Ok(Value::Null) };
-        let asked = match self.ask(&creation)? {
-            Outcomes::Unsent(reason) => {
-                printer.below(&format!("its Pods are not sent to the policy: {reason}"));
-                return self.tell_of_nodes("its Pods", &creation["object"]["spec"], printer);
-            }
-            Outcomes::Asked(asked) => asked,
-        };
-        if let Some(asked) = asked.iter().find(|asked| self.missing(&asked.evaluation).next().is_some()) {
-            printer.missing(&asked.evaluation, &self.known, self.has_cluster);
+        let answers = self.ask(policies, &creation)?;
+        if let Some(reason) = &answers.not_sent {
+            printer.below(&format!("its Pods are not sent to the policy: {reason}"));
+            return self.tell_of_nodes("its Pods", &creation["object"]["spec"], printer);
+        }
+        let evaluations = || answers.asked.iter().map(|(_, evaluation)| evaluation);
+        if let Some(evaluation) = evaluations().find(|evaluation| self.missing(evaluation).next().is_some()) {
+            printer.missing(evaluation, &self.known, self.has_cluster);
             return Ok(Value::Null);
         }
-        if let Some(Asked { evaluation, .. }) = asked.last().filter(|asked| !asked.evaluation.answer.accepted) {
-            let code = evaluation.answer.code.unwrap_or_default();
-            let message = evaluation.answer.message.as_deref().unwrap_or("(no message)");
-            printer.below(&format!("its Pods would be rejected: {code}: {message}"));
+        if let Some(gap) = &answers.unknown {
+            printer.below(&format!("it can't be told what becomes of its Pods: {}", gap.advice()));
             return Ok(Value::Null);
         }
-        let now = asked.iter().flat_map(|asked| gets(&asked.evaluation)).collect::<Vec<_>>().join("; ");
+        if let Some(Evaluation { answer, .. }) = evaluations().find(|evaluation| !evaluation.answer.accepted) {
+            let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
+            let message = answer.message.as_deref().unwrap_or("(no message)");
+            printer.below(&format!("its Pods would be rejected: {code}{message}"));
+            return Ok(Value::Null);
+        }
+        let now = evaluations().flat_map(gets).collect::<Vec<_>>().join("; ");
         let later = self.files.iter().flat_map(when_bound).collect::<Vec<_>>().join(", ");
         printer.below(&match (now.is_empty(), later.is_empty()) {
             (true, true) => "its Pods would stay as they are".to_owned(),
@@ -168,7 +146,7 @@ impl Trial<'_> {
             (true, false) => format!("its Pods would get {later} when they are bound"),
             (false, false) => format!("its Pods would get {now}; and when they are bound, {later}"),
         });
-        self.tell_of_nodes("its Pods", &stored(&creation, &asked)["spec"], printer)
+        self.tell_of_nodes("its Pods", &answers.object().unwrap_or(&creation["object"])["spec"], printer)
     }
 
     /// Tells on which nodes of the cluster a Pod could run, where there are some.
@@ -186,22 +164,16 @@ impl Trial<'_> {
     }
 }
 
-fn is_accepted(asked: &[Asked]) -> bool {
-    asked.iter().all(|asked| asked.evaluation.answer.accepted)
+/// Whom look-ups reach. Without a cluster, nothing is known of what is not created here.
+#[derive(Clone)]
+struct Reached {
+    known: Manifests,
+    has_cluster: bool,
 }
 
-/// The object as it is after all policies.
-fn stored<'a>(request: &'a Value, asked: &'a [Asked]) -> &'a Value {
-    let changed = asked.iter().rev().find_map(|asked| asked.evaluation.answer.mutated_object.as_ref());
-    changed.unwrap_or(&request["object"])
-}
-
-/// Without a cluster, nothing is known of what is not created here.
-struct Brought(Manifests);
-
-impl cluster::Cluster for Brought {
+impl cluster::Cluster for Reached {
     fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        if self.0.finds(lookup) { self.0.get(lookup) } else { NoCluster.get(lookup) }
+        if self.has_cluster || self.known.finds(lookup) { self.known.get(lookup) } else { NoCluster.get(lookup) }
     }
 }
 

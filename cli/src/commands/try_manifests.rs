@@ -1,3 +1,5 @@
+//! The command `try`.
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};

@@ -1,9 +1,10 @@
 //! The policy: what runs it, what it may ask, and what it answers.
 //!
 //! A [`policy::Policy`] is the policy's own crate ([`native`]) or a module of it, run by an interpreter
-//! ([`interpreter`]). Its look-ups reach a [`cluster::Cluster`]; [`evaluation`] is what it says to one request,
-//! [`deployed`] what its deployment does with that, and [`creation`] what becomes of workloads and
-//! their Pods; [`namespace_rules`] is what holds in a namespace.
+//! ([`interpreter`]); a [`call::Call`] is one operation of either. Its look-ups reach a [`cluster::Cluster`];
+//! [`evaluation`] is what it says to one request, [`deployed`] what all policies of a deployment say, one after the other,
+//! and [`creation`] what becomes of workloads and their Pods; a [`gap::Gap`] is what nobody knows here;
+//! [`namespace_rules`] is what holds in a namespace.
 
 pub mod call;
 pub mod cluster;

@@ -167,6 +167,12 @@ impl Printer {
         self.below(&format!("not sent to the policy: {reason}"));
     }
 
+    /// A request of which nobody can tell here whether the policy sees it.
+    pub fn unknown(&mut self, asked: &str, reason: &str) {
+        self.draw(0, &[(PLAIN, "  unknown   "), (BOLD, asked)]);
+        self.below(&format!("it can't be told what becomes of it: {reason}"));
+    }
+
     /// The object as the API server will store it.
     pub fn stored(&mut self, object: &Value) {
         let mut object = object.clone();

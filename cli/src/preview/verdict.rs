@@ -79,9 +79,10 @@ impl Verdict {
     /// Says what comes next where nothing but Moves holds it up.
     pub fn add_next_step(&mut self, restarts: &[Restart]) {
         let can_be_run = restarts.iter().any(|restart| restart.obstacle.is_none());
-        self.text += match can_be_run {
-            true => " If that is wanted, enforce the policy, then run what -o commands prints.",
-            false => " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why.",
+        self.text += if can_be_run {
+            " If that is wanted, enforce the policy, then run what -o commands prints."
+        } else {
+            " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why."
         };
     }
 }

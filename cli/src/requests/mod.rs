@@ -7,7 +7,8 @@
 //! | [`pod`] | of a Pod that is there, as its controller would make it anew; and the Binding to its node |
 //! | [`plain_pod`] | of a Pod that asks for nothing |
 //!
-//! [`runtime_class`] merges what the API server merges before it asks; [`owner`] finds what a Pod belongs to;
+//! [`runtime_class`] merges what the API server merges before it asks; [`defaults`] are what it fills in before;
+//! [`owner`] finds what a Pod belongs to;
 //! [`delivery`] says whether the policy's own rules, selectors and conditions let a request through to it;
 //! [`resource`] has the names.
 

@@ -4,14 +4,15 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    asked::{Asked, Deployed},
+    asked::Asked,
     expect::{Answered, Mismatch},
     file::{Case, Test},
     nodes::nodes,
     source::written_out,
 };
 use crate::{
-    Evaluation, Policy, admission_request, requests::admission::of_manifest, scheduling::places::Places, stored,
+    Evaluation, Policy, admission_request, engine::deployed::AskedPolicy, requests::admission::of_manifest,
+    scheduling::places::Places, stored,
 };
 
 /// How a case ended.
@@ -28,14 +29,14 @@ impl Test {
     /// # Errors
     /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
     pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
-        let deployed = self.deployed(case)?;
-        for Deployed { settings, .. } in &deployed {
+        let policies = self.deployed(case)?;
+        for AskedPolicy { settings, .. } in &policies {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
                 return Ok(Ended::Invalid(answer.message.unwrap_or_default()));
             }
         }
-        let asked = Asked { deployed: &deployed, cluster: self.cluster(), policy };
+        let asked = Asked { policies: &policies, cluster: self.cluster(), policy };
         let request = self.request(case)?;
         let (evaluation, not_asked) = asked.answer(&request)?;
         let nodes = match case.expect.nodes {

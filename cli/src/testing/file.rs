@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    asked::Deployed,
     expect::Expect,
     source::{Files, Source},
 };
 use crate::{
     Manifests, SettingsFile, admission_request,
+    engine::deployed::AskedPolicy,
     input::{
         documents::read_text,
         json::{expectation, members},
@@ -258,8 +258,8 @@ impl Test {
     ///
     /// # Errors
     /// The case has a difference, and there are several policies.
-    pub fn deployed(&self, case: &Case) -> Result<Vec<Deployed<'_>>> {
-        let mut files: Vec<Deployed<'_>> = self.read.settings.iter().map(Deployed::new).collect();
+    pub fn deployed(&self, case: &Case) -> Result<Vec<AskedPolicy<'_>>> {
+        let mut files: Vec<AskedPolicy<'_>> = self.read.settings.iter().map(AskedPolicy::from).collect();
         let Some(difference) = &case.settings else { return Ok(files) };
         let [file] = files.as_mut_slice() else {
             bail!("settings: it does not say in which of several policies they are different");

@@ -6,13 +6,10 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    asked::{Asked, Deployed},
-    nodes::nodes,
-};
+use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    engine::namespace_rules::explanation,
+    engine::{deployed::AskedPolicy, namespace_rules::explanation},
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -49,8 +46,8 @@ struct WrittenCase {
 /// # Errors
 /// There is no namespace, or the policy can't be asked.
 pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy, paths: [&Path; 2]) -> Result<String> {
-    let deployed: Vec<Deployed<'_>> = files.iter().map(Deployed::new).collect();
-    let asked = Asked { deployed: &deployed, cluster, policy };
+    let policies: Vec<AskedPolicy<'_>> = files.iter().map(AskedPolicy::from).collect();
+    let asked = Asked { policies: &policies, cluster, policy };
     let places = Places::of(cluster)?;
     let mut known = BTreeSet::new();
     let mut cases = vec![];

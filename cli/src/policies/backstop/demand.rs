@@ -112,11 +112,10 @@ impl Demand {
         let conditions = referring.filter_map(|value| {
             let is_reference_alone =
                 reference::keys(value).count() == 1 && value.starts_with("$(") && value.ends_with(')');
-            match () {
-                () if compares => Some(cel::is_integer(&cel::filled_in(value))),
-                () if is_reference_alone => None,
-                () => Some(cel::is_short_enough(&cel::filled_in(value))),
+            if compares {
+                return Some(cel::is_integer(&cel::filled_in(value)));
             }
+            (!is_reference_alone).then(|| cel::is_short_enough(&cel::filled_in(value)))
         });
         conditions.collect()
     }
