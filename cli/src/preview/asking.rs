@@ -28,6 +28,8 @@ pub enum Said {
 pub struct Asked {
     /// Without the policy.
     pub before: Vec<PodId>,
+    /// With the old settings; nothing without such, and where they don't let it in.
+    pub old: Option<Vec<PodId>>,
     /// With the policy.
     pub after: Vec<PodId>,
     /// Whether it, or its workload, gets anything.
@@ -39,14 +41,16 @@ pub struct Asked {
 /// Asks about one workload after the other, and notes what their Pods ask for.
 pub struct Asking<'p> {
     creation: Creation<'p>,
+    /// With the old settings, if new ones are compared with them.
+    old: Option<Creation<'p>>,
     /// What the Pods ask for.
     pub pods: Pods,
 }
 
 impl<'p> Asking<'p> {
     /// Of what creates workloads and Pods for a trial.
-    pub fn new(creation: Creation<'p>) -> Self {
-        Self { creation, pods: Pods::default() }
+    pub fn new(creation: Creation<'p>, old: Option<Creation<'p>>) -> Self {
+        Self { creation, old, pods: Pods::default() }
     }
 
     /// About a workload, or a Pod without one.
@@ -55,7 +59,9 @@ impl<'p> Asking<'p> {
     /// It is no such object, or the policy failed to answer.
     pub fn about(&mut self, object: &Value, enforcement: Enforcement) -> Result<Said> {
         let created = self.creation.of(object, None, enforcement)?;
-        self.note(created)
+        // The old settings are what runs.
+        let old = self.old.as_ref().map(|old| old.of(object, None, Enforcement::AsWritten)).transpose()?;
+        self.note(created, old)
     }
 
     /// About a Pod in `namespace` that asks for nothing.
@@ -64,22 +70,31 @@ impl<'p> Asking<'p> {
     /// The policy failed to answer.
     pub fn about_plain_pod(&mut self, namespace: &str, enforcement: Enforcement) -> Result<Said> {
         let created = self.creation.of_plain_pod(namespace, enforcement)?;
-        self.note(created)
+        let old = self.old.as_ref().map(|old| old.of_plain_pod(namespace, Enforcement::AsWritten)).transpose()?;
+        self.note(created, old)
     }
 
-    fn note(&mut self, created: Created) -> Result<Said> {
+    fn note(&mut self, created: Created, old: Option<Created>) -> Result<Said> {
         Ok(match created {
             Created::NotAsked(reason) => Said::NotAsked(reason),
             Created::Unknown(gap) => Said::Unknown(gap),
             Created::Refused(refusal) => Said::Refused(refusal),
             Created::LetIn(LetIn { stages, is_changed }) => {
-                let mut asked = Asked { before: vec![], after: vec![], is_changed, is_moved: false };
+                let mut asked = Asked { before: vec![], old: None, after: vec![], is_changed, is_moved: false };
                 for stage in stages {
                     let before = self.pods.add(&stage.before, self.creation.cluster)?;
                     let after = self.pods.add(&stage.after, self.creation.cluster)?;
                     asked.is_moved |= self.pods.ask_for_other_nodes(before, after);
                     asked.before.push(before);
                     asked.after.push(after);
+                }
+                if let Some(Created::LetIn(LetIn { stages, .. })) = old {
+                    let specs = stages.iter().map(|stage| self.pods.add(&stage.after, self.creation.cluster));
+                    let old = specs.collect::<Result<Vec<_>>>()?;
+                    // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
+                    let mut stages = asked.after.iter().zip(&old);
+                    asked.is_moved |= stages.any(|(after, old)| !self.pods.tolerates_all_of(*after, *old));
+                    asked.old = Some(old);
                 }
                 Said::LetIn(asked)
             }

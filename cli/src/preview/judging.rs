@@ -34,7 +34,8 @@ pub struct Judged {
     pub nodes: Vec<String>,
     /// How many of its Pods run on these; where it is about none, how many run.
     pub pods: usize,
-    /// Nodes that its Pods run on, and that would not take them again, with the policy or without.
+    /// Nodes that its Pods run on, and that would not take them again, with the policy or without, nor with the old
+    /// settings.
     pub stranded: Vec<String>,
     /// Why.
     pub why: Why,
@@ -72,7 +73,7 @@ pub enum Why {
     Unknown(Gap),
     /// The policy rejects it.
     Refused(Refusal),
-    /// These, which stand for its Pod, are taken by fewer nodes than without the policy.
+    /// These, which stand for its Pod, are taken by fewer nodes than without the policy, or with the old settings.
     Excluded(Vec<PodId>),
     /// The policy rejects Bindings to nodes that would take it.
     Unbound(Refusal),
@@ -199,7 +200,12 @@ impl<'p> Judging<'p> {
         if let Some(gap) = self.unknown_nodes(case, let_in) {
             return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
-        let (before, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
+        let (without, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
+        // What the old settings let it use is taken away too.
+        let before = match &let_in.old {
+            Some(old) => without.or(&self.nodes.takers(old)),
+            None => without,
+        };
         let bindings = self.bindings(case, let_in, &after, enforcement)?;
         let (mut lost, mut unbound) = (vec![], None);
         for node in self.nodes_at_stake(case) {

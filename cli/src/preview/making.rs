@@ -40,6 +40,8 @@ pub struct Input<'p> {
     pub policy: &'p Policy,
     /// Its settings: the documents of one file.
     pub files: &'p [SettingsFile],
+    /// The settings that hold now, if these are compared with them.
+    pub old: Option<&'p [SettingsFile]>,
     /// The cluster.
     pub cluster: &'p Listed,
     /// Outcomes that are wanted.
@@ -60,17 +62,28 @@ struct Answered<'s> {
 }
 
 impl Input<'_> {
-    /// Makes the preview. `progress` is told now and then how many of how many workloads and namespaces are done.
+    /// Makes the preview; with old settings, of what differs alone. `progress` is told now and then how many of how
+    /// many workloads and namespaces are done.
     ///
     /// # Errors
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
+        let preview = self.whole(&progress)?;
+        let Some(files) = self.old else { return Ok(preview) };
+        Ok(preview.compared_with(&Input { files, old: None, ..*self }.whole(&progress)?))
+    }
+
+    fn whole(&self, progress: &impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
         let deployed = Deployed::new(self.policy, self.files, cluster);
         let subjects = Subjects::of(cluster)?;
         let rules = self.rules(&subjects)?;
         let managed = managed_keys(self.files);
-        let mut asking = Asking::new(Creation { deployed: &deployed, cluster, managed: &managed });
+        let old_files = self.old.unwrap_or_default();
+        let (old_deployed, old_managed) = (Deployed::new(self.policy, old_files, cluster), managed_keys(old_files));
+        let creation = Creation { deployed: &deployed, cluster, managed: &managed };
+        let old = Creation { deployed: &old_deployed, cluster, managed: &old_managed };
+        let mut asking = Asking::new(creation, self.old.map(|_| old));
         let total = subjects.all.len() + subjects.namespaces.len();
 
         let mut of_workloads = vec![];

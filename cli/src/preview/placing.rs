@@ -52,6 +52,13 @@ impl Pods {
         let asked = |id: PodId| self.constraints.get(id.0).map(|pod| (&pod.node_selector, &pod.terms, &pod.node_name));
         asked(one) != asked(other)
     }
+
+    /// Whether `one` has every toleration of `other`.
+    pub fn tolerates_all_of(&self, one: PodId, other: PodId) -> bool {
+        let tolerations =
+            |id: PodId| self.constraints.get(id.0).map(|pod| pod.tolerations.as_slice()).unwrap_or_default();
+        tolerations(other).iter().all(|toleration| tolerations(one).contains(toleration))
+    }
 }
 
 /// The nodes and NodePools of a cluster, and which of them take which Pod.
@@ -145,6 +152,14 @@ impl Takers {
     /// Whether Karpenter would create a node of a class.
     pub fn creates(&self, class: usize) -> bool {
         self.created.get(class).copied().unwrap_or_default()
+    }
+
+    /// Which classes take it, or another Pod.
+    #[must_use]
+    pub fn or(mut self, other: &Self) -> Self {
+        self.nodes.iter_mut().zip(&other.nodes).for_each(|(one, other)| *one |= other);
+        self.created.iter_mut().zip(&other.created).for_each(|(one, other)| *one |= other);
+        self
     }
 
     /// Whether anything takes it.
