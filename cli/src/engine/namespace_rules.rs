@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
+    placement::toleration_rules::DEFAULTS_ANNOTATION,
     selector::Selector,
-    settings::{Enforcement, NamespaceEntry, Settings, reference},
+    settings::{Enforcement, NamespaceEntry, Placement, Settings, reference},
 };
 use serde_json::Value;
 
@@ -33,6 +34,10 @@ pub struct NamespaceRules {
     pub matching: Vec<usize>,
     /// What tells the namespace from others of its entry: `tenant=blue`.
     pub called: Option<String>,
+    /// The labels of the Namespace, with its name.
+    pub labels: BTreeMap<String, String>,
+    /// Whether an annotation of the Namespace says what is added to the tolerations of Pods.
+    pub annotates_tolerations: bool,
 }
 
 /// A node selector that is demanded.
@@ -54,9 +59,14 @@ impl NamespaceRules {
     /// # Errors
     /// The settings have a mistake: they were not validated.
     pub fn of(settings: &Settings, name: &str, namespace: Option<&Value>) -> Result<Self> {
-        let labels = strings(namespace, "labels");
+        let mut labels = strings(namespace, "labels");
         let found = explanation(settings, name, namespace)?;
-        Ok(Self { matching: entries_that_match(settings, name, &labels), ..Self::read(&found, &labels) })
+        let is_honored = settings.placement.as_ref().is_some_and(Placement::honors_toleration_annotations);
+        let annotates_tolerations = is_honored && strings(namespace, "annotations").contains_key(DEFAULTS_ANNOTATION);
+        let matching = entries_that_match(settings, name, &labels);
+        let rules = Self::read(&found, &labels);
+        labels.insert(reference::NAME.to_owned(), name.to_owned());
+        Ok(Self { matching, labels, annotates_tolerations, ..rules })
     }
 
     fn read(found: &Demands<'_>, labels: &BTreeMap<String, String>) -> Self {
@@ -75,6 +85,7 @@ impl NamespaceRules {
             lacking: lacking.collect(),
             matching: vec![],
             called: entry.and_then(|at| called(at.entry, labels)),
+            ..Self::default()
         }
     }
 

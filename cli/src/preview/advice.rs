@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
     settings::{NamespaceEntry, Settings, choice::OnDaemonSets},
+    toleration::Taint,
 };
 
 use super::{
     Advice, Cause, CauseKind, Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
-    placing::Nodes,
+    placing::{Nodes, PodId},
+    tolerating::{Remedy, remedy},
     verdict::listed,
 };
 use crate::{
@@ -80,7 +82,7 @@ impl<'p> Advisor<'p> {
             Why::Unknown(gap) => Some(lacks(gap)),
             Why::Refused(refusal) => Some(self.refused(&who, refusal)),
             Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
-            Why::Excluded(_) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, judged)),
+            Why::Excluded(pod) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, pod, judged)),
             Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
                 Some(self.waits(&who, &blame(self.nodes, pod, &self.demands(&who.namespace))))
             }
@@ -274,7 +276,11 @@ impl<'p> Advisor<'p> {
         (format!("{said}: {message}"), cause)
     }
 
-    fn leaves_nodes(&self, who: &Who, judged: &Judged) -> (String, Cause) {
+    fn leaves_nodes(&self, who: &Who, pod: &[PodId], judged: &Judged) -> (String, Cause) {
+        let taints = self.nodes.taints(pod, &judged.nodes);
+        if !taints.is_empty() {
+            return self.no_longer_tolerates(who, &taints, judged);
+        }
         let demands = self.demands(&who.namespace);
         let demand = demands.iter().find(|demand| !demand.text.is_empty());
         let demanded = demand.map(|demand| demand.text.clone());
@@ -302,6 +308,19 @@ impl<'p> Advisor<'p> {
         )
     }
 
+    /// What only the old settings let it tolerate.
+    fn no_longer_tolerates(&self, who: &Who, taints: &[Taint], judged: &Judged) -> (String, Cause) {
+        let Remedy { taints, text, setting, .. } = self.remedy(&who.namespace, taints);
+        let said = format!(
+            "{WHO_ALONE} would leave {}, where {}: it would no longer tolerate the taint {}. {text}",
+            names(&judged.nodes),
+            counted_runs(judged.pods),
+            taints.join(", "),
+        );
+        let (taint, nodes) = (taints.first().cloned(), judged.nodes.clone());
+        (said, Cause { kind: CauseKind::LeavesNodes, setting, taint, nodes, ..Cause::default() })
+    }
+
     fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
         let demand = self.demands(&who.namespace).into_iter().find(|demand| blame.is_demanded_by(demand));
         let source = demand.as_ref().map(|demand| self.source(demand));
@@ -309,25 +328,16 @@ impl<'p> Advisor<'p> {
         let setting = demand.as_ref().and_then(|demand| demand.path.clone());
         let (said, cause) = match blame {
             Blame::Taints { taints, nodes } => {
-                let toleration = taints.iter().map(|taint| toleration(taint)).collect::<Vec<_>>().join(", ");
-                let entry = self.entry_of(&who.namespace);
+                let Remedy { taints, is_for_all, text, setting } = self.remedy(&who.namespace, taints);
+                // The other tenants of the entry have other nodes.
+                let nodes = if is_for_all { vec![] } else { nodes.clone() };
+                let named = if is_for_all { String::new() } else { format!(" ({})", names(&nodes)) };
                 let said = format!(
-                    "{WHO} without a node: those that match ({}) have the taint {}. If these Pods may run there, add to \
-                     {entry}: defaultTolerations: [{toleration}]",
-                    names(nodes),
-                    taints.join(", "),
+                    "{WHO} without a node: those that match{named} have the taint {}. {text}",
+                    taints.join(", ")
                 );
                 let taint = taints.first().cloned();
-                (
-                    said,
-                    Cause {
-                        kind: CauseKind::Taint,
-                        setting: self.entry_path(&who.namespace),
-                        taint,
-                        nodes: nodes.clone(),
-                        ..Cause::default()
-                    },
-                )
+                (said, Cause { kind: CauseKind::Taint, setting, taint, nodes, ..Cause::default() })
             }
             Blame::Label { key, needs, similar, class } => {
                 let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
@@ -399,9 +409,9 @@ impl<'p> Advisor<'p> {
         entries(self.settings).get(position)
     }
 
-    fn entry_path(&self, namespace: &str) -> Option<String> {
-        let position = self.rules.get(namespace)?.entry?;
-        Some(format!("placement.namespaces[{position}].defaultTolerations"))
+    fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
+        let rules = self.rules.get(namespace).cloned().unwrap_or_default();
+        remedy(self.settings, &rules, namespace, &self.entry_of(namespace), taints)
     }
 
     fn entry_of(&self, namespace: &str) -> String {
@@ -503,15 +513,6 @@ fn lacks(gap: &Gap) -> (String, Cause) {
         _ => None,
     };
     (gap.advice(), Cause { kind: CauseKind::Lacks, namespace, ..Cause::default() })
-}
-
-/// `{ key: team, operator: Equal, value: blue, effect: NoSchedule }`
-fn toleration(taint: &str) -> String {
-    let (label, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
-    match label.split_once('=') {
-        Some((key, value)) => format!("{{ key: {key}, operator: Equal, value: \"{value}\", effect: {effect} }}"),
-        None => format!("{{ key: {label}, operator: Exists, effect: {effect} }}"),
-    }
 }
 
 fn kind(kind: PolicyCauseKind) -> CauseKind {

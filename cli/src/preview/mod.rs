@@ -16,6 +16,7 @@ mod row;
 #[allow(clippy::indexing_slicing)]
 pub mod sample;
 mod subject;
+mod tolerating;
 pub mod verdict;
 mod who_may_run_where;
 

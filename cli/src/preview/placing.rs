@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
+use node_placement_policy::toleration::Taint;
 use serde_json::Value;
 
 use crate::{
@@ -125,6 +126,21 @@ impl Nodes {
         let pods: Vec<&Constraints> = ids.iter().filter_map(|id| self.constraints(*id)).collect();
         let excluded = |pool| pods.iter().find_map(|pod| Pool::excludes(pool, pod));
         self.classes.pools.iter().filter_map(|pool| Some((pool, excluded(pool)?))).collect()
+    }
+
+    /// The taints that exclude the Pod that these stand for from `nodes`; none, if something else excludes it from one.
+    pub fn taints(&self, ids: &[PodId], nodes: &[String]) -> Vec<Taint> {
+        let mut taints = vec![];
+        for (pool, exclusion) in self.exclusions(ids) {
+            if !pool.nodes.iter().any(|node| nodes.contains(&node.name)) {
+                continue;
+            }
+            let Exclusion::Taint(taint) = exclusion else { return vec![] };
+            if !taints.contains(&taint) {
+                taints.push(taint);
+            }
+        }
+        taints
     }
 
     /// The values that nodes have of a label.
