@@ -80,6 +80,10 @@ impl<'p> Advisor<'p> {
     pub fn note(&mut self, who: Who, judged: &Judged) {
         let point = match &judged.why {
             Why::Unknown(gap) => Some(lacks(gap)),
+            Why::NotAsked(reason) if judged.outcome.is_trouble() => {
+                let said = format!("{WHO_ALONE} would no longer get the tolerations of the old settings: {reason}");
+                Some((said, Cause { kind: CauseKind::Taint, nodes: judged.nodes.clone(), ..Cause::default() }))
+            }
             Why::Refused(refusal) => Some(self.refused(&who, refusal)),
             Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
             Why::Excluded(pod) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, pod, judged)),

@@ -13,8 +13,8 @@ use crate::engine::{
 /// What the policy says to a workload and its Pods.
 #[derive(Clone, Debug)]
 pub enum Said {
-    /// Neither is sent, and why.
-    NotAsked(String),
+    /// Neither is sent, and why; and what it asks for, if the old settings added tolerations, which it no longer gets.
+    NotAsked(String, Option<Asked>),
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
@@ -76,7 +76,7 @@ impl<'p> Asking<'p> {
 
     fn note(&mut self, created: Created, old: Option<Created>) -> Result<Said> {
         Ok(match created {
-            Created::NotAsked(reason) => Said::NotAsked(reason),
+            Created::NotAsked(reason) => Said::NotAsked(reason, self.no_longer_added(old)?),
             Created::Unknown(gap) => Said::Unknown(gap),
             Created::Refused(refusal) => Said::Refused(refusal),
             Created::LetIn(LetIn { stages, is_changed }) => {
@@ -99,5 +99,21 @@ impl<'p> Asking<'p> {
                 Said::LetIn(asked)
             }
         })
+    }
+
+    /// What a Pod asks for that is no longer sent to the policy, if that added tolerations.
+    fn no_longer_added(&mut self, old: Option<Created>) -> Result<Option<Asked>> {
+        let Some(Created::LetIn(LetIn { stages, .. })) = old else { return Ok(None) };
+        let (mut without, mut with) = (vec![], vec![]);
+        for stage in stages {
+            without.push(self.pods.add(&stage.before, self.creation.cluster)?);
+            with.push(self.pods.add(&stage.after, self.creation.cluster)?);
+        }
+        let mut stages = without.iter().zip(&with);
+        if stages.all(|(without, with)| self.pods.tolerates_all_of(*without, *with)) {
+            return Ok(None);
+        }
+        let (before, after) = (without.clone(), without);
+        Ok(Some(Asked { before, old: Some(with), after, is_changed: false, is_moved: true }))
     }
 }

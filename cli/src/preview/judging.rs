@@ -184,7 +184,17 @@ impl<'p> Judging<'p> {
         let pods = case.running.len();
         let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
-            Said::NotAsked(reason) => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
+            Said::NotAsked(reason, asked) => {
+                let judged = asked.as_ref().map(|asked| self.outcome_on_nodes(case, asked, enforcement)).transpose()?;
+                match judged.filter(|judged| judged.outcome.is_trouble()) {
+                    Some(Judged { why: Why::Excluded(_), outcome, nodes, pods, .. }) => {
+                        let why = Why::NotAsked(reason.clone());
+                        Judged { nodes, pods, ..told(outcome, why) }
+                    }
+                    Some(judged) => judged,
+                    None => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
+                }
+            }
             Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
             Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
             Said::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),

@@ -231,7 +231,7 @@ impl Answers {
     /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
     fn asks_for(&self, nodes: &Nodes) -> Option<Constraints> {
         match self.enforced.as_ref().unwrap_or(&self.written) {
-            Said::NotAsked(_) => Some(Constraints::default()),
+            Said::NotAsked(..) => Some(Constraints::default()),
             Said::Unknown(_) | Said::Refused(_) => None,
             Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
         }
