@@ -93,15 +93,16 @@ impl Planted {
         let accepted =
             self.accept.iter().map(|wanted| Outcome::ALL.into_iter().find(|known| format!("{known:?}") == *wanted));
         let accepted = Accepted::new(accepted.collect::<Option<Vec<_>>>().context("outcomes")?);
-        let preview = |settings: &Value| {
-            let policy = Policy::native();
+        let policy = Policy::native();
+        let files = |settings: &Value| {
             let answer = policy.validate_settings(settings)?;
             ensure!(answer.valid, "{:?}", answer.message);
-            let files = self.files(settings)?;
-            Input { policy: &policy, files: &files, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+            self.files(settings)
         };
-        let now = preview(&self.settings)?;
-        Ok(if self.old.is_null() { now } else { now.compared_with(&preview(&self.old)?) })
+        let now = files(&self.settings)?;
+        let old = (!self.old.is_null()).then(|| files(&self.old)).transpose()?;
+        let old = old.as_deref();
+        Input { policy: &policy, files: &now, old, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
     }
 }
 

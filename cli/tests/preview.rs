@@ -81,6 +81,33 @@ fn the_exit_status_tells_whether_a_deployment_may_go_on(
     Ok(())
 }
 
+/// What is no longer sent to the policy no longer gets its tolerations.
+#[test]
+fn what_the_new_policy_leaves_out_loses_what_the_old_one_added() -> Result<()> {
+    const POLICY: &str = r#"
+        { apiVersion: policies.kubewarden.io/v1, kind: ClusterAdmissionPolicy, metadata: { name: placement }, spec: {
+            module: registry://example.com/policy:v1, mutating: true,
+            rules: [{ apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE] }],
+            contextAwareResources: [{ apiVersion: v1, kind: Namespace }, { apiVersion: v1, kind: Node }],
+            namespaceSelector: { matchExpressions: [{ key: placed, operator: DoesNotExist }] },
+            settings: { placement: { namespaces: [{ name: blue,
+                defaultTolerations: [{ key: team, operator: Equal, value: blue, effect: NoSchedule }] }] } } } }"#;
+    const TAINTED: &str = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+        "spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}]}}"#;
+    let files = Files::new("left-out", &POLICY.replace("DoesNotExist", "Exists"), &list(&[NAMESPACE, TAINTED]))?;
+    let old = files.path("old.yml");
+    fs::write(&old, POLICY)?;
+    let output = files.preview(&["--old", &old, "-o", "json"])?;
+    let preview: Value = serde_json::from_slice(&output.stdout).with_context(|| format!("{output:?}"))?;
+    let namespace = &preview["namespaces"][0];
+    ensure!(output.status.code() == Some(1) && namespace["outcome"] == "Waits", "{preview:#}");
+    ensure!(
+        namespace["was"]["outcome"] == "Changed" && preview["advice"][0]["cause"]["kind"] == "Taint",
+        "{preview:#}"
+    );
+    Ok(())
+}
+
 #[rstest]
 #[case::cut("cut", &format!(r#"{{"kind": "List", "items": [{NAMESPACE}, {NODE}, {{"apiV"#), "cluster.json")]
 #[case::wrong_types(

@@ -26,7 +26,7 @@ fn settings(name: &str) -> Result<SettingsFile> {
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {
     let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>().into();
     let (files, accepted) = ([settings(name)?], Accepted::default());
-    Input { policy, files: &files, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+    Input { policy, files: &files, old: None, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
 }
 
 /// To whom an object belongs in the end: `Deployment team-a/web`.
@@ -110,8 +110,8 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     let start = Instant::now();
     let (files, accepted, policy) = ([settings("bindings")?], Accepted::default(), Policy::native());
     let cluster = Manifests::load(&path)?.into();
-    let preview =
-        Input { policy: &policy, files: &files, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})?;
+    let preview = Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &accepted }
+        .preview(|_, _| {})?;
     let page = cli::output::preview::page(&preview, &cli::output::preview::Origin::default())?;
     let text = cli::output::preview::text(&preview, 100, false);
     println!("{:.1} s, {} KB, {} lines", start.elapsed().as_secs_f64(), page.len() / 1000, text.lines().count());

@@ -93,14 +93,10 @@ impl Preview {
             Wanted::Moves => preview::Outcome::Moves,
             Wanted::LeavesNodes => preview::Outcome::LeavesNodes,
         }));
-        let made = |files| {
-            let input = Input { policy: &policy, files, cluster: &cluster, accepted: &accepted };
-            input.preview(|done, total| progress.tell(&format!("{done} of {total} workloads and namespaces")))
-        };
-        let mut preview = made(&files)?;
-        if let Some(old) = &old {
-            preview = preview.compared_with(&made(old)?);
-        }
+        let (files, old) = (files.as_slice(), old.as_deref());
+        let input = Input { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
+        let told = |done, total| progress.tell(&format!("{done} of {total} workloads and namespaces"));
+        let preview = input.preview(told)?;
         progress.end();
         match self.output {
             Output::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),

@@ -20,7 +20,7 @@ use crate::{
 
 /// What the policy says to a workload and its Pods, or to a Pod.
 #[derive(Clone, Debug)]
-pub enum Created<T = LetIn> {
+pub enum Created {
     /// Neither is sent, and why.
     NotAsked(String),
     /// That depends on what nobody knows here.
@@ -28,7 +28,7 @@ pub enum Created<T = LetIn> {
     /// One of them is rejected.
     Refused(Refusal),
     /// Both are let in.
-    LetIn(T),
+    LetIn(LetIn),
 }
 
 /// A Pod without the policy, and with it.

@@ -4,8 +4,10 @@ use std::{collections::BTreeMap, ptr};
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
+    placement::toleration_rules::DEFAULTS_ANNOTATION,
     selector::Selector,
     settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets, Settings, reference},
+    toleration::Toleration,
 };
 use serde_json::Value;
 
@@ -36,6 +38,12 @@ pub struct NamespaceRules<'s> {
     pub called: Option<String>,
     /// What is done about DaemonSets.
     pub on_daemon_sets: Option<OnDaemonSets>,
+    /// The labels of the Namespace, with its name.
+    pub labels: BTreeMap<String, String>,
+    /// Whether an annotation of the Namespace says what is added to the tolerations of Pods.
+    pub annotates_tolerations: bool,
+    /// What Pods tolerate of whose namespace no entry says another list.
+    pub cluster_default_tolerations: &'s [Toleration],
 }
 
 /// A node selector that is demanded.
@@ -65,7 +73,7 @@ impl<'s> NamespaceRules<'s> {
     }
 
     fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<()> {
-        let labels = strings(namespace, "labels");
+        let mut labels = strings(namespace, "labels");
         let found = explanation(settings, name, namespace)?;
         self.lacking.extend(found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
             Mismatch::Label { asked, found: None } if !asked.accepts(None) => Some((*at, asked.key().to_owned())),
@@ -81,6 +89,13 @@ impl<'s> NamespaceRules<'s> {
         }
         let on_daemon_sets = settings.placement.as_ref().map(|placement| placement.on_daemon_sets);
         self.on_daemon_sets = self.on_daemon_sets.or(on_daemon_sets);
+        if let Some(placement) = &settings.placement {
+            let is_annotated = || strings(namespace, "annotations").contains_key(DEFAULTS_ANNOTATION);
+            self.annotates_tolerations |= placement.honors_toleration_annotations() && is_annotated();
+            self.cluster_default_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
+        }
+        labels.insert(reference::NAME.to_owned(), name.to_owned());
+        self.labels = labels;
         Ok(())
     }
 

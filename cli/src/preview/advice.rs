@@ -8,6 +8,7 @@ use std::{
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
     settings::{EntryAt, NamespaceEntry, OnDaemonSets},
+    toleration::Taint,
 };
 use serde::Serialize;
 
@@ -15,7 +16,8 @@ use super::{
     Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
-    placing::Nodes,
+    placing::{Nodes, PodId},
+    tolerating::{Remedy, remedy},
 };
 use crate::{
     engine::{
@@ -151,9 +153,13 @@ impl<'p> Advisor<'p> {
     pub fn note(&mut self, who: Who, judged: &Judged) {
         let point = match &judged.why {
             Why::Unknown(gap) => Some(lacks(gap)),
+            Why::NotAsked(reason) if judged.outcome.is_trouble() => {
+                let said = format!("{WHO_ALONE} would no longer get the tolerations of the old settings: {reason}");
+                Some((said, Cause { kind: CauseKind::Taint, nodes: judged.nodes.clone(), ..Cause::default() }))
+            }
             Why::Refused(refusal) => Some(self.refused(&who, refusal)),
             Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
-            Why::Excluded(_) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, judged)),
+            Why::Excluded(pod) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, pod, judged)),
             Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
                 Some(self.waits(&who, &blame(self.nodes, pod, demands(self.rules, &who.namespace))))
             }
@@ -346,7 +352,11 @@ impl<'p> Advisor<'p> {
         (format!("{said}: {message}"), cause)
     }
 
-    fn leaves_nodes(&self, who: &Who, judged: &Judged) -> (String, Cause) {
+    fn leaves_nodes(&self, who: &Who, pod: &[PodId], judged: &Judged) -> (String, Cause) {
+        let taints = self.nodes.taints(pod, &judged.nodes);
+        if !taints.is_empty() {
+            return self.no_longer_tolerates(who, &taints, judged);
+        }
         let demand = demands(self.rules, &who.namespace).iter().find(|demand| !demand.text.is_empty());
         let demanded = demand.map(|demand| demand.text.clone());
         let nodes =
@@ -375,6 +385,19 @@ impl<'p> Advisor<'p> {
         )
     }
 
+    /// What only the old settings let it tolerate.
+    fn no_longer_tolerates(&self, who: &Who, taints: &[Taint], judged: &Judged) -> (String, Cause) {
+        let Remedy { taints, text, setting, .. } = self.remedy(&who.namespace, taints);
+        let said = format!(
+            "{WHO_ALONE} would leave {}, where {}: it would no longer tolerate the taint {}. {text}",
+            names(&judged.nodes),
+            counted_runs(judged.pods),
+            taints.join(", "),
+        );
+        let (taint, nodes) = (taints.first().cloned(), judged.nodes.clone());
+        (said, Cause { kind: CauseKind::LeavesNodes, setting, taint, nodes, ..Cause::default() })
+    }
+
     fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
         let demand = demands(self.rules, &who.namespace).iter().find(|demand| blame.is_demanded_by(demand));
         let source = demand.map(|demand| self.source(&who.namespace, demand));
@@ -382,29 +405,16 @@ impl<'p> Advisor<'p> {
         let setting = demand.and_then(|demand| demand.path.clone());
         let (said, cause) = match blame {
             Blame::Taints { taints, nodes } => {
-                let toleration = taints.iter().map(|taint| toleration(taint)).collect::<Vec<_>>().join(", ");
-                let at = self.entry(&who.namespace);
-                let entry = at.map_or_else(
-                    || "an entry for the namespace".to_owned(),
-                    |at| format!("{} ({at})", entry_name(at.entry)),
-                );
+                let Remedy { taints, is_for_all, text, setting } = self.remedy(&who.namespace, taints);
+                // The other tenants of the entry have other nodes.
+                let nodes = if is_for_all { vec![] } else { nodes.clone() };
+                let named = if is_for_all { String::new() } else { format!(" ({})", names(&nodes)) };
                 let said = format!(
-                    "{WHO} without a node: those that match ({}) have the taint {}. If these Pods may run there, add to \
-                     {entry}: defaultTolerations: [{toleration}]",
-                    names(nodes),
-                    taints.join(", "),
+                    "{WHO} without a node: those that match{named} have the taint {}. {text}",
+                    taints.join(", ")
                 );
                 let taint = taints.first().cloned();
-                (
-                    said,
-                    Cause {
-                        kind: CauseKind::Taint,
-                        setting: at.map(|at| format!("{at}.defaultTolerations")),
-                        taint,
-                        nodes: nodes.clone(),
-                        ..Cause::default()
-                    },
-                )
+                (said, Cause { kind: CauseKind::Taint, setting, taint, nodes, ..Cause::default() })
             }
             Blame::Label { key, needs, similar, class } => {
                 let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
@@ -479,6 +489,14 @@ impl<'p> Advisor<'p> {
 
     fn entry(&self, namespace: &str) -> Option<EntryAt<'p>> {
         self.rules.get(namespace)?.held.first().copied()
+    }
+
+    fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
+        let rules = self.rules.get(namespace).cloned().unwrap_or_default();
+        let entry = self
+            .entry(namespace)
+            .map_or_else(|| "an entry for the namespace".to_owned(), |at| format!("{} ({at})", entry_name(at.entry)));
+        remedy(&rules, namespace, &entry, taints)
     }
 }
 
@@ -563,15 +581,6 @@ fn capital(text: &str) -> String {
 
 fn lacks(gap: &Gap) -> (String, Cause) {
     (gap.advice(), Cause { kind: CauseKind::Lacks, ..Cause::default() })
-}
-
-/// `{ key: team, operator: Equal, value: blue, effect: NoSchedule }`
-fn toleration(taint: &str) -> String {
-    let (label, effect) = taint.rsplit_once(':').unwrap_or((taint, ""));
-    match label.split_once('=') {
-        Some((key, value)) => format!("{{ key: {key}, operator: Equal, value: \"{value}\", effect: {effect} }}"),
-        None => format!("{{ key: {label}, operator: Exists, effect: {effect} }}"),
-    }
 }
 
 fn kind(kind: PolicyCauseKind) -> CauseKind {

@@ -1,6 +1,11 @@
 //! What keeps a Pod from every node.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use node_placement_policy::toleration::Taint;
 
 use super::placing::{Nodes, PodId};
 use crate::{engine::namespace_rules::Demand, lists::listed, scheduling::exclusion::Exclusion};
@@ -13,8 +18,8 @@ const ALIKE: f64 = 0.7;
 pub enum Blame {
     /// The nodes that match have these taints.
     Taints {
-        /// As `key[=value]:Effect`.
-        taints: Vec<String>,
+        /// In the order of their texts.
+        taints: Vec<Taint>,
         /// Their names; of a NodePool, that of the pool.
         nodes: Vec<String>,
     },
@@ -45,7 +50,10 @@ pub enum Blame {
 impl fmt::Display for Blame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taints { taints, .. } => write!(f, "the nodes that match have the taint {}", taints.join(", ")),
+            Self::Taints { taints, .. } => {
+                let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                write!(f, "the nodes that match have the taint {}", taints.join(", "))
+            }
             Self::Label { needs, class: Some(class), .. } => {
                 write!(f, "no node has {needs}, which the RuntimeClass {class} asks for")
             }
@@ -76,17 +84,17 @@ impl Blame {
 pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
     let exclusions = nodes.exclusions(pod);
     let mut tainted: Vec<String> = vec![];
-    let mut taints: BTreeSet<String> = BTreeSet::new();
+    let mut taints: BTreeMap<String, Taint> = BTreeMap::new();
     for (pool, exclusion) in &exclusions {
         if let Exclusion::Taint(taint) = exclusion {
-            taints.insert(taint.to_string());
+            taints.insert(taint.to_string(), taint.clone());
             tainted.extend(pool.nodes.iter().map(|node| node.name.clone()));
             tainted.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
         }
     }
     if !taints.is_empty() {
         tainted.sort();
-        return Blame::Taints { taints: taints.into_iter().collect(), nodes: tainted };
+        return Blame::Taints { taints: taints.into_values().collect(), nodes: tainted };
     }
     let labels = exclusions.iter().filter_map(|(_, exclusion)| Some((exclusion.label()?, exclusion)));
     let mut needs: Vec<(String, String, Option<String>)> = vec![];

@@ -7,7 +7,7 @@ use super::{Preview, Was};
 impl Preview {
     /// This preview, with what differs from `old` alone, each with what it was.
     #[must_use]
-    pub fn compared_with(mut self, old: &Self) -> Self {
+    pub(super) fn compared_with(mut self, old: &Self) -> Self {
         let workloads: HashMap<_, _> = old
             .workloads
             .iter()

@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     Outcome,
-    asking::Asked,
+    asking::{Asked, Said},
     placing::{Nodes, PodId, Takers},
 };
 use crate::{
     engine::{
-        creation::Created,
         deployed::{Deployed, Enforcement, Refusal, Reply},
         gap::Gap,
     },
@@ -35,7 +34,8 @@ pub struct Judged {
     pub nodes: Vec<String>,
     /// How many of its Pods run on these; where it is about none, how many run.
     pub pods: usize,
-    /// Nodes that its Pods run on, and that would not take them again, with the policy or without.
+    /// Nodes that its Pods run on, and that would not take them again, with the policy or without, nor with the old
+    /// settings.
     pub stranded: Vec<String>,
     /// Why.
     pub why: Why,
@@ -73,7 +73,7 @@ pub enum Why {
     Unknown(Gap),
     /// The policy rejects it.
     Refused(Refusal),
-    /// These, which stand for its Pod, are taken by fewer nodes than without the policy.
+    /// These, which stand for its Pod, are taken by fewer nodes than without the policy, or with the old settings.
     Excluded(Vec<PodId>),
     /// The policy rejects Bindings to nodes that would take it.
     Unbound(Refusal),
@@ -161,12 +161,7 @@ impl<'p> Judging<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(
-        &self,
-        case: &Case<'_>,
-        written: &Created<Asked>,
-        enforced: Option<&Created<Asked>>,
-    ) -> Result<Judged> {
+    pub fn judge(&self, case: &Case<'_>, written: &Said, enforced: Option<&Said>) -> Result<Judged> {
         let real = self.outcome(case, written, Enforcement::AsWritten)?;
         let Some(enforced) = enforced else { return Ok(real) };
         // Node metadata, and what is too large, is not warned of but done.
@@ -185,14 +180,24 @@ impl<'p> Judging<'p> {
         Ok(Judged { would_be: !is_real, ..judged })
     }
 
-    fn outcome(&self, case: &Case<'_>, said: &Created<Asked>, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome(&self, case: &Case<'_>, said: &Said, enforcement: Enforcement) -> Result<Judged> {
         let pods = case.running.len();
         let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
-            Created::NotAsked(reason) => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
-            Created::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
-            Created::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
-            Created::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),
+            Said::NotAsked(reason, asked) => {
+                let judged = asked.as_ref().map(|asked| self.outcome_on_nodes(case, asked, enforcement)).transpose()?;
+                match judged.filter(|judged| judged.outcome.is_trouble()) {
+                    Some(Judged { why: Why::Excluded(_), outcome, nodes, pods, .. }) => {
+                        let why = Why::NotAsked(reason.clone());
+                        Judged { nodes, pods, ..told(outcome, why) }
+                    }
+                    Some(judged) => judged,
+                    None => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
+                }
+            }
+            Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
+            Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
+            Said::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),
         })
     }
 
@@ -205,7 +210,12 @@ impl<'p> Judging<'p> {
         if let Some(gap) = self.unknown_nodes(case, let_in) {
             return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
-        let (before, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
+        let (without, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
+        // What the old settings let it use is taken away too.
+        let before = match &let_in.old {
+            Some(old) => without.or(&self.nodes.takers(old)),
+            None => without,
+        };
         let bindings = self.bindings(case, let_in, &after, enforcement)?;
         let (mut lost, mut unbound) = (vec![], None);
         for node in self.nodes_at_stake(case) {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{
     Accepted, Namespace, Outcome, Preview, Verdict, Workload,
     advice::{Advisor, Who, demands},
-    asking::{Asked, Asking},
+    asking::{Asking, Said},
     blame::blame,
     judging::{Case, Judged, Judging, Required, Why},
     placing::Nodes,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     engine::{
-        creation::{Created, Creation},
+        creation::Creation,
         deployed::{Deployed, Enforcement},
         gap::Gap,
         namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys},
@@ -40,6 +40,8 @@ pub struct Input<'p> {
     pub policy: &'p Policy,
     /// Its settings: the documents of one file.
     pub files: &'p [SettingsFile],
+    /// The settings that hold now, if these are compared with them.
+    pub old: Option<&'p [SettingsFile]>,
     /// The cluster.
     pub cluster: &'p Listed,
     /// Outcomes that are wanted.
@@ -48,9 +50,9 @@ pub struct Input<'p> {
 
 /// What has been said of one thing that is judged.
 struct Answers {
-    written: Created<Asked>,
+    written: Said,
     /// As if every entry was enforced; nothing, where the entry that holds is.
-    enforced: Option<Created<Asked>>,
+    enforced: Option<Said>,
 }
 
 /// What has been said of a workload, and of those of its parts that make other Pods.
@@ -60,17 +62,28 @@ struct Answered<'s> {
 }
 
 impl Input<'_> {
-    /// Makes the preview. `progress` is told now and then how many of how many workloads and namespaces are done.
+    /// Makes the preview; with old settings, of what differs alone. `progress` is told now and then how many of how
+    /// many workloads and namespaces are done.
     ///
     /// # Errors
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
+        let preview = self.whole(&progress)?;
+        let Some(files) = self.old else { return Ok(preview) };
+        Ok(preview.compared_with(&Input { files, old: None, ..*self }.whole(&progress)?))
+    }
+
+    fn whole(&self, progress: &impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
         let deployed = Deployed::new(self.policy, self.files, cluster);
         let subjects = Subjects::of(cluster)?;
         let rules = self.rules(&subjects)?;
         let managed = managed_keys(self.files);
-        let mut asking = Asking::new(Creation { deployed: &deployed, cluster, managed: &managed });
+        let old_files = self.old.unwrap_or_default();
+        let (old_deployed, old_managed) = (Deployed::new(self.policy, old_files, cluster), managed_keys(old_files));
+        let creation = Creation { deployed: &deployed, cluster, managed: &managed };
+        let old = Creation { deployed: &old_deployed, cluster, managed: &old_managed };
+        let mut asking = Asking::new(creation, self.old.map(|_| old));
         let total = subjects.all.len() + subjects.namespaces.len();
 
         let mut of_workloads = vec![];
@@ -219,9 +232,9 @@ impl Answers {
     /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
     fn asks_for(&self, nodes: &Nodes) -> Option<Constraints> {
         match self.enforced.as_ref().unwrap_or(&self.written) {
-            Created::NotAsked(_) => Some(Constraints::default()),
-            Created::Unknown(_) | Created::Refused(_) => None,
-            Created::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
+            Said::NotAsked(..) => Some(Constraints::default()),
+            Said::Unknown(_) | Said::Refused(_) => None,
+            Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
         }
     }
 }
@@ -273,7 +286,7 @@ fn first_of(names: &[String]) -> String {
     shortened(names, NAMED).unwrap_or_else(|| listed(names))
 }
 
-fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Created<Asked>>) -> Result<Answers> {
+fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Said>) -> Result<Answers> {
     let written = ask(Enforcement::AsWritten)?;
     let enforced = if warns { Some(ask(Enforcement::Everywhere)?) } else { None };
     Ok(Answers { written, enforced })

@@ -13,6 +13,7 @@ mod restart;
 #[allow(clippy::indexing_slicing)]
 pub mod sample;
 mod subject;
+mod tolerating;
 pub mod verdict;
 mod who_may_run_where;
 

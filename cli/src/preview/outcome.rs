@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-/// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first.
+/// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first. With `--old`, a node
+/// that takes a Pod with the old settings counts as one that takes it without the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Outcome {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
+use node_placement_policy::toleration::Taint;
 use serde_json::Value;
 
 use crate::{
@@ -51,6 +52,13 @@ impl Pods {
     pub fn ask_for_other_nodes(&self, one: PodId, other: PodId) -> bool {
         let asked = |id: PodId| self.constraints.get(id.0).map(|pod| (&pod.node_selector, &pod.terms, &pod.node_name));
         asked(one) != asked(other)
+    }
+
+    /// Whether `one` has every toleration of `other`.
+    pub fn tolerates_all_of(&self, one: PodId, other: PodId) -> bool {
+        let tolerations =
+            |id: PodId| self.constraints.get(id.0).map(|pod| pod.tolerations.as_slice()).unwrap_or_default();
+        tolerations(other).iter().all(|toleration| tolerations(one).contains(toleration))
     }
 }
 
@@ -120,6 +128,21 @@ impl Nodes {
         self.classes.pools.iter().filter_map(|pool| Some((pool, excluded(pool)?))).collect()
     }
 
+    /// The taints that exclude the Pod that these stand for from `nodes`; none, if something else excludes it from one.
+    pub fn taints(&self, ids: &[PodId], nodes: &[String]) -> Vec<Taint> {
+        let mut taints = vec![];
+        for (pool, exclusion) in self.exclusions(ids) {
+            if !pool.nodes.iter().any(|node| nodes.contains(&node.name)) {
+                continue;
+            }
+            let Exclusion::Taint(taint) = exclusion else { return vec![] };
+            if !taints.contains(&taint) {
+                taints.push(taint);
+            }
+        }
+        taints
+    }
+
     /// The values that nodes have of a label.
     pub fn values_of(&self, key: &str) -> BTreeSet<&str> {
         let nodes = self.classes.pools.iter().flat_map(|pool| &pool.nodes);
@@ -144,6 +167,14 @@ impl Takers {
     /// Whether Karpenter would create a node of a class.
     pub fn creates(&self, class: usize) -> bool {
         self.created.get(class).copied().unwrap_or_default()
+    }
+
+    /// Which classes take it, or another Pod.
+    #[must_use]
+    pub fn or(mut self, other: &Self) -> Self {
+        self.nodes.iter_mut().zip(&other.nodes).for_each(|(one, other)| *one |= other);
+        self.created.iter_mut().zip(&other.created).for_each(|(one, other)| *one |= other);
+        self
     }
 
     /// Whether anything takes it.

@@ -41,7 +41,8 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
         let (settings, objects) = any_case(&mut dice, &policy)?;
         let files = SettingsFile::read_all(vec![settings.clone()])?;
         let cluster = objects.iter().cloned().collect::<Manifests>().into();
-        let input = Input { policy: &policy, files: &files, cluster: &cluster, accepted: &Accepted::default() };
+        let input =
+            Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &Accepted::default() };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
         let oracle = Oracle::new(&policy, &objects, &settings);
         let workloads: BTreeMap<String, (String, bool)> = preview

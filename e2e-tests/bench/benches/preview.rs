@@ -49,7 +49,7 @@ fn preview(size: &Size) -> Result<()> {
     let cluster = Manifests::load(&file)?.into();
     let read = processor_seconds()?;
     let (policy, accepted) = (Policy::native(), Accepted::default());
-    let input = Input { policy: &policy, files: &[settings], cluster: &cluster, accepted: &accepted };
+    let input = Input { policy: &policy, files: &[settings], old: None, cluster: &cluster, accepted: &accepted };
     let preview = input.preview(|_, _| {})?;
     let Size { nodes, namespaces, pods } = size;
     println!("{nodes} nodes, {namespaces} namespaces and {pods} Pods, {} MB of JSON:", megabytes(&file)?);

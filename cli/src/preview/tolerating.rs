@@ -1,0 +1,145 @@
+//! How Pods that a taint keeps away could tolerate it, and whether they should.
+
+use node_placement_policy::{
+    placement::toleration_rules::DEFAULTS_ANNOTATION,
+    settings::{NamespaceEntry, reference},
+    toleration::{Effect, Operator, Taint, Toleration},
+};
+
+use crate::engine::namespace_rules::NamespaceRules;
+
+/// Nodes with these taints run the control plane.
+const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/// What to do about taints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remedy {
+    /// The taints as text. Where every tenant of the entry has its own, with references instead of their values: then
+    /// one remedy is for all of them.
+    pub taints: Vec<String>,
+    /// Whether it is for all tenants of the entry.
+    pub is_for_all: bool,
+    /// What to do.
+    pub text: String,
+    /// The path of the setting to change, if it is one.
+    pub setting: Option<String>,
+}
+
+/// What to do about taints that keep the Pods of `namespace` away, where `rules` hold. `entry` names the entry.
+pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: &[Taint]) -> Remedy {
+    let held = rules.held.first();
+    let field = |name: &str| held.map(|at| format!("{at}.{name}"));
+    let taints_told = taints.iter().map(ToString::to_string).collect();
+    let told = |text: String, setting| Remedy { taints: taints_told, is_for_all: false, text, setting };
+    let wanted: Vec<Toleration> = taints.iter().filter(|taint| !is_control_plane(taint)).map(toleration).collect();
+    if wanted.is_empty() {
+        let text = "Nodes of the control plane are not for workloads: change the selector, or label other nodes";
+        return told(text.to_owned(), None);
+    }
+    let holding = held.map(|at| at.entry);
+    if let Some(forbidden) = wanted.iter().find(|wanted| holding.is_some_and(|entry| forbids(entry, rules, wanted))) {
+        let text = format!(
+            "The forbiddenTolerations of {entry} forbid to tolerate {forbidden}: change these, or what the Pods ask of \
+             nodes"
+        );
+        return told(text, field("forbiddenTolerations"));
+    }
+    if rules.annotates_tolerations {
+        let text = format!(
+            "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {namespace}, \
+             which replaces defaultTolerations",
+            wanted.iter().map(as_json).collect::<Vec<_>>().join(", ")
+        );
+        return told(text, None);
+    }
+    let refers = holding.is_some_and(|entry| entry.references().next().is_some());
+    let by_reference = holding.and_then(|entry| with_references(entry, rules, &wanted));
+    let added = match (refers, by_reference) {
+        (false, _) => wanted,
+        (true, Some(added)) => added,
+        (true, None) => {
+            let text = format!(
+                "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
+                 else give Namespace {namespace} an entry of its own above it"
+            );
+            return told(text, field("defaultTolerations"));
+        }
+    };
+    let own = holding.and_then(|entry| entry.default_tolerations.as_ref());
+    let text = match (own, Some(rules.cluster_default_tolerations).filter(|list| !list.is_empty())) {
+        (Some(_), _) => format!("add {} to the defaultTolerations of {entry}", as_yaml(&added)),
+        (None, Some(of_cluster)) => format!(
+            "add to {entry} this, which repeats clusterDefaultTolerations, since an entry's own list replaces them: \
+             defaultTolerations: [{}, {}]",
+            as_yaml(of_cluster),
+            as_yaml(&added)
+        ),
+        (None, None) => format!("add to {entry}: defaultTolerations: [{}]", as_yaml(&added)),
+    };
+    let told = told(format!("If these Pods may run there, {text}"), field("defaultTolerations"));
+    if !refers {
+        return told;
+    }
+    Remedy { taints: added.iter().map(ToString::to_string).collect(), is_for_all: true, ..told }
+}
+
+fn is_control_plane(taint: &Taint) -> bool {
+    CONTROL_PLANE.contains(&taint.key.as_str())
+}
+
+fn toleration(taint: &Taint) -> Toleration {
+    let Taint { key, value, effect } = taint.clone();
+    if value.is_empty() {
+        return Toleration::exists(&key, effect);
+    }
+    Toleration { key, operator: Operator::Equal, value, effect, toleration_seconds: None }
+}
+
+/// Whether an entry forbids a toleration, in a namespace with the labels of `rules`.
+fn forbids(entry: &NamespaceEntry, rules: &NamespaceRules<'_>, wanted: &Toleration) -> bool {
+    let mut forbidden = entry.forbidden_tolerations.iter().flatten().cloned();
+    forbidden.any(|mut forbidden| {
+        let value = reference::fill_in(&forbidden.value, |key| rules.labels.get(key).map(Into::into).ok_or(()));
+        match value.map(|value| value.into_owned()) {
+            Ok(value) => forbidden.value = value,
+            // It may be meant for every value.
+            Err(()) => forbidden.operator = Operator::Exists,
+        }
+        forbidden.overlaps(wanted)
+    })
+}
+
+/// `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.
+fn with_references(
+    entry: &NamespaceEntry,
+    rules: &NamespaceRules<'_>,
+    wanted: &[Toleration],
+) -> Option<Vec<Toleration>> {
+    let referring = |wanted: &Toleration| {
+        let is_value = |key: &&str| rules.labels.get(*key).is_some_and(|value| *value == wanted.value);
+        let key = entry.references().filter(|_| !wanted.value.is_empty()).find(is_value)?;
+        Some(Toleration { value: format!("$({key})"), ..wanted.clone() })
+    };
+    wanted.iter().map(referring).collect()
+}
+
+/// `{ key: team, operator: Equal, value: "blue", effect: NoSchedule }`
+fn as_yaml(tolerations: &[Toleration]) -> String {
+    let one = |toleration: &Toleration| {
+        let Toleration { key, operator, value, effect, toleration_seconds } = toleration;
+        let fields = [
+            (!key.is_empty()).then(|| format!("key: {key}")),
+            (*operator != Operator::Omitted).then(|| format!("operator: {}", operator.as_str())),
+            (!value.is_empty()).then(|| format!("value: \"{value}\"")),
+            (*effect != Effect::Omitted).then(|| format!("effect: {}", effect.as_str())),
+            toleration_seconds.map(|seconds| format!("tolerationSeconds: {seconds}")),
+        ];
+        format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    };
+    tolerations.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`
+fn as_json(toleration: &Toleration) -> String {
+    serde_json::to_string(toleration).unwrap_or_default()
+}
