@@ -10,7 +10,7 @@ use crate::{
     requests::{
         admission::{self, created_by, kubelet, scheduler, somebody},
         defaults,
-        resource::{NAMESPACE_NAME, Resource},
+        resource::Resource,
     },
 };
 
@@ -89,42 +89,16 @@ pub fn pod_with(marks: &Value) -> Sample {
     Sample { title: POD_CREATION.to_owned(), request, object, old_object: Value::Null, controller: None }
 }
 
-/// A Pod as webhooks see it, after the API server's defaults and its own admission plugins.
+/// A Pod with a container, and these fields.
 fn plain_pod(fields: Value) -> Value {
-    let mut pod = json!({
-        "metadata": { "name": "sample" },
-        "spec": {
-            "serviceAccountName": "default",
-            "serviceAccount": "default",
-            "priority": 0,
-            "preemptionPolicy": "PreemptLowerPriority",
-            "enableServiceLinks": true,
-        },
-    });
-    json_patch::merge(&mut pod["spec"], &pod_spec());
-    defaults::add_tolerations(&mut pod["spec"]);
+    let mut pod = json!({ "metadata": { "name": "sample" }, "spec": pod_spec() });
     json_patch::merge(&mut pod, &fields);
     pod
 }
 
-/// A PodSpec that asks for nothing, with the API server's defaults.
+/// A PodSpec that asks for nothing.
 fn pod_spec() -> Value {
-    let container = json!({
-        "name": "c",
-        "image": "i",
-        "imagePullPolicy": "Always",
-        "resources": {},
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-    });
-    json!({
-        "containers": [container],
-        "restartPolicy": "Always",
-        "dnsPolicy": "ClusterFirst",
-        "schedulerName": "default-scheduler",
-        "securityContext": {},
-        "terminationGracePeriodSeconds": 30,
-    })
+    json!({ "containers": [{ "name": "c", "image": "i" }] })
 }
 
 const UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -153,13 +127,9 @@ fn object(resource: &str, changed: &[Part]) -> Value {
             }
             let template = known.template().iter().fold(&mut object, |place, step| &mut place[*step]);
             *template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": spec });
-            let defaults = match known {
-                Known::PodTemplate | Known::DaemonSet => json!({}),
-                Known::Job => json!({ "suspend": false, "parallelism": 1, "completions": 1, "backoffLimit": 6 }),
-                Known::CronJob => json!({ "suspend": false, "schedule": "@daily", "concurrencyPolicy": "Allow" }),
-                _ => json!({ "replicas": 1 }),
-            };
-            json_patch::merge(&mut object["spec"], &defaults);
+            if known == Known::CronJob {
+                object["spec"]["schedule"] = "@daily".into();
+            }
         }
         _ => object["spec"] = json!({}),
     }
@@ -237,7 +207,7 @@ impl Sample {
         policy.sends(self.request)
     }
 
-    /// The request, in a namespace of this name.
+    /// The request as an API server sends it, in a namespace of this name.
     pub fn request(&self, namespace: &str) -> Value {
         let (group, name, operation) = self.request;
         let known = known(name);
@@ -267,10 +237,7 @@ impl Sample {
             }
             match known {
                 Known::Node => {}
-                Known::Namespace => {
-                    object["metadata"]["name"] = namespace.into();
-                    object["metadata"]["labels"][NAMESPACE_NAME] = namespace.into();
-                }
+                Known::Namespace => object["metadata"]["name"] = namespace.into(),
                 _ => object["metadata"]["namespace"] = namespace.into(),
             }
             object
@@ -278,7 +245,7 @@ impl Sample {
         let mut request = admission::request(resource, in_namespace(&self.object), user_info);
         request["operation"] = operation.into();
         request["oldObject"] = in_namespace(&self.old_object);
-        request
+        defaults::completed(&request)
     }
 }
 
