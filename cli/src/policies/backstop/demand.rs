@@ -1,7 +1,5 @@
 //! What a `requiredNodeSelector` puts into a Pod, in CEL.
 
-use std::{borrow::Cow, convert::Infallible};
-
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
     selector::{Operator, Requirement, parse},
@@ -41,27 +39,15 @@ pub fn can_be_filled_in(selector: &str) -> Result<Option<String>> {
 }
 
 fn demands(selector: &str) -> Result<Vec<Demand>> {
-    let references: Vec<&str> = reference::keys(selector).collect();
-    let position = |key: &str| references.iter().position(|own| *own == key).unwrap_or_default();
-    let Ok(text) = reference::fill_in(selector, |key| Ok::<_, Infallible>(Cow::Owned(placeholder(position(key)))));
+    let text = reference::with_stand_ins(selector).map_err(|error| anyhow!("{error}"))?;
     let parsed = parse(&text).map_err(|error| anyhow!("{error}"))?;
-    Ok(parsed.requirements().iter().map(|requirement| Demand::new(requirement, &references)).collect())
-}
-
-/// What stands for a reference while the selector is read: any label value and any integer could stand there.
-fn placeholder(position: usize) -> String {
-    format!("7305814962{position:04}")
+    Ok(parsed.requirements().iter().map(|requirement| Demand::new(requirement, selector)).collect())
 }
 
 impl Demand {
-    /// A requirement in which placeholders stand for `references`.
-    fn new(requirement: &Requirement, references: &[&str]) -> Self {
-        let mut values = requirement.values().to_vec();
-        for (position, key) in references.iter().enumerate() {
-            for value in &mut values {
-                *value = value.replace(&placeholder(position), &format!("$({key})"));
-            }
-        }
+    /// A requirement of `selector` with stand-ins for its references.
+    fn new(requirement: &Requirement, selector: &str) -> Self {
+        let values = requirement.values().iter().map(|value| reference::name_again(selector, value)).collect();
         Self { key: requirement.key().to_owned(), operator: requirement.operator().as_set(), values }
     }
 
