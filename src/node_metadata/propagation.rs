@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cluster::FieldMasks;
 use crate::settings::field_path::FieldPath;
-use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::key::{KeyPattern, TargetKind, prefix_of};
 use crate::settings::node_metadata::{NodeSource, Target};
 use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, Settings, SettingsError};
 
@@ -119,8 +119,7 @@ impl Propagations {
 
     /// Whether `key` is one that the policy writes.
     pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
-        let prefix = key.find('/').and_then(|slash| key.get(..=slash));
-        self.names(kind, key) || prefix.is_some_and(|prefix| self.targets.of(kind).contains(prefix))
+        self.names(kind, key) || prefix_of(key).is_some_and(|prefix| self.targets.of(kind).contains(prefix))
     }
 
     /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.

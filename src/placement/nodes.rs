@@ -9,6 +9,7 @@ use crate::object_meta;
 use crate::request::User;
 use crate::review::Review;
 use crate::selector::{self, Requirement};
+use crate::settings::key::prefix_of;
 use crate::settings::source::EntryAt;
 use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
 
@@ -41,8 +42,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     let mut guarded = selected_labels(settings)?;
     // Keys, and prefixes with their slash: one look-up for each of 60,000 labels, however many are guarded.
     guarded.extend(settings.guarded_node_labels.iter().map(|label| label.trim_end_matches('*').to_owned()));
-    let prefix = |key: &str| key.find('/').and_then(|slash| key.get(..=slash)).is_some_and(|own| guarded.contains(own));
-    let is_guarded = |key: &str| guarded.contains(key) || prefix(key);
+    let is_guarded = |key: &str| guarded.contains(key) || prefix_of(key).is_some_and(|prefix| guarded.contains(prefix));
     let is_refused = |key: &&str| labels.get(key) != old.get(key) && is_guarded(key);
     // More would not fit into the message. Both are in order.
     let mut keys = BTreeSet::new();

@@ -42,6 +42,11 @@ const VALIDATED_ANNOTATIONS: [&str; 3] = [
     "container.apparmor.security.beta.kubernetes.io/",
 ];
 
+/// What is before the name in `key`, with the slash: what a [`KeyPattern::Prefix`] is compared with.
+pub fn prefix_of(key: &str) -> Option<&str> {
+    key.get(..=key.find('/')?)
+}
+
 impl KeyPattern {
     /// `text` as a key, or as a prefix and `*`; whether there can be such keys is not [checked](Self::check).
     pub fn new(text: &str) -> Self {

@@ -492,11 +492,12 @@ impl<'p> Advisor<'p> {
     }
 
     fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
-        let rules = self.rules.get(namespace).cloned().unwrap_or_default();
+        let none = NamespaceRules::default();
+        let rules = self.rules.get(namespace).unwrap_or(&none);
         let entry = self
             .entry(namespace)
             .map_or_else(|| "an entry for the namespace".to_owned(), |at| format!("{} ({at})", entry_name(at.entry)));
-        remedy(&rules, namespace, &entry, taints)
+        remedy(rules, namespace, &entry, taints)
     }
 }
 
