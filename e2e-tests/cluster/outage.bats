@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# An outage of the policy-server, and the way out of it that docs/operating.md prints. The tests build on each other.
+# An outage of the policy-server, and the way out of it that docs/outage.md prints. The tests build on each other.
 # They stop Kubewarden's controller and the policy-server: give them a cluster that nobody else uses.
 # These tests have not been run yet.
 #
@@ -10,7 +10,7 @@ load cluster
 
 BACKSTOP="$POLICY-backstop"
 KUBEWARDEN="${KUBEWARDEN_NAMESPACE:-kubewarden}"
-PAGE="$CLUSTER/../../docs/operating.md"
+PAGE="$CLUSTER/../../docs/outage.md"
 
 setup_file() {
   : "${KUBECONFIG:?names no cluster to test in}"
@@ -83,11 +83,10 @@ replicas() {
   [ "$(kubectl -n "$1" get pods -l "app=$2" -o name | wc -l)" -eq "$3" ]
 }
 
-# The commands of the page, for the policy of the tests. `first` is the line to begin with.
+# way_out <may fall | must stay>: the commands of the page, for the policy of the tests.
 way_out() {
-  sed -n '/^<!-- The way out of an outage/,/^```$/p' "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
-    sed -e "s|clusterwide-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|" |
-    tail -n "+$1"
+  sed -n "/^<!-- The way out of an outage, the fence $1:/,/^\`\`\`\$/p" "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
+    sed -e "s|clusterwide-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
 }
 
 @test "new Pods are refused" {
@@ -119,11 +118,11 @@ is_told() {
     jq -e 'any(.items[]; .message | contains("failed calling webhook"))'
 }
 
-@test "without a backstop, the page's second command lets Pods start, and the fence is gone" {
-  [ "$(way_out 1 | wc -l)" -eq 2 ]
+@test "without a backstop, the page's command lets Pods start, and the fence is gone" {
+  [ "$(way_out 'may fall' | wc -l)" -eq 1 ]
   kubectl get mutatingwebhookconfiguration "clusterwide-$POLICY" -o json |
     jq 'del(.metadata.uid, .metadata.resourceVersion)' >"$BATS_FILE_TMPDIR/webhook.json"
-  bash -euc "$(way_out 2)"
+  bash -euc "$(way_out 'may fall')"
   eventually create npe2e-production unfenced "$(unscheduled)"
   [ "$(value npe2e-production unfenced '.spec.nodeSelector["npe2e.example.com/env"]')" = null ]
   eventually replicas npe2e-production web 2
@@ -142,7 +141,8 @@ is_refused() {
   # As on the page: of a policy, which tells its name and namespaces.
   kubectl get clusteradmissionpolicy "$POLICY" -o yaml >"$BATS_FILE_TMPDIR/policy.yml"
   "$TOOL" policy "$BATS_FILE_TMPDIR/policy.yml" --backstop >"$BATS_FILE_TMPDIR/backstop.yml"
-  bash -euc "$(way_out 1)"
+  [ "$(way_out 'must stay' | wc -l)" -eq 2 ]
+  bash -euc "$(way_out 'must stay')"
   eventually create npe2e-free free "$(unscheduled)"
   eventually denied_by_backstop
   create npe2e-production fenced "$(unscheduled) | .spec.nodeSelector = {\"npe2e.example.com/env\": \"production\"}"
