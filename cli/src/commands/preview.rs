@@ -41,8 +41,8 @@ Without -c, kubectl lists what is in the cluster of your kubeconfig. This writes
 replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json
 With Karpenter, add nodepools.
 
-Exit status: 0 if the policy is ready to be enforced, 1 if not yet, 2 for a mistake in the input. With --old, 1 if
-something gets worse.")]
+Exit status: 0 if the policy is ready to be enforced, 1 if something is refused, waits, leaves nodes, moves or can't be
+told, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Moves and LeavesNodes pass.")]
 pub struct Preview {
     #[command(flatten)]
     settings: Settings,
