@@ -73,6 +73,10 @@ items:
   spec: { nodeSelector: { node.example.com/pool: blue }, containers: [{ name: c, image: i }] }
 - apiVersion: v1
   kind: Pod
+  metadata: { name: older-than-the-fence, namespace: team-blue }
+  spec: { nodeSelector: { disk: hdd }, containers: [{ name: c, image: i }] }
+- apiVersion: v1
+  kind: Pod
   metadata: { name: astray, namespace: team-blue }
   spec: { nodeName: shared-1, containers: [{ name: c, image: i }] }
 - apiVersion: v1
@@ -170,6 +174,14 @@ fn text(output: &Output) -> String {
         "it waits: no node fits",
         "(blue-1): no: the node has disk=ssd, the Pod needs disk=hdd, which it asks for itself",
         "(shared-1): no: the node has no label node.example.com/pool, the Pod needs node.example.com/pool=blue, demanded by",
+    ]
+)]
+#[case::why_does_my_pod_wait_that_is_older_than_the_fence(
+    "team-blue", &["pod/older-than-the-fence"], 0,
+    &[
+        "Pod older-than-the-fence, as it is it waits: no node fits",
+        "(shared-1): no: the policy refuses to bind the Pod to it: Pod \"older-than-the-fence\" can't be bound to node \
+         \"shared-1\"",
     ]
 )]
 #[case::why_does_my_pod_wait_that_tolerates_nothing(

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use node_placement_policy::decision::Cause;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     cluster::Cluster,
@@ -14,7 +14,10 @@ use super::{
 use crate::{
     engine::policy::Policy,
     input::{manifests::Manifests, policy_spec::PolicySpec, settings_file::SettingsFile},
-    requests::delivery::{Delivery, delivery},
+    requests::{
+        delivery::{Delivery, delivery},
+        pod,
+    },
 };
 
 /// One policy of a deployment. The documents of one file are one deployment.
@@ -183,6 +186,15 @@ impl Refusal {
     }
 }
 
+/// What a Binding says of its Pod.
+#[derive(Clone, Copy, Debug)]
+pub struct PodName<'n> {
+    /// Its namespace.
+    pub namespace: &'n str,
+    /// Its name.
+    pub name: &'n str,
+}
+
 impl<'p> Deployed<'p> {
     /// The policy with the settings of `files`.
     pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
@@ -233,6 +245,19 @@ impl<'p> Deployed<'p> {
             None if is_sent => Reply::LetIn(changed),
             None => Reply::NotSent(not_sent.unwrap_or_default()),
         })
+    }
+
+    /// What becomes of the Binding of a Pod to a node of the cluster, by the scheduler.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn ask_for_binding(&self, pod: &PodName<'_>, node: &str, enforcement: Enforcement) -> Result<Reply> {
+        let metadata = json!({ "name": pod.name, "namespace": pod.namespace });
+        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
+        match pod::binding(&bound, &json!({}), |name| self.cluster.node(name)) {
+            Some(request) => self.ask(request, enforcement),
+            None => Ok(Reply::LetIn(None)),
+        }
     }
 }
 

@@ -66,6 +66,32 @@ impl Fit {
             |pool: &&PoolFit| pool.fits && !self.too_small.contains(&pool.name) && !self.not_now.contains(&pool.name);
         self.pools.iter().filter(is_usable)
     }
+
+    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node.
+    ///
+    /// # Errors
+    /// Those of `refuses`.
+    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str) -> Result<Option<String>>) -> Result<()> {
+        for pool in self.pools.iter_mut().filter(|pool| pool.fits) {
+            let (mut first, mut refused) = (None, vec![]);
+            for node in &pool.nodes {
+                if let Some(why) = refuses(node)? {
+                    refused.push(node.clone());
+                    first.get_or_insert(why);
+                }
+            }
+            pool.usable.retain(|node| !refused.contains(node));
+            // What Karpenter would create may have what these nodes lack.
+            if let Some(why) = first.filter(|_| refused.len() == pool.nodes.len()) {
+                pool.fits = false;
+                pool.excluded_by = Some(format!("the policy refuses to bind the Pod to it: {why}"));
+            }
+        }
+        let fitting = |name: &String| self.pools.iter().any(|pool| pool.fits && pool.name == *name);
+        self.too_small.retain(fitting);
+        self.not_now.retain(fitting);
+        Ok(())
+    }
 }
 
 /// A Pod, as far as nodes are concerned. One of a DaemonSet must suit two who compare.

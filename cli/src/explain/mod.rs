@@ -20,7 +20,7 @@ use crate::{
     demands::{DemandKind, Demands, Mismatch},
     engine::{
         creation::{Created, Creation, LetIn, pod_of},
-        deployed::{Deployed, Enforcement as Enforced},
+        deployed::{Deployed, Enforcement as Enforced, PodName, Reply},
         gap::Gap,
         namespace_rules::{asked_about, explanation, managed_keys},
         policy::Policy,
@@ -180,6 +180,7 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
         is_unknown: false,
     };
     explanation.place(&trial, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
+    explanation.leave_out_bindings(&deployed)?;
     if is_terminating(namespace_of(question)?) {
         let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
         explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
@@ -372,6 +373,20 @@ impl Explanation {
             }
         }
         Ok(())
+    }
+
+    /// The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
+    fn leave_out_bindings(&mut self, deployed: &Deployed<'_>) -> Result<()> {
+        let Subject { kind, name, node, not_running, as_is, as_new, .. } = &mut self.subject;
+        let pod = PodName { namespace: &self.namespace, name: name.as_deref().unwrap_or("any") };
+        let refuses = |node: &str| match deployed.ask_for_binding(&pod, node, Enforced::AsWritten)? {
+            Reply::Refused(refusal) => Ok(Some(refusal.message)),
+            _ => Ok(None),
+        };
+        if kind.as_deref() == Some("Pod") && node.is_none() && not_running.is_none() {
+            as_is.leave_out(refuses)?;
+        }
+        as_new.leave_out(refuses)
     }
 
     /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.

@@ -15,11 +15,10 @@ use super::{
 };
 use crate::{
     engine::{
-        deployed::{Deployed, Enforcement, Refusal, Reply},
+        deployed::{Deployed, Enforcement, PodName, Refusal, Reply},
         gap::Gap,
     },
     input::{manifests::Manifests, settings_file::SettingsFile},
-    requests::pod,
     scheduling::{node_pool::NodePool, pool::Pool},
 };
 
@@ -317,7 +316,7 @@ impl<'p> Judging<'p> {
         let first = class.and_then(|class| class.nodes.first()).filter(|_| self.are_classes_alike);
         let node = first.map_or(node, |first| first.name.as_str());
         let key = (case.namespace.to_owned(), node.to_owned(), enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.ask_for_binding(case, node, self.cluster, self.deployed, enforcement))
+        self.remembered(key, || self.ask_for_binding(case, node, self.deployed, enforcement))
     }
 
     /// Whether it lets a Pod be bound to the node that Karpenter would create for it: as to others of the NodePool; if
@@ -346,7 +345,7 @@ impl<'p> Judging<'p> {
         let deployed = self.deployed.in_front_of(&cluster);
         let key = format!("{}/{:?}", node_pool.name, let_in.after.last());
         let key = (case.namespace.to_owned(), key, enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.ask_for_binding(case, CREATED, &cluster, &deployed, enforcement))
+        self.remembered(key, || self.ask_for_binding(case, CREATED, &deployed, enforcement))
     }
 
     fn remembered(&self, key: (String, String, bool), ask: impl FnOnce() -> Result<Binding>) -> Result<Binding> {
@@ -362,17 +361,13 @@ impl<'p> Judging<'p> {
         &self,
         case: &Case<'_>,
         node: &str,
-        cluster: &Manifests,
         deployed: &Deployed<'_>,
         enforcement: Enforcement,
     ) -> Result<Binding> {
-        let metadata = json!({ "name": "any", "namespace": case.namespace });
-        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
-        let request = pod::binding(&bound, &json!({}), |name| cluster.node(name));
-        let reply = request.map(|request| deployed.ask(request, enforcement)).transpose()?;
-        Ok(match reply {
-            Some(Reply::Refused(refusal)) => Binding::Refused(refusal),
-            Some(Reply::Unknown(gap)) => Binding::Unknown(gap),
+        let pod = PodName { namespace: case.namespace, name: "any" };
+        Ok(match deployed.ask_for_binding(&pod, node, enforcement)? {
+            Reply::Refused(refusal) => Binding::Refused(refusal),
+            Reply::Unknown(gap) => Binding::Unknown(gap),
             _ => Binding::Allowed,
         })
     }
