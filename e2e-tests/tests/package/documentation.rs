@@ -126,7 +126,7 @@ fn the_ways_out_of_an_outage_are_those_of_the_suite() -> Result<()> {
     let page = fs::read_to_string(file("docs/outage.md"))?;
     let delete = "kubectl delete mutatingwebhookconfiguration clusterwide-placement\n";
     for (fence, expected) in
-        [("may fall", delete.to_owned()), ("must stay", format!("kubectl apply -f backstop.yml\n{delete}"))]
+        [("may fall", delete.to_owned()), ("must stay", format!("kubectl apply -f backstop.yml\nsleep 10\n{delete}"))]
     {
         let mark = format!("<!-- The way out of an outage, the fence {fence}:");
         let (_, rest) = page.split_once(&mark).context("the mark")?;
