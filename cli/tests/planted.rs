@@ -8,7 +8,10 @@ use std::{collections::BTreeMap, fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    input::documents::json_objects,
+    input::{
+        documents::json_objects,
+        kubectl::{Listed, Unreadable},
+    },
     output::preview::{Origin, commands, page, text},
     preview::{Accepted, Input, Outcome, Preview},
 };
@@ -29,6 +32,9 @@ struct Planted {
     #[serde(default)]
     accept: Vec<String>,
     cluster: Vec<Value>,
+    /// Resources that the cluster refuses to list.
+    #[serde(default)]
+    unlisted: Vec<String>,
     expect: Expected,
 }
 
@@ -89,7 +95,8 @@ impl Planted {
 
     fn preview(&self) -> Result<Preview> {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
-        let cluster = Manifests::read(json_objects(&list.to_string())?)?.into();
+        let mut cluster = Listed::from(Manifests::read(json_objects(&list.to_string())?)?);
+        cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
         let accepted =
             self.accept.iter().map(|wanted| Outcome::ALL.into_iter().find(|known| format!("{known:?}") == *wanted));
         let accepted = Accepted::new(accepted.collect::<Option<Vec<_>>>().context("outcomes")?);
@@ -104,6 +111,10 @@ impl Planted {
         let old = old.as_deref();
         Input { policy: &policy, files: &now, old, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
     }
+}
+
+fn unreadable(resource: &String) -> Unreadable {
+    Unreadable { resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
 }
 
 fn outcome(outcome: Outcome, would_be: bool) -> String {

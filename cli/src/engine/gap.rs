@@ -60,7 +60,7 @@ impl fmt::Display for Gap {
             Self::Nodes => f.write_str("the cluster as given has no Nodes and no NodePools"),
             Self::Pods => f.write_str("the cluster as given lacks Pods of workloads that have more"),
             Self::Kind { kinds, reason: None } => write!(f, "the cluster as given has no {kinds}"),
-            Self::Kind { kinds, reason: Some(reason) } => write!(f, "{kinds} could not be listed: {reason}"),
+            Self::Kind { kinds, reason: Some(reason) } => write!(f, "the cluster did not list {kinds}: {reason}"),
             Self::Delivery(reason) => write!(f, "it can't be evaluated here whether the policy is asked: {reason}"),
             Self::Condition(reason) => f.write_str(reason),
             Self::Unreadable(reason) => write!(f, "the policy can't decide: {reason}"),

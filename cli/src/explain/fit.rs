@@ -186,8 +186,7 @@ fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sou
             Some(source) => format!("{told}, demanded by {source}"),
             None => format!("{told}, which it asks for itself"),
         },
-        Exclusion::Taint(_) => format!("{told}, which the Pod does not tolerate"),
-        Exclusion::Name | Exclusion::RuntimeClass { .. } | Exclusion::MatchesNothing => told,
+        Exclusion::Name | Exclusion::RuntimeClass { .. } | Exclusion::Taints { .. } | Exclusion::MatchesNothing => told,
     }
 }
 

@@ -16,7 +16,7 @@ use super::{documents::json_objects, manifests::Manifests};
 const LOOKED_AT: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
 
 /// Only a cluster with Karpenter has them.
-const NODE_POOLS: &str = "nodepools.karpenter.sh";
+pub const NODE_POOLS: &str = "nodepools.karpenter.sh";
 
 /// What is listed of a cluster, as kubectl names it: all that the policy has rules for, but Bindings, which nobody can
 /// list, and what is looked at besides.

@@ -404,7 +404,18 @@ impl<'p> Advisor<'p> {
         let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
         let setting = demand.and_then(|demand| demand.path.clone());
         let (said, cause) = match blame {
-            Blame::Taints { taints, nodes } => {
+            Blame::Taints { taints, nodes, for_a_time: true } => {
+                let told: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                let said = format!(
+                    "{WHO} without a node: those that match ({}) have the taint {}, which they tolerate for some seconds \
+                     only, and are evicted then. Tolerate it without tolerationSeconds",
+                    names(nodes),
+                    told.join(", ")
+                );
+                let taint = told.into_iter().next();
+                (said, Cause { kind: CauseKind::Taint, taint, nodes: nodes.clone(), ..Cause::default() })
+            }
+            Blame::Taints { taints, nodes, for_a_time: false } => {
                 let Remedy { taints, is_for_all, text, setting } = self.remedy(&who.namespace, taints);
                 // The other tenants of the entry have other nodes.
                 let nodes = if is_for_all { vec![] } else { nodes.clone() };

@@ -22,6 +22,8 @@ pub enum Blame {
         taints: Vec<Taint>,
         /// Their names; of a NodePool, that of the pool.
         nodes: Vec<String>,
+        /// Whether the Pod tolerates them for some seconds, after which it is evicted.
+        for_a_time: bool,
     },
     /// No node has what is demanded of this label.
     Label {
@@ -50,9 +52,10 @@ pub enum Blame {
 impl fmt::Display for Blame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taints { taints, .. } => {
+            Self::Taints { taints, for_a_time, .. } => {
                 let taints: Vec<String> = taints.iter().map(ToString::to_string).collect();
-                write!(f, "the nodes that match have the taint {}", taints.join(", "))
+                write!(f, "the nodes that match have the taint {}", taints.join(", "))?;
+                if *for_a_time { f.write_str(", which its Pods tolerate for some seconds only") } else { Ok(()) }
             }
             Self::Label { needs, class: Some(class), .. } => {
                 write!(f, "no node has {needs}, which the RuntimeClass {class} asks for")
@@ -85,16 +88,18 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
     let exclusions = nodes.exclusions(pod);
     let mut tainted: Vec<String> = vec![];
     let mut taints: BTreeMap<String, Taint> = BTreeMap::new();
+    let mut is_for_a_time = true;
     for (pool, exclusion) in &exclusions {
-        if let Exclusion::Taint(taint) = exclusion {
-            taints.insert(taint.to_string(), taint.clone());
+        if let Exclusion::Taints { taints: of_pool, for_a_time } = exclusion {
+            is_for_a_time &= for_a_time;
+            taints.extend(of_pool.iter().map(|taint| (taint.to_string(), taint.clone())));
             tainted.extend(pool.nodes.iter().map(|node| node.name.clone()));
             tainted.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
         }
     }
     if !taints.is_empty() {
         tainted.sort();
-        return Blame::Taints { taints: taints.into_values().collect(), nodes: tainted };
+        return Blame::Taints { taints: taints.into_values().collect(), nodes: tainted, for_a_time: is_for_a_time };
     }
     let labels = exclusions.iter().filter_map(|(_, exclusion)| Some((exclusion.label()?, exclusion)));
     let mut needs: Vec<(String, String, Option<String>)> = vec![];

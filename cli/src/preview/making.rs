@@ -24,7 +24,7 @@ use crate::{
         policy::Policy,
     },
     input::{
-        kubectl::Listed,
+        kubectl::{Listed, NODE_POOLS},
         manifests::{Identity, Manifests},
         settings::entries,
         settings_file::SettingsFile,
@@ -189,7 +189,8 @@ impl Input<'_> {
         stranded: &[String],
     ) -> Result<Vec<String>> {
         let mut remarks = vec![];
-        for file in self.files.iter().filter(|file| file.places()) {
+        let lists = |resource: &str| self.cluster.unreadable.iter().all(|it| it.resource != resource);
+        for file in self.files.iter().filter(|file| file.places() && lists("namespaces")) {
             for (position, entry) in entries(&file.typed).iter().enumerate() {
                 if !is_for_the_rest(entry) && !rules.values().any(|rules| rules.matches(entry)) {
                     let name = entry_name(entry);
@@ -203,7 +204,7 @@ impl Input<'_> {
             let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
             remarks.push(format!("Some objects are there more than once, and the first counts: {told}."));
         }
-        if manifests.all::<NodePoolObject>().next().is_none() {
+        if manifests.all::<NodePoolObject>().next().is_none() && lists(NODE_POOLS) {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         }
         let Places { left_out, .. } = Places::of(manifests)?;
@@ -216,7 +217,7 @@ impl Input<'_> {
                 first_of(stranded)
             ));
         }
-        if subjects.all.is_empty() {
+        if subjects.all.is_empty() && self.cluster.unreadable.is_empty() {
             remarks
                 .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
         }

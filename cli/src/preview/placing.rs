@@ -130,16 +130,16 @@ impl Nodes {
 
     /// The taints that exclude the Pod that these stand for from `nodes`; none, if something else excludes it from one.
     pub fn taints(&self, ids: &[PodId], nodes: &[String]) -> Vec<Taint> {
-        let mut taints = vec![];
+        let mut taints: Vec<Taint> = vec![];
         for (pool, exclusion) in self.exclusions(ids) {
             if !pool.nodes.iter().any(|node| nodes.contains(&node.name)) {
                 continue;
             }
-            let Exclusion::Taint(taint) = exclusion else { return vec![] };
-            if !taints.contains(&taint) {
-                taints.push(taint);
-            }
+            let Exclusion::Taints { taints: of_pool, .. } = exclusion else { return vec![] };
+            taints.extend(of_pool);
         }
+        taints.sort_by_key(ToString::to_string);
+        taints.dedup();
         taints
     }
 

@@ -98,23 +98,39 @@ impl Constraints {
         if self.node_name.as_ref().is_some_and(|name| *name != node.name) {
             return Some(Exclusion::Name);
         }
-        self.excluded_by_pair(node).or_else(|| self.excluded_by_terms(node)).or_else(|| {
-            let taint = self.untolerated(&node.lasting_taints)?;
-            Some(Exclusion::Taint(taint.clone()))
-        })
+        self.excluded_by_pair(node)
+            .or_else(|| self.excluded_by_terms(node))
+            .or_else(|| self.excluded_by_taints(&node.lasting_taints))
     }
 
     /// Whether a passing taint keeps the Pod away from `node` for now.
     pub fn waits_for(&self, node: &Node) -> bool {
-        self.untolerated(&node.passing_taints).is_some()
+        let counted = node.passing_taints.iter().filter(|taint| self.counts(taint));
+        untolerated(&self.tolerations, counted).is_some()
     }
 
-    /// The first of `taints` that keeps the Pod away. A Pod that names its node itself passes the scheduler by, and only
-    /// the kubelet looks at it, for `NoExecute`.
-    pub fn untolerated<'t>(&self, taints: &'t [Taint]) -> Option<&'t Taint> {
-        let passes_scheduler_by = self.node_name.is_some();
-        let counts = |taint: &&Taint| !passes_scheduler_by || taint.effect == Effect::NoExecute;
-        untolerated(&self.tolerations, taints.iter().filter(counts))
+    /// Those of `lasting` taints that the Pod does not tolerate for good: of `NoExecute`, the first toleration that
+    /// fits counts, and where that has seconds, the Pod is evicted after them.
+    ///
+    /// Upstream: `getMinTolerationTime` of `k8s.io/kubernetes/pkg/controller/tainteviction`.
+    pub fn excluded_by_taints(&self, lasting: &[Taint]) -> Option<Exclusion> {
+        let mut for_a_time = true;
+        let mut taints = vec![];
+        for taint in lasting.iter().filter(|taint| self.counts(taint)) {
+            let toleration = self.tolerations.iter().find(|toleration| toleration.tolerates(taint));
+            let ends = |by: &Toleration| taint.effect == Effect::NoExecute && by.toleration_seconds.is_some();
+            if toleration.is_none_or(ends) {
+                for_a_time &= toleration.is_some();
+                taints.push(taint.clone());
+            }
+        }
+        (!taints.is_empty()).then_some(Exclusion::Taints { taints, for_a_time })
+    }
+
+    /// Whether a taint keeps the Pod away unless it is tolerated. A Pod that names its node itself passes the scheduler
+    /// by, and only the kubelet looks at it, for `NoExecute`.
+    fn counts(&self, taint: &Taint) -> bool {
+        self.node_name.is_none() || taint.effect == Effect::NoExecute
     }
 
     /// What excludes the Pod where `needs` is not met: itself, or its RuntimeClass.
@@ -224,10 +240,34 @@ mod tests {
         ])),
         "the node has pool=red, the Pod needs pool in (blue)"
     )]
-    #[case::a_taint(json!({ "nodeSelector": { "pool": "red" } }), "the node has the taint gpu:NoSchedule")]
+    #[case::a_taint(json!({ "nodeSelector": { "pool": "red" } }), "the node has the taint gpu:NoSchedule, which the Pod does not tolerate")]
     fn the_first_thing_that_excludes_a_pod_is_told(#[case] spec: Value, #[case] expected: &str) {
         let pod = Constraints::read(&spec, None).unwrap();
         assert_eq!(pod.excluded_from(&node()).unwrap().to_string(), expected);
+    }
+
+    #[rstest]
+    #[case::for_good(&[None], None)]
+    #[case::for_a_time(&[Some(60)], Some("the node has the taint team:NoExecute, which the Pod tolerates for some seconds only"))]
+    #[case::the_first_counts(&[None, Some(60)], None)]
+    #[case::the_second_does_not(
+        &[Some(60), None],
+        Some("the node has the taint team:NoExecute, which the Pod tolerates for some seconds only")
+    )]
+    #[case::not_at_all(
+        &[],
+        Some("the node has the taints gpu:NoSchedule and team:NoExecute, which the Pod does not tolerate")
+    )]
+    fn a_pod_that_is_evicted_again_is_not_taken(#[case] seconds: &[Option<i64>], #[case] expected: Option<&str>) {
+        let taint = |key: &str, effect| Taint { key: key.to_owned(), value: String::new(), effect };
+        let taints = [taint("gpu", Effect::NoSchedule), taint("team", Effect::NoExecute)];
+        let tolerations: Vec<Value> = seconds
+            .iter()
+            .map(|seconds| json!({ "operator": "Exists", "effect": seconds.map(|_| "NoExecute"), "tolerationSeconds": seconds }))
+            .chain((!seconds.is_empty()).then(|| json!({ "key": "gpu", "operator": "Exists" })))
+            .collect();
+        let pod = Constraints::read(&json!({ "tolerations": tolerations }), None).unwrap();
+        assert_eq!(pod.excluded_by_taints(&taints).map(|excluded| excluded.to_string()).as_deref(), expected);
     }
 
     #[rstest]

@@ -4,6 +4,8 @@ use std::fmt;
 
 use node_placement_policy::toleration::Taint;
 
+use crate::lists::listed;
+
 /// The first thing that excludes a Pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Exclusion {
@@ -18,8 +20,13 @@ pub enum Exclusion {
         /// What is asked for.
         label: LabelExclusion,
     },
-    /// A taint that the Pod does not tolerate.
-    Taint(Taint),
+    /// Lasting taints that the Pod does not tolerate for good.
+    Taints {
+        /// All of them.
+        taints: Vec<Taint>,
+        /// Whether it tolerates each for some seconds, after which it is evicted.
+        for_a_time: bool,
+    },
     /// The Pod's required node affinity matches no node at all: it has no term, or only empty or invalid ones.
     MatchesNothing,
 }
@@ -45,7 +52,12 @@ impl Exclusion {
             Self::RuntimeClass { class, label } => {
                 format!("{}, the RuntimeClass {class} needs {}", label.found(place), label.needs)
             }
-            Self::Taint(taint) => format!("the {place} has the taint {taint}"),
+            Self::Taints { taints, for_a_time } => {
+                let told: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                let noun = if taints.len() == 1 { "taint" } else { "taints" };
+                let tolerated = if *for_a_time { "tolerates for some seconds only" } else { "does not tolerate" };
+                format!("the {place} has the {noun} {}, which the Pod {tolerated}", listed(&told))
+            }
             Self::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
         }
     }
@@ -54,7 +66,7 @@ impl Exclusion {
     pub const fn label(&self) -> Option<&LabelExclusion> {
         match self {
             Self::Label(label) | Self::RuntimeClass { label, .. } => Some(label),
-            Self::Name | Self::Taint(_) | Self::MatchesNothing => None,
+            Self::Name | Self::Taints { .. } | Self::MatchesNothing => None,
         }
     }
 }

@@ -197,10 +197,9 @@ impl NodePool {
             return Some(Exclusion::Name);
         }
         let pairs = pairs(pod);
-        self.excluded_by_label(&pairs, pod).or_else(|| self.excluded_by_terms(&pairs, pod)).or_else(|| {
-            let taint = pod.untolerated(&self.lasting_taints)?;
-            Some(Exclusion::Taint(taint.clone()))
-        })
+        self.excluded_by_label(&pairs, pod)
+            .or_else(|| self.excluded_by_terms(&pairs, pod))
+            .or_else(|| pod.excluded_by_taints(&self.lasting_taints))
     }
 
     fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
@@ -401,7 +400,7 @@ mod tests {
     )]
     #[case::no_term(requiring(json!([])), "the Pod's required node affinity matches no node")]
     #[case::a_node_by_name(json!({ "nodeName": "one" }), "the Pod names another NodePool")]
-    #[case::its_taint(json!({ "tolerations": [] }), "the NodePool has the taint team=blue:NoSchedule")]
+    #[case::its_taint(json!({ "tolerations": [] }), "the NodePool has the taint team=blue:NoSchedule, which the Pod does not tolerate")]
     fn a_node_pool_creates_none_and_says_why(#[case] spec: Value, #[case] expected: &str) {
         let mut spec = spec;
         if spec["tolerations"] == json!([]) {

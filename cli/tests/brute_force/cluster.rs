@@ -24,8 +24,12 @@ impl Dice {
 pub fn settings(dice: &mut Dice) -> Value {
     let selectors =
         ["pool=a", "pool=a", "pool in (a, b)", "pool!=a", "!gpu", "disk", "n>3", "pool=b", "pool=$(team)", "pool=gone"];
-    let tolerations =
-        [json!([]), json!([{ "key": "team", "operator": "Exists" }]), json!([{ "key": "gpu", "value": "x" }])];
+    let tolerations = [
+        json!([]),
+        json!([{ "key": "team", "operator": "Exists" }]),
+        json!([{ "key": "gpu", "value": "x" }]),
+        json!([{ "key": "gpu", "value": "x", "effect": "NoExecute", "tolerationSeconds": 60 }]),
+    ];
     let mut placement = json!({});
     if dice.one_in(4) {
         placement["clusterDefaultNodeSelector"] = (*dice.pick(&selectors[..8])).into();
@@ -223,6 +227,7 @@ fn spec(dice: &mut Dice) -> Value {
             json!([{ "operator": "Exists" }]),
             json!([{ "key": "team", "operator": "Equal", "value": "a" }]),
             json!([{ "key": "gpu", "value": "x", "effect": "NoSchedule" }]),
+            json!([{ "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 }]),
         ];
         spec["tolerations"] = dice.pick(&tolerations).clone();
     }

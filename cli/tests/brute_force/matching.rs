@@ -68,7 +68,11 @@ fn tolerates_all(spec: &Value, taints: &Value) -> bool {
         let keeps_away = ["NoSchedule", "NoExecute"].contains(&text(&taint["effect"]));
         keeps_away && !PASSING.iter().any(|passing| text(&taint["key"]).starts_with(passing))
     };
-    items(taints).filter(counts).all(|taint| items(&spec["tolerations"]).any(|one| tolerates(one, taint)))
+    // Whoever tolerates NoExecute for some seconds only does not stay.
+    let stays = |one: &Value, taint: &Value| one["tolerationSeconds"].is_null() || taint["effect"] != "NoExecute";
+    items(taints)
+        .filter(counts)
+        .all(|taint| items(&spec["tolerations"]).find(|one| tolerates(one, taint)).is_some_and(|one| stays(one, taint)))
 }
 
 fn tolerates(toleration: &Value, taint: &Value) -> bool {
