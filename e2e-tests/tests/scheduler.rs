@@ -55,7 +55,7 @@ fn the_taint_that_excludes_a_pod_is_named() -> Result<()> {
         "spec": { "taints": [{ "key": "gpu", "value": "yes", "effect": "NoSchedule" }] },
     }))?;
     match Constraints::read(&json!({}), None)?.excluded_from(&node) {
-        Some(Exclusion::Taint(taint)) => assert_eq!(taint.to_string(), "gpu=yes:NoSchedule"),
+        Some(Exclusion::Taints { taints, .. }) => assert_eq!(taints.first().unwrap().to_string(), "gpu=yes:NoSchedule"),
         other => panic!("{other:?}"),
     }
     Ok(())

@@ -21,8 +21,13 @@ use crate::{
 /// What the policy says to a workload and its Pods, or to a Pod.
 #[derive(Clone, Debug)]
 pub enum Created {
-    /// Neither is sent, and why.
-    NotAsked(String),
+    /// Neither is sent.
+    NotAsked {
+        /// Why.
+        reason: String,
+        /// What decides on the node, as in [`LetIn`].
+        specs: Vec<Value>,
+    },
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
@@ -86,22 +91,24 @@ impl Creation<'_> {
             true => template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template"),
             false => pod_of(workload, self.cluster),
         };
-        let (without, made) = (make(object)?, make(changed)?);
+        let stand_for = |workload: &Value, mut spec: Value| {
+            if !is_daemon_set {
+                return Ok(vec![spec]);
+            }
+            unpin(&mut spec);
+            let seen = template::seen_by_controller(workload).context("a DaemonSet without a template")?;
+            anyhow::Ok(vec![seen, spec])
+        };
+        let (mut without, made) = (make(object)?, make(changed)?);
+        let before = stand_for(object, without["object"]["spec"].take())?;
         let asked = made["object"]["spec"].clone();
         let pod = self.deployed.ask(made, enforcement)?;
-        if let Some(created) = self.without_nodes(Some(&workload), &pod, &asked) {
+        if let Some(created) = self.without_nodes(Some(&workload), &pod, &asked, &before) {
             return Ok(created);
         }
         let is_changed = matches!(workload, Reply::LetIn(Some(_))) || matches!(pod, Reply::LetIn(Some(_)));
-        let mut after = spec_of(pod, &asked);
-        let mut before = without["object"]["spec"].clone();
-        if !is_daemon_set {
-            return Ok(Created::LetIn(LetIn { stages: vec![Stage { before, after }], is_changed }));
-        }
-        unpin(&mut before);
-        unpin(&mut after);
-        let seen = |workload| template::seen_by_controller(workload).context("a DaemonSet without a template");
-        let stages = vec![Stage { before: seen(object)?, after: seen(changed)? }, Stage { before, after }];
+        let after = stand_for(changed, spec_of(pod, &asked))?;
+        let stages = before.into_iter().zip(after).map(|(before, after)| Stage { before, after }).collect();
         Ok(Created::LetIn(LetIn { stages, is_changed }))
     }
 
@@ -116,7 +123,7 @@ impl Creation<'_> {
     fn of_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
         let before = request["object"]["spec"].clone();
         let reply = self.deployed.ask(request, enforcement)?;
-        if let Some(created) = self.without_nodes(None, &reply, &before) {
+        if let Some(created) = self.without_nodes(None, &reply, &before, std::slice::from_ref(&before)) {
             return Ok(created);
         }
         let is_changed = matches!(reply, Reply::LetIn(Some(_)));
@@ -125,10 +132,9 @@ impl Creation<'_> {
     }
 
     /// What is said whatever nodes there are.
-    fn without_nodes(&self, workload: Option<&Reply>, pod: &Reply, spec: &Value) -> Option<Created> {
-        if let (None | Some(Reply::NotSent(_)), Reply::NotSent(of_pod)) = (workload, pod) {
-            let Some(Reply::NotSent(reason)) = workload else { return Some(Created::NotAsked(of_pod.clone())) };
-            return Some(Created::NotAsked(reason.clone()));
+    fn without_nodes(&self, workload: Option<&Reply>, pod: &Reply, spec: &Value, before: &[Value]) -> Option<Created> {
+        if let (None, Reply::NotSent(reason)) | (Some(Reply::NotSent(reason)), Reply::NotSent(_)) = (workload, pod) {
+            return Some(Created::NotAsked { reason: reason.clone(), specs: before.to_vec() });
         }
         if runtime_class::missing(spec, self.cluster).is_some() {
             let name = text(&spec["runtimeClassName"]).to_owned();

@@ -344,7 +344,7 @@ impl Explanation {
                 let specs: Vec<Value> = let_in.stages.iter().rev().map(|stage| stage.after.clone()).collect();
                 Some(Placed::read(&specs, cluster)?)
             }
-            Created::NotAsked(_) => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
+            Created::NotAsked { .. } => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
         let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
@@ -361,7 +361,7 @@ impl Explanation {
             self.subject.outdated = Some(self.why_it_is_outdated(cluster));
         }
         match &trial.as_new {
-            Created::NotAsked(reason) => self.not_asked = Some(reason.clone()),
+            Created::NotAsked { reason, .. } => self.not_asked = Some(reason.clone()),
             Created::Unknown(gap) => {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());

@@ -13,8 +13,8 @@ use crate::engine::{
 /// What the policy says to a workload and its Pods.
 #[derive(Clone, Debug)]
 pub enum Said {
-    /// Neither is sent, and why; and what it asks for, if the old settings added tolerations, which it no longer gets.
-    NotAsked(String, Option<Asked>),
+    /// Neither is sent, and why. Its Bindings may be; and it may no longer get the tolerations of the old settings.
+    NotAsked(String, Asked),
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
@@ -32,6 +32,8 @@ pub struct Asked {
     pub old: Option<Vec<PodId>>,
     /// With the policy.
     pub after: Vec<PodId>,
+    /// Whether the policy is asked about its creation.
+    pub is_sent: bool,
     /// Whether it, or its workload, gets anything.
     pub is_changed: bool,
     /// Whether it asks for other nodes than before.
@@ -75,45 +77,39 @@ impl<'p> Asking<'p> {
     }
 
     fn note(&mut self, created: Created, old: Option<Created>) -> Result<Said> {
+        let old = match old {
+            Some(Created::LetIn(LetIn { stages, .. })) => Some(self.add_all(stages.iter().map(|stage| &stage.after))?),
+            _ => None,
+        };
         Ok(match created {
-            Created::NotAsked(reason) => Said::NotAsked(reason, self.no_longer_added(old)?),
+            Created::NotAsked { reason, specs } => {
+                let pods = self.add_all(specs.iter())?;
+                let is_moved = self.loses_tolerations(&pods, old.as_ref());
+                let asked =
+                    Asked { before: pods.clone(), old, after: pods, is_sent: false, is_changed: false, is_moved };
+                Said::NotAsked(reason, asked)
+            }
             Created::Unknown(gap) => Said::Unknown(gap),
             Created::Refused(refusal) => Said::Refused(refusal),
             Created::LetIn(LetIn { stages, is_changed }) => {
-                let mut asked = Asked { before: vec![], old: None, after: vec![], is_changed, is_moved: false };
-                for stage in stages {
-                    let before = self.pods.add(&stage.before, self.creation.cluster)?;
-                    let after = self.pods.add(&stage.after, self.creation.cluster)?;
-                    asked.is_moved |= self.pods.ask_for_other_nodes(before, after);
-                    asked.before.push(before);
-                    asked.after.push(after);
-                }
-                if let Some(Created::LetIn(LetIn { stages, .. })) = old {
-                    let specs = stages.iter().map(|stage| self.pods.add(&stage.after, self.creation.cluster));
-                    let old = specs.collect::<Result<Vec<_>>>()?;
-                    // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
-                    let mut stages = asked.after.iter().zip(&old);
-                    asked.is_moved |= stages.any(|(after, old)| !self.pods.tolerates_all_of(*after, *old));
-                    asked.old = Some(old);
-                }
-                Said::LetIn(asked)
+                let before = self.add_all(stages.iter().map(|stage| &stage.before))?;
+                let after = self.add_all(stages.iter().map(|stage| &stage.after))?;
+                let mut pairs = before.iter().zip(&after);
+                let is_moved = pairs.any(|(before, after)| self.pods.ask_for_other_nodes(*before, *after))
+                    || self.loses_tolerations(&after, old.as_ref());
+                Said::LetIn(Asked { before, old, after, is_sent: true, is_changed, is_moved })
             }
         })
     }
 
-    /// What a Pod asks for that is no longer sent to the policy, if that added tolerations.
-    fn no_longer_added(&mut self, old: Option<Created>) -> Result<Option<Asked>> {
-        let Some(Created::LetIn(LetIn { stages, .. })) = old else { return Ok(None) };
-        let (mut without, mut with) = (vec![], vec![]);
-        for stage in stages {
-            without.push(self.pods.add(&stage.before, self.creation.cluster)?);
-            with.push(self.pods.add(&stage.after, self.creation.cluster)?);
-        }
-        let mut stages = without.iter().zip(&with);
-        if stages.all(|(without, with)| self.pods.tolerates_all_of(*without, *with)) {
-            return Ok(None);
-        }
-        let (before, after) = (without.clone(), without);
-        Ok(Some(Asked { before, old: Some(with), after, is_changed: false, is_moved: true }))
+    fn add_all<'v>(&mut self, specs: impl Iterator<Item = &'v Value>) -> Result<Vec<PodId>> {
+        specs.map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
+    }
+
+    /// Whether Pods lack a toleration that they have with the old settings. The policy opens nodes to a Pod by
+    /// tolerations alone: only where one is gone, nodes may be lost.
+    fn loses_tolerations(&self, now: &[PodId], old: Option<&Vec<PodId>>) -> bool {
+        let mut pairs = now.iter().zip(old.into_iter().flatten());
+        pairs.any(|(now, old)| !self.pods.tolerates_all_of(*now, *old))
     }
 }

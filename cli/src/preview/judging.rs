@@ -43,6 +43,8 @@ pub struct Judged {
 /// Whether a Pod may be bound where it would run.
 #[derive(Clone, Debug)]
 enum Binding {
+    /// The policy is not asked.
+    NotSent,
     Allowed,
     Refused(Refusal),
     Unknown(Gap),
@@ -112,6 +114,8 @@ pub struct Case<'s> {
     pub namespace: &'s str,
     /// Whether it is a DaemonSet.
     pub is_daemon_set: bool,
+    /// Whether it is a Pod that is there and waits for a node.
+    pub is_pending: bool,
     /// The nodes that its Pods run on.
     pub running: &'s [String],
     /// Whether it has Pods, and the cluster as given has none of them.
@@ -184,38 +188,36 @@ impl<'p> Judging<'p> {
         let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
             Said::NotAsked(reason, asked) => {
-                let judged = asked.as_ref().map(|asked| self.outcome_on_nodes(case, asked, enforcement)).transpose()?;
-                match judged.filter(|judged| judged.outcome.is_trouble()) {
-                    Some(Judged { why: Why::Excluded(_), outcome, nodes, pods, .. }) => {
-                        let why = Why::NotAsked(reason.clone());
-                        Judged { nodes, pods, ..told(outcome, why) }
-                    }
-                    Some(judged) => judged,
-                    None => told(Outcome::NotAsked, Why::NotAsked(reason.clone())),
+                let judged = self.outcome_on_nodes(case, asked, enforcement)?;
+                let why = Why::NotAsked(reason.clone());
+                match (judged.outcome.is_trouble(), &judged.why) {
+                    (false, _) => told(Outcome::NotAsked, why),
+                    (true, Why::Excluded(_)) => Judged { why, ..judged },
+                    (true, _) => judged,
                 }
             }
             Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
             Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
-            Said::LetIn(let_in) => return self.outcome_on_nodes(case, let_in, enforcement),
+            Said::LetIn(asked) => self.outcome_on_nodes(case, asked, enforcement)?,
         })
     }
 
-    fn outcome_on_nodes(&self, case: &Case<'_>, let_in: &Asked, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome_on_nodes(&self, case: &Case<'_>, asked: &Asked, enforcement: Enforcement) -> Result<Judged> {
         let told = |outcome, nodes: Vec<String>, why| {
             let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
             let pods = case.running.iter().filter(is_about).count();
             Judged { outcome, would_be: false, nodes, pods, stranded: vec![], why }
         };
-        if let Some(gap) = self.unknown_nodes(case, let_in) {
+        if let Some(gap) = self.unknown_nodes(case, asked, enforcement)? {
             return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
-        let (without, after) = (self.nodes.takers(&let_in.before), self.nodes.takers(&let_in.after));
+        let (without, after) = (self.nodes.takers(&asked.before), self.nodes.takers(&asked.after));
         // What the old settings let it use is taken away too.
-        let before = match &let_in.old {
-            Some(old) => without.or(&self.nodes.takers(old)),
-            None => without,
+        let before = match &asked.old {
+            Some(old) => without.clone().or(&self.nodes.takers(old)),
+            None => without.clone(),
         };
-        let bindings = self.bindings(case, let_in, &after, enforcement)?;
+        let bindings = self.bindings(case, &asked.after, &after, enforcement)?;
         let (mut lost, mut unbound) = (vec![], None);
         for node in self.nodes_at_stake(case) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
@@ -228,10 +230,18 @@ impl<'p> Judging<'p> {
         }
         lost.sort();
         lost.dedup();
-        let excluded = |unbound: Option<Why>| unbound.unwrap_or_else(|| Why::Excluded(let_in.after.clone()));
+        let excluded = |unbound: Option<Why>| unbound.unwrap_or_else(|| Why::Excluded(asked.after.clone()));
         if before.are_any() && !bindings.is_allowed && !bindings.is_doubtful {
             // Of a Pod that is taken nowhere, the reason may be that no Binding is.
             return Ok(told(Outcome::Waits, vec![], excluded(unbound.or(bindings.obstacle))));
+        }
+        // What waits for its node already was created without the policy, and is not created again.
+        let waiting = match &without {
+            takers if case.is_pending => self.bindings(case, &asked.before, takers, enforcement)?,
+            _ => Bindings { is_allowed: true, ..Bindings::default() },
+        };
+        if without.are_any() && !waiting.is_allowed && !waiting.is_doubtful {
+            return Ok(told(Outcome::Waits, vec![], excluded(waiting.obstacle)));
         }
         if case.is_daemon_set && (!lost.is_empty() || self.loses_created(&before, &after)) {
             return Ok(told(Outcome::LeavesNodes, lost, excluded(unbound)));
@@ -240,10 +250,12 @@ impl<'p> Judging<'p> {
             return Ok(told(Outcome::Moves, lost, excluded(unbound)));
         }
         // Nobody knows which node the scheduler picks; it tries one where a Binding is refused again and again.
-        if let Some(obstacle) = bindings.obstacle {
-            return Ok(told(Outcome::CannotTell, bindings.nodes, obstacle));
+        for Bindings { obstacle, nodes, .. } in [bindings, waiting] {
+            if let Some(obstacle) = obstacle {
+                return Ok(told(Outcome::CannotTell, nodes, obstacle));
+            }
         }
-        let outcome = if let_in.is_changed { Outcome::Changed } else { Outcome::Unchanged };
+        let outcome = if asked.is_changed { Outcome::Changed } else { Outcome::Unchanged };
         let stranded = case.running.iter().filter(|node| {
             let class = self.nodes.class_of(node);
             class.is_some_and(|class| !before.nodes_of(class) && !after.nodes_of(class))
@@ -253,18 +265,20 @@ impl<'p> Judging<'p> {
     }
 
     /// What would have to be known of nodes.
-    fn unknown_nodes(&self, case: &Case<'_>, let_in: &Asked) -> Option<Gap> {
-        if !let_in.is_moved && !self.requires_metadata {
-            return None;
+    fn unknown_nodes(&self, case: &Case<'_>, asked: &Asked, enforcement: Enforcement) -> Result<Option<Gap>> {
+        // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
+        let by_bindings = self.requires_metadata || self.judges_bindings && !asked.is_sent;
+        if !asked.is_moved && !(by_bindings && self.sees_bindings(case, enforcement)?) {
+            return Ok(None);
         }
         if self.nodes.is_empty() {
-            return Some(Gap::Nodes);
+            return Ok(Some(Gap::Nodes));
         }
         if case.lacks_pods {
-            return Some(Gap::Pods);
+            return Ok(Some(Gap::Pods));
         }
-        let unknown = case.running.iter().find(|node| self.cluster.node(node).is_none())?;
-        Some(Gap::Object { kind: "Node".to_owned(), name: unknown.clone() })
+        let unknown = case.running.iter().find(|node| self.cluster.node(node).is_none());
+        Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
     }
 
     /// The nodes that decide about the outcome: for a DaemonSet all, else those that Pods run on.
@@ -276,21 +290,21 @@ impl<'p> Judging<'p> {
         self.nodes.classes().iter().flat_map(|class| &class.nodes).map(|node| node.name.as_str())
     }
 
-    /// Whether the policy lets the Pod be bound to what takes it.
-    fn bindings(&self, case: &Case<'_>, let_in: &Asked, after: &Takers, enforcement: Enforcement) -> Result<Bindings> {
+    /// Whether the policy lets the Pod that `pods` stand for be bound to what takes it.
+    fn bindings(&self, case: &Case<'_>, pods: &[PodId], takers: &Takers, enforcement: Enforcement) -> Result<Bindings> {
         let mut found = Bindings::default();
         if !self.judges_bindings {
-            return Ok(Bindings { is_allowed: after.are_any(), ..found });
+            return Ok(Bindings { is_allowed: takers.are_any(), ..found });
         }
         for (class, pool) in self.nodes.classes().iter().enumerate() {
-            if let Some(node_pool) = pool.creates.as_ref().filter(|_| after.creates(class)) {
-                let binding = self.binding_to_created(case, node_pool, let_in, enforcement)?;
+            if let Some(node_pool) = pool.creates.as_ref().filter(|_| takers.creates(class)) {
+                let binding = self.binding_to_created(case, node_pool, pods, enforcement)?;
                 // Others may give its nodes what it does not.
                 found.is_doubtful |= matches!(binding, Binding::Refused(_));
                 found.note(binding);
             }
             let of_each = if self.are_classes_alike { 1 } else { usize::MAX };
-            for node in pool.nodes.iter().filter(|_| after.nodes_of(class)).take(of_each) {
+            for node in pool.nodes.iter().filter(|_| takers.nodes_of(class)).take(of_each) {
                 let binding = self.binding(case, &node.name, enforcement)?;
                 if matches!(binding, Binding::Refused(_)) {
                     let alike = if self.are_classes_alike { pool.nodes.as_slice() } else { std::slice::from_ref(node) };
@@ -325,7 +339,7 @@ impl<'p> Judging<'p> {
         &self,
         case: &Case<'_>,
         node_pool: &NodePool,
-        let_in: &Asked,
+        pods: &[PodId],
         enforcement: Enforcement,
     ) -> Result<Binding> {
         let is_of_pool = |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name);
@@ -333,19 +347,31 @@ impl<'p> Judging<'p> {
         if let Some(other) = others.next() {
             return self.binding(case, &other.name, enforcement);
         }
-        let Some(pod) = let_in.after.last().and_then(|pod| self.nodes.constraints(*pod)) else {
+        let Some(pod) = pods.last().and_then(|pod| self.nodes.constraints(*pod)) else {
             return Ok(Binding::Allowed);
         };
         let mut labels = node_pool.labels_for(pod);
         labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
         let metadata = json!({ "name": CREATED, "labels": labels, "annotations": node_pool.annotations });
-        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
-        let namespace = self.cluster.namespace(case.namespace).cloned();
-        let cluster = Manifests::default().with(namespace.into_iter().chain([node]))?;
-        let deployed = self.deployed.in_front_of(&cluster);
-        let key = format!("{}/{:?}", node_pool.name, let_in.after.last());
-        let key = (case.namespace.to_owned(), key, enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.ask_for_binding(case, CREATED, &deployed, enforcement))
+        let key = format!("{}/{:?}", node_pool.name, pods.last());
+        self.binding_to(case, key, metadata, enforcement)
+    }
+
+    /// Whether the policy is asked about Bindings of a namespace at all.
+    fn sees_bindings(&self, case: &Case<'_>, enforcement: Enforcement) -> Result<bool> {
+        let binding = self.binding_to(case, "any".to_owned(), json!({ "name": CREATED }), enforcement)?;
+        Ok(!matches!(binding, Binding::NotSent))
+    }
+
+    /// Whether it lets a Pod be bound to a node that is not there, with this metadata; `key` stands for that.
+    fn binding_to(&self, case: &Case<'_>, key: String, metadata: Value, enforcement: Enforcement) -> Result<Binding> {
+        let key = (case.namespace.to_owned(), format!("/{key}"), enforcement == Enforcement::Everywhere);
+        self.remembered(key, || {
+            let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
+            let namespace = self.cluster.namespace(case.namespace).cloned();
+            let cluster = Manifests::default().with(namespace.into_iter().chain([node]))?;
+            self.ask_for_binding(case, CREATED, &self.deployed.in_front_of(&cluster), enforcement)
+        })
     }
 
     fn remembered(&self, key: (String, String, bool), ask: impl FnOnce() -> Result<Binding>) -> Result<Binding> {
@@ -368,7 +394,8 @@ impl<'p> Judging<'p> {
         Ok(match deployed.ask_for_binding(&pod, node, enforcement)? {
             Reply::Refused(refusal) => Binding::Refused(refusal),
             Reply::Unknown(gap) => Binding::Unknown(gap),
-            _ => Binding::Allowed,
+            Reply::NotSent(_) => Binding::NotSent,
+            Reply::LetIn(_) => Binding::Allowed,
         })
     }
 }
@@ -376,7 +403,7 @@ impl<'p> Judging<'p> {
 impl Bindings {
     fn note(&mut self, binding: Binding) {
         match binding {
-            Binding::Allowed => self.is_allowed = true,
+            Binding::NotSent | Binding::Allowed => self.is_allowed = true,
             Binding::Refused(refusal) => {
                 self.obstacle.get_or_insert(Why::Unbound(refusal));
             }

@@ -134,7 +134,8 @@ impl Input<'_> {
         }
         let mut plain: BTreeMap<String, Constraints> = BTreeMap::new();
         for (name, answers) in of_namespaces {
-            let case = Case { namespace: name, is_daemon_set: false, running: &[], lacks_pods: false };
+            let case =
+                Case { namespace: name, is_daemon_set: false, is_pending: false, running: &[], lacks_pods: false };
             let judged = judging.judge(&case, &answers.written, answers.enforced.as_ref())?;
             advisor.note(Who { name: None, namespace: name.clone() }, &judged);
             let asked = answers.asks_for(&nodes);
@@ -262,11 +263,17 @@ fn judged<'s>(
     judging: &Judging<'_>,
 ) -> Result<(Judged, Option<&'s Part<'s>>)> {
     let namespace = namespace_of(subject);
-    let is_daemon_set = subject.manifest.identity.kind == "DaemonSet";
-    let case = Case { namespace, is_daemon_set, running: &subject.nodes, lacks_pods: subject.lacks_pods };
+    let kind = subject.manifest.identity.kind.as_str();
+    let case = Case {
+        namespace,
+        is_daemon_set: kind == "DaemonSet",
+        is_pending: kind == "Pod" && subject.nodes.is_empty(),
+        running: &subject.nodes,
+        lacks_pods: subject.lacks_pods,
+    };
     let mut worst = (judging.judge(&case, &answered.own.written, answered.own.enforced.as_ref())?, None);
     for (part, answers) in &answered.parts {
-        let case = Case { namespace, is_daemon_set: false, running: &part.nodes, lacks_pods: false };
+        let case = Case { running: &part.nodes, is_daemon_set: false, lacks_pods: false, ..case };
         let judged = judging.judge(&case, &answers.written, answers.enforced.as_ref())?;
         if rank(&judged) < rank(&worst.0) {
             worst = (judged, Some(*part));

@@ -11,6 +11,9 @@ use crate::matching::{node_pool_takes, node_takes};
 
 const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
 
+/// Nobody knows which of a NodePool's labels a node would have.
+pub const WHATEVER: &str = "Whatever";
+
 /// The name of an outcome, and whether it only would be.
 pub type Outcome = (String, bool);
 
@@ -140,6 +143,25 @@ impl<'o> Oracle<'o> {
         }
         if takes_after.is_empty() && !takes_before.is_empty() {
             return Ok("Waits");
+        }
+        // A Pod that waits already is not created again: it is bound as it is.
+        if kind == "Pod" && object["metadata"]["name"].is_string() && self.nodes_of(object).is_empty() {
+            if settings["placement"]["onBindings"] == "Verify"
+                && takes_before.iter().any(|taker| taker.starts_with('/'))
+            {
+                return Ok(WHATEVER);
+            }
+            let mut allowed = 0;
+            for taker in &takes_before {
+                let is_pool = taker.starts_with('/');
+                some_refuse |= is_pool && self.creates_nodes_without_rack();
+                let may_be = is_pool || self.may_be_bound(object, taker, settings)?;
+                some_refuse |= !may_be;
+                allowed += usize::from(may_be);
+            }
+            if allowed == 0 && !takes_before.is_empty() {
+                return Ok("Waits");
+            }
         }
         let moves = self.nodes_of(object).iter().any(|node| takes_before.contains(node) && !takes_after.contains(node));
         Ok(if moves {
