@@ -13,9 +13,9 @@ use node_placement_policy::{
 use serde::Serialize;
 
 use super::{
-    Outcome,
     blame::{Blame, blame},
     judging::{Judged, Why},
+    outcome::Outcome,
     placing::{Nodes, PodId},
     tolerating::{Remedy, remedy},
 };

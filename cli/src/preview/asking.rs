@@ -1,13 +1,24 @@
-//! What the policy makes of workloads and of their Pods, before anybody looks at nodes.
+//! What the policy makes of workloads and of their Pods with some settings, before anybody looks at nodes.
 
-use anyhow::Result;
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::placing::{PodId, Pods};
-use crate::engine::{
-    creation::{Created, Creation, LetIn},
-    deployed::{Enforcement, Refusal},
-    gap::Gap,
+use super::{
+    placing::{PodId, Pods},
+    subject::{Part, Subject, Subjects},
+};
+use crate::{
+    engine::{
+        creation::{Created, Creation, LetIn},
+        deployed::{Deployed, Enforcement, Refusal},
+        gap::Gap,
+        namespace_rules::{NamespaceRules, managed_keys},
+        policy::Policy,
+    },
+    input::{manifests::Manifests, settings_file::SettingsFile},
+    requests::template,
 };
 
 /// What the policy says to a workload and its Pods.
@@ -28,88 +39,125 @@ pub enum Said {
 pub struct Asked {
     /// Without the policy.
     pub before: Vec<PodId>,
-    /// With the old settings; nothing without such, and where they don't let it in.
-    pub old: Option<Vec<PodId>>,
     /// With the policy.
     pub after: Vec<PodId>,
     /// Whether the policy is asked about its creation.
     pub is_sent: bool,
     /// Whether it, or its workload, gets anything.
     pub is_changed: bool,
-    /// Whether it asks for other nodes than before.
-    pub is_moved: bool,
 }
 
-/// Asks about one workload after the other, and notes what their Pods ask for.
-pub struct Asking<'p> {
-    creation: Creation<'p>,
-    /// With the old settings, if new ones are compared with them.
-    old: Option<Creation<'p>>,
-    /// What the Pods ask for.
-    pub pods: Pods,
+/// What is said of one thing that is judged.
+pub struct Answers {
+    /// With the settings as they are written.
+    pub written: Said,
+    /// As if every entry was enforced; nothing, where the entry that holds is.
+    pub enforced: Option<Said>,
 }
 
-impl<'p> Asking<'p> {
-    /// Of what creates workloads and Pods for a trial.
-    pub fn new(creation: Creation<'p>, old: Option<Creation<'p>>) -> Self {
-        Self { creation, old, pods: Pods::default() }
-    }
+/// What is said of a workload, and of those of its parts that make other Pods.
+pub struct Answered<'s> {
+    /// Of the workload.
+    pub own: Answers,
+    /// Of its parts.
+    pub parts: Vec<(&'s Part<'s>, Answers)>,
+}
 
-    /// About a workload, or a Pod without one.
+/// What the policy says of all that is judged, with one set of settings.
+pub struct Round<'s> {
+    /// The settings.
+    pub files: &'s [SettingsFile],
+    /// The policy with these.
+    pub deployed: Deployed<'s>,
+    /// What holds in each namespace.
+    pub rules: BTreeMap<String, NamespaceRules<'s>>,
+    /// What is said of the workloads, in their order.
+    pub workloads: Vec<Answered<'s>>,
+    /// What is said of a Pod that asks for nothing, for each namespace in the order of `rules`.
+    pub namespaces: Vec<Answers>,
+}
+
+impl<'s> Round<'s> {
+    /// Asks about one subject after the other; what their Pods ask for is noted in `pods`. `told` is called for each.
     ///
     /// # Errors
-    /// It is no such object, or the policy failed to answer.
-    pub fn about(&mut self, object: &Value, enforcement: Enforcement) -> Result<Said> {
-        let created = self.creation.of(object, None, enforcement)?;
-        // The old settings are what runs.
-        let old = self.old.as_ref().map(|old| old.of(object, None, Enforcement::AsWritten)).transpose()?;
-        self.note(created, old)
+    /// An object is none of its kind, or the policy failed to answer.
+    pub fn of(
+        policy: &'s Policy,
+        files: &'s [SettingsFile],
+        cluster: &'s Manifests,
+        subjects: &'s Subjects<'_>,
+        pods: &mut Pods,
+        told: impl Fn(),
+    ) -> Result<Self> {
+        let rules = |name: &'s String| Ok((name.clone(), NamespaceRules::of(files, name, cluster.namespace(name))?));
+        let rules = subjects.namespaces.iter().map(rules).collect::<Result<BTreeMap<_, _>>>()?;
+        let (deployed, managed) = (Deployed::new(policy, files, cluster), managed_keys(files));
+        let mut asking = Asking { creation: Creation { deployed: &deployed, cluster, managed: &managed }, pods };
+        let (mut workloads, mut namespaces) = (vec![], vec![]);
+        for subject in &subjects.all {
+            told();
+            let warns = rules.get(subject.namespace()).is_some_and(|rules| rules.warns);
+            workloads.push(asking.about_subject(subject, warns)?);
+        }
+        for (name, rules) in &rules {
+            told();
+            let answers = asking.about(rules.warns, |creation, how| creation.of_plain_pod(name, how));
+            namespaces.push(answers.with_context(|| format!("a new Pod in {name}"))?);
+        }
+        Ok(Self { files, deployed, rules, workloads, namespaces })
+    }
+}
+
+/// Asks, and notes what Pods ask for.
+struct Asking<'a> {
+    creation: Creation<'a>,
+    pods: &'a mut Pods,
+}
+
+impl Asking<'_> {
+    fn about_subject<'s>(&mut self, subject: &'s Subject<'_>, warns: bool) -> Result<Answered<'s>> {
+        let object = subject.manifest.parse();
+        let own = self.about(warns, |creation, how| creation.of(&object, None, how));
+        let mut answered = Answered { own: own.with_context(|| subject.manifest.identity.to_string())?, parts: vec![] };
+        for part in &subject.parts {
+            let made = part.manifest.parse();
+            if template::differ(&object, &made) {
+                let answers = self.about(warns, |creation, how| creation.of(&made, None, how));
+                answered.parts.push((part, answers.with_context(|| part.manifest.identity.to_string())?));
+            }
+        }
+        Ok(answered)
     }
 
-    /// About a Pod in `namespace` that asks for nothing.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn about_plain_pod(&mut self, namespace: &str, enforcement: Enforcement) -> Result<Said> {
-        let created = self.creation.of_plain_pod(namespace, enforcement)?;
-        let old = self.old.as_ref().map(|old| old.of_plain_pod(namespace, Enforcement::AsWritten)).transpose()?;
-        self.note(created, old)
+    fn about(
+        &mut self,
+        warns: bool,
+        create: impl Fn(&Creation<'_>, Enforcement) -> Result<Created>,
+    ) -> Result<Answers> {
+        let written = create(&self.creation, Enforcement::AsWritten)?;
+        let enforced = warns.then(|| create(&self.creation, Enforcement::Everywhere)).transpose()?;
+        let written = self.noted(written)?;
+        Ok(Answers { written, enforced: enforced.map(|created| self.noted(created)).transpose()? })
     }
 
-    fn note(&mut self, created: Created, old: Option<Created>) -> Result<Said> {
-        let old = match old {
-            Some(Created::LetIn(LetIn { stages, .. })) => Some(self.add_all(stages.iter().map(|stage| &stage.after))?),
-            _ => None,
-        };
+    fn noted(&mut self, created: Created) -> Result<Said> {
         Ok(match created {
             Created::NotAsked { reason, specs } => {
-                let pods = self.add_all(specs.iter())?;
-                let is_moved = self.loses_tolerations(&pods, old.as_ref());
-                let asked =
-                    Asked { before: pods.clone(), old, after: pods, is_sent: false, is_changed: false, is_moved };
-                Said::NotAsked(reason, asked)
+                let before = self.add_all(specs.iter())?;
+                Said::NotAsked(reason, Asked { after: before.clone(), before, is_sent: false, is_changed: false })
             }
             Created::Unknown(gap) => Said::Unknown(gap),
             Created::Refused(refusal) => Said::Refused(refusal),
             Created::LetIn(LetIn { stages, is_changed }) => {
                 let before = self.add_all(stages.iter().map(|stage| &stage.before))?;
                 let after = self.add_all(stages.iter().map(|stage| &stage.after))?;
-                let mut pairs = before.iter().zip(&after);
-                let is_moved = pairs.any(|(before, after)| self.pods.ask_for_other_nodes(*before, *after))
-                    || self.loses_tolerations(&after, old.as_ref());
-                Said::LetIn(Asked { before, old, after, is_sent: true, is_changed, is_moved })
+                Said::LetIn(Asked { before, after, is_sent: true, is_changed })
             }
         })
     }
 
     fn add_all<'v>(&mut self, specs: impl Iterator<Item = &'v Value>) -> Result<Vec<PodId>> {
         specs.map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
-    }
-
-    /// Whether Pods lack a toleration that they have with the old settings. The policy opens nodes to a Pod by
-    /// tolerations alone: only where one is gone, nodes may be lost.
-    fn loses_tolerations(&self, now: &[PodId], old: Option<&Vec<PodId>>) -> bool {
-        let mut pairs = now.iter().zip(old.into_iter().flatten());
-        pairs.any(|(now, old)| !self.pods.tolerates_all_of(*now, *old))
     }
 }

@@ -9,9 +9,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    Outcome,
-    asking::{Asked, Said},
+    asking::{Answered, Answers, Asked, Round, Said},
+    outcome::{Outcome, Was},
     placing::{Nodes, PodId, Takers},
+    subject::{Part, Subject},
 };
 use crate::{
     engine::{
@@ -108,18 +109,29 @@ impl Required {
     }
 }
 
+impl Judged {
+    /// Its outcome, and whether it only would be so.
+    pub const fn was(&self) -> Was {
+        Was { outcome: self.outcome, would_be: self.would_be }
+    }
+
+    /// Trouble first, then what would be; the worst first. What is no trouble is all the same.
+    fn rank(&self) -> (bool, bool, Option<Outcome>) {
+        let is_trouble = self.outcome.is_trouble();
+        (!is_trouble, is_trouble && self.would_be, is_trouble.then_some(self.outcome))
+    }
+}
+
 /// Of what is judged, what matters for its outcome.
-pub struct Case<'s> {
-    /// Its namespace.
-    pub namespace: &'s str,
-    /// Whether it is a DaemonSet.
-    pub is_daemon_set: bool,
+struct Case<'s> {
+    namespace: &'s str,
+    is_daemon_set: bool,
     /// Whether it is a Pod that is there and waits for a node.
-    pub is_pending: bool,
+    is_pending: bool,
     /// The nodes that its Pods run on.
-    pub running: &'s [String],
+    running: &'s [String],
     /// Whether it has Pods, and the cluster as given has none of them.
-    pub lacks_pods: bool,
+    lacks_pods: bool,
 }
 
 /// What a node is called that is not there yet.
@@ -143,30 +155,64 @@ pub struct Judging<'p> {
 }
 
 impl<'p> Judging<'p> {
-    /// Of a policy in front of a cluster.
-    pub fn new(
-        nodes: &'p Nodes,
-        deployed: &'p Deployed<'p>,
-        required: &Required,
-        files: &[SettingsFile],
-        cluster: &'p Manifests,
-    ) -> Self {
-        let requires_metadata = !required.labels.is_empty() || required.is_of_each_node;
-        let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
+    /// Of what is said in a round, in front of a cluster.
+    pub fn new(nodes: &'p Nodes, round: &'p Round<'p>, cluster: &'p Manifests) -> Self {
+        let Required { labels, is_of_each_node } = Required::of(round.files);
+        let requires_metadata = !labels.is_empty() || is_of_each_node;
+        let verifies = round.files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
         let judges_bindings = requires_metadata || verifies;
-        let are_classes_alike = !required.is_of_each_node;
-        let bindings = RefCell::default();
+        let (deployed, are_classes_alike, bindings) = (&round.deployed, !is_of_each_node, RefCell::default());
         Self { nodes, deployed, cluster, judges_bindings, requires_metadata, are_classes_alike, bindings }
     }
 
-    /// The outcome, by what is `said` with the settings as they are written, and as if every entry was enforced. `warns`
-    /// says whether the entry that holds there only warns.
+    /// The outcome of a workload; where that of one of its parts is worse, that, and the part. `old` is what is said with
+    /// the settings that apply now.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(&self, case: &Case<'_>, written: &Said, enforced: Option<&Said>) -> Result<Judged> {
-        let real = self.outcome(case, written, Enforcement::AsWritten)?;
-        let Some(enforced) = enforced else { return Ok(real) };
+    pub fn workload<'s>(
+        &self,
+        subject: &Subject<'_>,
+        answered: &Answered<'s>,
+        old: Option<&Answered<'_>>,
+    ) -> Result<(Judged, Option<&'s Part<'s>>)> {
+        let kind = subject.manifest.identity.kind.as_str();
+        let case = Case {
+            namespace: subject.namespace(),
+            is_daemon_set: kind == "DaemonSet",
+            is_pending: kind == "Pod" && subject.nodes.is_empty(),
+            running: &subject.nodes,
+            lacks_pods: subject.lacks_pods,
+        };
+        let mut worst = (self.judge(&case, &answered.own, old.map(|old| &old.own))?, None);
+        for (place, (part, answers)) in answered.parts.iter().enumerate() {
+            let case = Case { running: &part.nodes, is_daemon_set: false, lacks_pods: false, ..case };
+            let old = old.and_then(|old| old.parts.get(place)).map(|(_, old)| old);
+            let judged = self.judge(&case, answers, old)?;
+            if judged.rank() < worst.0.rank() {
+                worst = (judged, Some(*part));
+            }
+        }
+        Ok(worst)
+    }
+
+    /// The outcome of a Pod in `namespace` that asks for nothing.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn plain_pod(&self, namespace: &str, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
+        let case = Case { namespace, is_daemon_set: false, is_pending: false, running: &[], lacks_pods: false };
+        self.judge(&case, answers, old)
+    }
+
+    fn judge(&self, case: &Case<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
+        // The old settings are what runs.
+        let old = match old.map(|old| &old.written) {
+            Some(Said::LetIn(asked)) => Some(asked.after.as_slice()),
+            _ => None,
+        };
+        let real = self.outcome(case, &answers.written, old, Enforcement::AsWritten)?;
+        let Some(enforced) = &answers.enforced else { return Ok(real) };
         // Node metadata, and what is too large, is not warned of but done.
         if matches!(
             real.outcome,
@@ -174,7 +220,7 @@ impl<'p> Judging<'p> {
         ) {
             return Ok(real);
         }
-        let judged = self.outcome(case, enforced, Enforcement::Everywhere)?;
+        let judged = self.outcome(case, enforced, old, Enforcement::Everywhere)?;
         let is_real = real.outcome == judged.outcome && matches!(real.outcome, Outcome::Changed | Outcome::CannotTell);
         // Whether an entry warns at all may depend on a Namespace that nobody knows.
         let knows_namespace = self.cluster.namespace(case.namespace).is_some();
@@ -183,12 +229,12 @@ impl<'p> Judging<'p> {
         Ok(Judged { would_be: !is_real, ..judged })
     }
 
-    fn outcome(&self, case: &Case<'_>, said: &Said, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome(&self, case: &Case<'_>, said: &Said, old: Option<&[PodId]>, enforcement: Enforcement) -> Result<Judged> {
         let pods = case.running.len();
         let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
         Ok(match said {
             Said::NotAsked(reason, asked) => {
-                let judged = self.outcome_on_nodes(case, asked, enforcement)?;
+                let judged = self.outcome_on_nodes(case, asked, old, enforcement)?;
                 let why = Why::NotAsked(reason.clone());
                 match (judged.outcome.is_trouble(), &judged.why) {
                     (false, _) => told(Outcome::NotAsked, why),
@@ -198,22 +244,28 @@ impl<'p> Judging<'p> {
             }
             Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
             Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
-            Said::LetIn(asked) => self.outcome_on_nodes(case, asked, enforcement)?,
+            Said::LetIn(asked) => self.outcome_on_nodes(case, asked, old, enforcement)?,
         })
     }
 
-    fn outcome_on_nodes(&self, case: &Case<'_>, asked: &Asked, enforcement: Enforcement) -> Result<Judged> {
+    fn outcome_on_nodes(
+        &self,
+        case: &Case<'_>,
+        asked: &Asked,
+        old: Option<&[PodId]>,
+        enforcement: Enforcement,
+    ) -> Result<Judged> {
         let told = |outcome, nodes: Vec<String>, why| {
             let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
             let pods = case.running.iter().filter(is_about).count();
             Judged { outcome, would_be: false, nodes, pods, stranded: vec![], why }
         };
-        if let Some(gap) = self.unknown_nodes(case, asked, enforcement)? {
+        if let Some(gap) = self.unknown_nodes(case, asked, old, enforcement)? {
             return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
         let (without, after) = (self.nodes.takers(&asked.before), self.nodes.takers(&asked.after));
         // What the old settings let it use is taken away too.
-        let before = match &asked.old {
+        let before = match old {
             Some(old) => without.clone().or(&self.nodes.takers(old)),
             None => without.clone(),
         };
@@ -265,10 +317,19 @@ impl<'p> Judging<'p> {
     }
 
     /// What would have to be known of nodes.
-    fn unknown_nodes(&self, case: &Case<'_>, asked: &Asked, enforcement: Enforcement) -> Result<Option<Gap>> {
+    fn unknown_nodes(
+        &self,
+        case: &Case<'_>,
+        asked: &Asked,
+        old: Option<&[PodId]>,
+        enforcement: Enforcement,
+    ) -> Result<Option<Gap>> {
+        // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
+        let is_moved = self.nodes.ask_for_others(&asked.before, &asked.after)
+            || old.is_some_and(|old| self.nodes.lacks_tolerations(&asked.after, old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = self.requires_metadata || self.judges_bindings && !asked.is_sent;
-        if !asked.is_moved && !(by_bindings && self.sees_bindings(case, enforcement)?) {
+        if !(is_moved || by_bindings && self.sees_bindings(case, enforcement)?) {
             return Ok(None);
         }
         if self.nodes.is_empty() {

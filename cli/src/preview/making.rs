@@ -1,26 +1,29 @@
 //! How a preview is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{
-    Accepted, Namespace, Outcome, Preview, Verdict, Workload,
     advice::{Advisor, Who, demands},
-    asking::{Asking, Said},
+    asking::{Answers, Round, Said},
     blame::blame,
-    judging::{Case, Judged, Judging, Required, Why},
-    placing::Nodes,
+    document::{Namespace, Preview, Workload},
+    judging::{Judged, Judging, Required, Why},
+    outcome::{Change, Outcome},
+    placing::{Nodes, Pods},
     restart::{Budgets, restart},
     subject::{Part, Subject, Subjects},
+    verdict::{Accepted, Verdict},
     who_may_run_where::{Table, selected_labels},
 };
 use crate::{
     engine::{
-        creation::Creation,
-        deployed::{Deployed, Enforcement},
         gap::Gap,
-        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest, managed_keys},
+        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
         policy::Policy,
     },
     input::{
@@ -30,7 +33,6 @@ use crate::{
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
-    requests::template,
     scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places},
 };
 
@@ -48,19 +50,6 @@ pub struct Input<'p> {
     pub accepted: &'p Accepted,
 }
 
-/// What has been said of one thing that is judged.
-struct Answers {
-    written: Said,
-    /// As if every entry was enforced; nothing, where the entry that holds is.
-    enforced: Option<Said>,
-}
-
-/// What has been said of a workload, and of those of its parts that make other Pods.
-struct Answered<'s> {
-    own: Answers,
-    parts: Vec<(&'s Part<'s>, Answers)>,
-}
-
 impl Input<'_> {
     /// Makes the preview; with old settings, of what differs alone. `progress` is told now and then how many of how
     /// many workloads and namespaces are done.
@@ -68,55 +57,58 @@ impl Input<'_> {
     /// # Errors
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
-        let preview = self.whole(&progress)?;
-        let Some(files) = self.old else { return Ok(preview) };
-        Ok(preview.compared_with(&Input { files, old: None, ..*self }.whole(&progress)?))
+        let cluster = &self.cluster.manifests;
+        let subjects = Subjects::of(cluster)?;
+        let rounds = if self.old.is_some() { 2 } else { 1 };
+        let total = rounds * (subjects.all.len() + subjects.namespaces.len());
+        let done = Cell::new(0);
+        let told = || progress(done.replace(done.get() + 1), total);
+        let mut pods = Pods::default();
+        let round = Round::of(self.policy, self.files, cluster, &subjects, &mut pods, told)?;
+        let old = self.old.map(|old| Round::of(self.policy, old, cluster, &subjects, &mut pods, told)).transpose()?;
+        let labels = [Some(&round), old.as_ref()].into_iter().flatten().flat_map(|round| {
+            selected_labels(round.files, &round.rules).into_iter().chain(Required::of(round.files).labels)
+        });
+        let nodes = Nodes::of(cluster, pods, labels.collect())?;
+        let judged = judged(&nodes, &subjects, &round, old.as_ref(), cluster)?;
+        let was = old.as_ref().map(|old| self::judged(&nodes, &subjects, old, None, cluster)).transpose()?;
+        let mut preview = self.document(&subjects, &nodes, &round, &judged)?;
+        let Some(was) = was else { return Ok(preview) };
+        for (now, ((judged, _), (was, _))) in
+            preview.workloads.iter_mut().zip(judged.workloads.iter().zip(&was.workloads))
+        {
+            now.was = Some(was.was());
+            now.change = Change::between((was.was(), &was.nodes), (judged.was(), &judged.nodes));
+        }
+        for (now, (judged, was)) in preview.namespaces.iter_mut().zip(judged.namespaces.iter().zip(&was.namespaces)) {
+            now.was = Some(was.was());
+            now.change = Change::between((was.was(), &was.nodes), (judged.was(), &judged.nodes));
+        }
+        preview.compared();
+        Ok(preview)
     }
 
-    fn whole(&self, progress: &impl Fn(usize, usize)) -> Result<Preview> {
-        let cluster = &self.cluster.manifests;
-        let deployed = Deployed::new(self.policy, self.files, cluster);
-        let subjects = Subjects::of(cluster)?;
-        let rules = self.rules(&subjects)?;
-        let managed = managed_keys(self.files);
-        let old_files = self.old.unwrap_or_default();
-        let (old_deployed, old_managed) = (Deployed::new(self.policy, old_files, cluster), managed_keys(old_files));
-        let creation = Creation { deployed: &deployed, cluster, managed: &managed };
-        let old = Creation { deployed: &old_deployed, cluster, managed: &old_managed };
-        let mut asking = Asking::new(creation, self.old.map(|_| old));
-        let total = subjects.all.len() + subjects.namespaces.len();
-
-        let mut of_workloads = vec![];
-        for subject in &subjects.all {
-            progress(of_workloads.len(), total);
-            let warns = rules.get(namespace_of(subject)).is_some_and(|rules| rules.warns);
-            of_workloads.push(answered(subject, warns, &mut asking)?);
-        }
-        let mut of_namespaces = vec![];
-        for (name, rules) in &rules {
-            progress(of_workloads.len() + of_namespaces.len(), total);
-            let answers = answers(rules.warns, |enforcement| asking.about_plain_pod(name, enforcement));
-            of_namespaces.push((name, answers.with_context(|| format!("a new Pod in {name}"))?));
-        }
-
-        let required = Required::of(self.files);
-        let labels = selected_labels(self.files, &rules).into_iter().chain(required.labels.clone()).collect();
-        let nodes = Nodes::of(cluster, asking.pods, labels)?;
-        let judging = Judging::new(&nodes, &deployed, &required, self.files, cluster);
-        let mut advisor = Advisor::new(self.files, &rules, &nodes);
+    fn document(
+        &self,
+        subjects: &Subjects<'_>,
+        nodes: &Nodes,
+        round: &Round<'_>,
+        all: &AllJudged<'_>,
+    ) -> Result<Preview> {
+        let (cluster, rules) = (&self.cluster.manifests, &round.rules);
+        let mut advisor = Advisor::new(self.files, rules, nodes);
         let mut preview = Preview::default();
         let budgets = Budgets::of(cluster);
         let mut stranded = vec![];
-        for (subject, answers) in subjects.all.iter().zip(&of_workloads) {
-            let (judged, part) = judged(subject, answers, &judging)?;
+        for (subject, (judged, part)) in subjects.all.iter().zip(&all.workloads) {
             let Identity { kind, name, .. } = &subject.manifest.identity;
-            let namespace = namespace_of(subject).to_owned();
-            advisor.note(Who { name: Some(called(subject, part)), namespace: namespace.clone() }, &judged);
+            let (namespace, part) = (subject.namespace().to_owned(), *part);
+            advisor.note(Who { name: Some(called(subject, part)), namespace: namespace.clone() }, judged);
             if judged.outcome == Outcome::Changed && !judged.stranded.is_empty() {
                 stranded.push(format!("{} in {namespace} ({})", called(subject, None), listed(&judged.stranded)));
             }
             if judged.outcome == Outcome::Moves && !judged.would_be {
-                preview.restarts.push(restart(subject, &subject.manifest.parse(), &judged, &budgets));
+                preview.restarts.push(restart(subject, &subject.manifest.parse(), judged, &budgets));
             }
             preview.workloads.push(Workload {
                 kind: kind.clone(),
@@ -124,35 +116,38 @@ impl Input<'_> {
                 name: name.clone(),
                 outcome: judged.outcome,
                 would_be: judged.would_be,
-                reason: reason(&judged, &nodes, demands(&rules, namespace_of(subject)))
+                reason: reason(judged, nodes, demands(rules, subject.namespace()))
                     .map(|reason| part.map_or(reason.clone(), |part| format!("its {}: {reason}", named_part(part)))),
-                nodes: judged.nodes,
+                nodes: judged.nodes.clone(),
                 pods: judged.pods,
                 was: None,
+                change: Change::None,
                 owner: subject.owner.clone(),
             });
         }
         let mut plain: BTreeMap<String, Constraints> = BTreeMap::new();
-        for (name, answers) in of_namespaces {
-            let case =
-                Case { namespace: name, is_daemon_set: false, is_pending: false, running: &[], lacks_pods: false };
-            let judged = judging.judge(&case, &answers.written, answers.enforced.as_ref())?;
-            advisor.note(Who { name: None, namespace: name.clone() }, &judged);
-            let asked = answers.asks_for(&nodes);
+        for (name, (answers, judged)) in rules.keys().zip(round.namespaces.iter().zip(&all.namespaces)) {
+            advisor.note(Who { name: None, namespace: name.clone() }, judged);
+            let asked = asks_for(answers, nodes);
             plain.extend(asked.filter(|_| judged.outcome != Outcome::CannotTell).map(|pod| (name.clone(), pod)));
-            let reason = reason(&judged, &nodes, demands(&rules, name));
-            let (outcome, would_be) = (judged.outcome, judged.would_be);
-            preview.namespaces.push(Namespace { name: name.clone(), outcome, would_be, reason, was: None });
+            preview.namespaces.push(Namespace {
+                name: name.clone(),
+                outcome: judged.outcome,
+                would_be: judged.would_be,
+                reason: reason(judged, nodes, demands(rules, name)),
+                was: None,
+                change: Change::None,
+            });
         }
-        let gaps = joined(self.gaps(&subjects));
+        let gaps = joined(self.gaps(subjects));
         gaps.iter().for_each(|gap| advisor.note_gap(gap));
         advisor.note_entries();
-        let table = Table::new(cluster, self.files, &rules, &preview.namespaces, &plain, &subjects.running)?;
-        table.note_untainted(&rules, &mut advisor);
+        let table = Table::new(cluster, self.files, rules, &preview.namespaces, &plain, &subjects.running)?;
+        table.note_untainted(rules, &mut advisor);
         preview.pools = table.pools();
         preview.rows = table.rows();
         preview.advice = advisor.advice();
-        preview.remarks = self.remarks(&rules, &subjects, &stranded)?;
+        preview.remarks = self.remarks(rules, subjects, &stranded)?;
         let lacking: Vec<String> = gaps.iter().map(named).collect();
         preview.verdict = Verdict::new(&preview.workloads, &preview.namespaces, &lacking, self.accepted);
         if preview.verdict.is_about_moves_alone {
@@ -160,13 +155,6 @@ impl Input<'_> {
         }
         preview.accepted = self.accepted.clone();
         Ok(preview)
-    }
-
-    fn rules<'s>(&'s self, subjects: &'s Subjects<'_>) -> Result<BTreeMap<String, NamespaceRules<'s>>> {
-        let cluster = &self.cluster.manifests;
-        let rules =
-            |name: &'s String| Ok((name.clone(), NamespaceRules::of(self.files, name, cluster.namespace(name))?));
-        subjects.namespaces.iter().map(rules).collect()
     }
 
     /// What is not known of the cluster as a whole.
@@ -230,74 +218,46 @@ impl Input<'_> {
     }
 }
 
-impl Answers {
-    /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
-    fn asks_for(&self, nodes: &Nodes) -> Option<Constraints> {
-        match self.enforced.as_ref().unwrap_or(&self.written) {
-            Said::NotAsked(..) => Some(Constraints::default()),
-            Said::Unknown(_) | Said::Refused(_) => None,
-            Said::LetIn(let_in) => let_in.after.last().and_then(|pod| nodes.constraints(*pod)).cloned(),
-        }
-    }
+/// What becomes of everything, in the order of the subjects and of the namespaces.
+struct AllJudged<'s> {
+    workloads: Vec<(Judged, Option<&'s Part<'s>>)>,
+    namespaces: Vec<Judged>,
 }
 
-/// What the policy says of a workload, and of its parts that make other Pods than the workload would make now.
-fn answered<'s>(subject: &'s Subject<'_>, warns: bool, asking: &mut Asking<'_>) -> Result<Answered<'s>> {
-    let object = subject.manifest.parse();
-    let own = answers(warns, |enforcement| asking.about(&object, enforcement));
-    let mut answered = Answered { own: own.with_context(|| subject.manifest.identity.to_string())?, parts: vec![] };
-    for part in &subject.parts {
-        let made = part.manifest.parse();
-        if template::differ(&object, &made) {
-            let answers = answers(warns, |enforcement| asking.about(&made, enforcement));
-            answered.parts.push((part, answers.with_context(|| part.manifest.identity.to_string())?));
-        }
-    }
-    Ok(answered)
-}
-
-/// The outcome of a workload; where that of one of its parts is worse, that, and the part.
 fn judged<'s>(
-    subject: &Subject<'_>,
-    answered: &Answered<'s>,
-    judging: &Judging<'_>,
-) -> Result<(Judged, Option<&'s Part<'s>>)> {
-    let namespace = namespace_of(subject);
-    let kind = subject.manifest.identity.kind.as_str();
-    let case = Case {
-        namespace,
-        is_daemon_set: kind == "DaemonSet",
-        is_pending: kind == "Pod" && subject.nodes.is_empty(),
-        running: &subject.nodes,
-        lacks_pods: subject.lacks_pods,
-    };
-    let mut worst = (judging.judge(&case, &answered.own.written, answered.own.enforced.as_ref())?, None);
-    for (part, answers) in &answered.parts {
-        let case = Case { running: &part.nodes, is_daemon_set: false, lacks_pods: false, ..case };
-        let judged = judging.judge(&case, &answers.written, answers.enforced.as_ref())?;
-        if rank(&judged) < rank(&worst.0) {
-            worst = (judged, Some(*part));
-        }
+    nodes: &Nodes,
+    subjects: &Subjects<'_>,
+    round: &Round<'s>,
+    old: Option<&Round<'_>>,
+    cluster: &Manifests,
+) -> Result<AllJudged<'s>> {
+    let judging = Judging::new(nodes, round, cluster);
+    let mut judged = AllJudged { workloads: vec![], namespaces: vec![] };
+    for (place, (subject, answered)) in subjects.all.iter().zip(&round.workloads).enumerate() {
+        let old = old.and_then(|old| old.workloads.get(place));
+        judged.workloads.push(judging.workload(subject, answered, old)?);
     }
-    Ok(worst)
+    for (place, (name, answers)) in round.rules.keys().zip(&round.namespaces).enumerate() {
+        let old = old.and_then(|old| old.namespaces.get(place));
+        judged.namespaces.push(judging.plain_pod(name, answers, old)?);
+    }
+    Ok(judged)
 }
 
-/// Trouble first, then what would be; the worst first. What is no trouble is all the same.
-fn rank(judged: &Judged) -> (bool, bool, Option<Outcome>) {
-    let is_trouble = judged.outcome.is_trouble();
-    (!is_trouble, is_trouble && judged.would_be, is_trouble.then_some(judged.outcome))
+/// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
+fn asks_for(answers: &Answers, nodes: &Nodes) -> Option<Constraints> {
+    match answers.enforced.as_ref().unwrap_or(&answers.written) {
+        Said::Unknown(_) | Said::Refused(_) => None,
+        Said::NotAsked(_, asked) | Said::LetIn(asked) => {
+            asked.after.last().and_then(|pod| nodes.constraints(*pod)).cloned()
+        }
+    }
 }
 
 /// `a, b, c, d and 3 more`
 fn first_of(names: &[String]) -> String {
     const NAMED: usize = 8;
     shortened(names, NAMED).unwrap_or_else(|| listed(names))
-}
-
-fn answers(warns: bool, mut ask: impl FnMut(Enforcement) -> Result<Said>) -> Result<Answers> {
-    let written = ask(Enforcement::AsWritten)?;
-    let enforced = if warns { Some(ask(Enforcement::Everywhere)?) } else { None };
-    Ok(Answers { written, enforced })
 }
 
 /// Kinds that could not be listed, told together.
@@ -324,10 +284,6 @@ fn named(gap: &Gap) -> String {
         Gap::Kind { kinds, reason: Some(_) } => format!("{kinds} could not be listed"),
         _ => gap.to_string(),
     }
-}
-
-fn namespace_of<'s>(subject: &'s Subject<'_>) -> &'s str {
-    subject.manifest.identity.namespace.as_deref().unwrap_or_default()
 }
 
 /// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`

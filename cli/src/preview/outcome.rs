@@ -69,30 +69,64 @@ impl Outcome {
     }
 }
 
-impl Was {
-    /// Whether `now` is worse: in trouble, where this was in less, in none, or only would have been. What only would
-    /// be is never worse.
-    pub fn got_worse(self, now: Self) -> bool {
-        let was_as_bad = !self.would_be && self.outcome <= now.outcome;
-        now.outcome.is_trouble() && !now.would_be && !was_as_bad
+/// What new settings change of an outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    None,
+    /// Something, and nothing gets worse.
+    Other,
+    /// It is in trouble where it was in less, in none, or only would have been; or the trouble is about more nodes.
+    Worse,
+}
+
+impl Change {
+    /// From one outcome, and the nodes that it is about, to another. What only would be is never worse.
+    pub fn between((was, old_nodes): (Was, &[String]), (now, nodes): (Was, &[String])) -> Self {
+        if was == now && old_nodes == nodes {
+            return Self::None;
+        }
+        let was_as_bad = !was.would_be && was.outcome <= now.outcome;
+        let is_about_more = was.outcome == now.outcome && nodes.iter().any(|node| !old_nodes.contains(node));
+        let is_real = now.outcome.is_trouble() && !now.would_be;
+        if is_real && (!was_as_bad || is_about_more) { Self::Worse } else { Self::Other }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
-    #[test]
-    fn worse_is_what_is_in_more_trouble_than_before() {
-        let was = |outcome, would_be| Was { outcome, would_be };
-        let refused = was(Outcome::Refused, false);
-        assert!(was(Outcome::Unchanged, false).got_worse(refused));
-        assert!(was(Outcome::Refused, true).got_worse(refused));
-        assert!(was(Outcome::Moves, false).got_worse(refused));
-        assert!(!refused.got_worse(refused));
-        assert!(!refused.got_worse(was(Outcome::Moves, false)));
-        assert!(!was(Outcome::Unchanged, false).got_worse(was(Outcome::Refused, true)));
-        assert!(!was(Outcome::Unchanged, false).got_worse(was(Outcome::Changed, false)));
-        assert!(was(Outcome::NotAsked, false).got_worse(was(Outcome::CannotTell, false)));
+    #[rstest]
+    #[case::in_trouble((Outcome::Unchanged, false), (Outcome::Refused, false), Change::Worse)]
+    #[case::no_longer_only_would((Outcome::Refused, true), (Outcome::Refused, false), Change::Worse)]
+    #[case::in_more_trouble((Outcome::Moves, false), (Outcome::Refused, false), Change::Worse)]
+    #[case::not_known((Outcome::NotAsked, false), (Outcome::CannotTell, false), Change::Worse)]
+    #[case::the_same((Outcome::Refused, false), (Outcome::Refused, false), Change::None)]
+    #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Moves, false), Change::Other)]
+    #[case::only_would((Outcome::Unchanged, false), (Outcome::Refused, true), Change::Other)]
+    #[case::in_no_trouble((Outcome::Unchanged, false), (Outcome::Changed, false), Change::Other)]
+    fn worse_is_what_is_in_more_trouble(
+        #[case] was: (Outcome, bool),
+        #[case] now: (Outcome, bool),
+        #[case] change: Change,
+    ) {
+        let was = Was { outcome: was.0, would_be: was.1 };
+        let now = Was { outcome: now.0, would_be: now.1 };
+        assert_eq!(Change::between((was, &[]), (now, &[])), change);
+    }
+
+    #[rstest]
+    #[case::more(&["a"], &["a", "b"], Change::Worse)]
+    #[case::others(&["a", "b"], &["c"], Change::Worse)]
+    #[case::fewer(&["a", "b"], &["b"], Change::Other)]
+    #[case::the_same(&["a"], &["a"], Change::None)]
+    fn worse_is_what_is_about_more_nodes(#[case] old: &[&str], #[case] new: &[&str], #[case] change: Change) {
+        let nodes = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let moves = Was { outcome: Outcome::Moves, would_be: false };
+        assert_eq!(Change::between((moves, &nodes(old)), (moves, &nodes(new))), change);
     }
 }

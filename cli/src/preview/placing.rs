@@ -47,19 +47,6 @@ impl Pods {
         self.ids.insert(identity, id);
         Ok(id)
     }
-
-    /// Whether two of them ask for other nodes, whatever they tolerate.
-    pub fn ask_for_other_nodes(&self, one: PodId, other: PodId) -> bool {
-        let asked = |id: PodId| self.constraints.get(id.0).map(|pod| (&pod.node_selector, &pod.terms, &pod.node_name));
-        asked(one) != asked(other)
-    }
-
-    /// Whether `one` has every toleration of `other`.
-    pub fn tolerates_all_of(&self, one: PodId, other: PodId) -> bool {
-        let tolerations =
-            |id: PodId| self.constraints.get(id.0).map(|pod| pod.tolerations.as_slice()).unwrap_or_default();
-        tolerations(other).iter().all(|toleration| tolerations(one).contains(toleration))
-    }
 }
 
 /// The nodes and NodePools of a cluster, and which of them take which Pod.
@@ -107,6 +94,19 @@ impl Nodes {
     /// What a Pod asks for.
     pub fn constraints(&self, id: PodId) -> Option<&Constraints> {
         self.pods.get(id.0).map(|(pod, _)| pod)
+    }
+
+    /// Whether two Pods ask for other nodes, whatever they tolerate.
+    pub fn ask_for_others(&self, one: &[PodId], other: &[PodId]) -> bool {
+        let asked = |id: &PodId| self.constraints(*id).map(|pod| (&pod.node_selector, &pod.terms, &pod.node_name));
+        !one.iter().map(asked).eq(other.iter().map(asked))
+    }
+
+    /// Whether one Pod lacks a toleration that another has.
+    pub fn lacks_tolerations(&self, one: &[PodId], other: &[PodId]) -> bool {
+        let tolerations = |id: &PodId| self.constraints(*id).map(|pod| pod.tolerations.as_slice()).unwrap_or_default();
+        let mut pairs = one.iter().map(tolerations).zip(other.iter().map(tolerations));
+        pairs.any(|(one, other)| other.iter().any(|toleration| !one.contains(toleration)))
     }
 
     /// Which classes take all of these, which stand for one Pod.

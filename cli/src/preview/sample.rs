@@ -1,8 +1,8 @@
 //! Previews for tests of how they are shown.
 
 use super::{
-    Accepted, Advice, Cause, CauseKind, Namespace, Obstacle, Outcome, Pool, Preview, Restart, Row, Verdict, Was,
-    Workload,
+    Accepted, Advice, Cause, CauseKind, Change, Namespace, Obstacle, Outcome, Pool, Preview, Restart, Row, Verdict,
+    Was, Workload,
 };
 
 /// `count` tenants, each with a pool, a namespace and a Deployment; the first has a Deployment that is refused, and the
@@ -23,6 +23,7 @@ pub fn tenants(count: usize) -> Preview {
             nodes: if outcome == Outcome::Moves { vec!["node-0-a".to_owned()] } else { vec![] },
             pods: 2,
             was: None,
+            change: Change::None,
             owner: None,
         });
         preview.namespaces.push(Namespace {
@@ -31,6 +32,7 @@ pub fn tenants(count: usize) -> Preview {
             would_be: false,
             reason: None,
             was: None,
+            change: Change::None,
         });
         let (mut takes, mut pods) = (vec![false; count], vec![0; count]);
         takes[index] = true;

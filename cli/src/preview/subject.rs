@@ -53,6 +53,13 @@ pub struct Subject<'c> {
     pub parts: Vec<Part<'c>>,
 }
 
+impl Subject<'_> {
+    /// Its namespace.
+    pub fn namespace(&self) -> &str {
+        self.manifest.identity.namespace.as_deref().unwrap_or_default()
+    }
+}
+
 /// A ReplicaSet or a Job that is part of its owner.
 pub struct Part<'c> {
     /// Where it is in the cluster.

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Namespace, Outcome, Restart, Workload};
+use super::{
+    document::{Namespace, Workload},
+    outcome::Outcome,
+    restart::Restart,
+};
 use crate::lists::{counted, listed};
 
 /// Whether the policy can be enforced now.
@@ -128,7 +132,7 @@ fn phrase(outcome: Outcome, counts: &Counts) -> Option<String> {
 mod tests {
     use rstest::rstest;
 
-    use super::*;
+    use super::{super::outcome::Change, *};
 
     fn workload(kind: &str, outcome: Outcome, would_be: bool) -> Workload {
         Workload {
@@ -141,12 +145,13 @@ mod tests {
             nodes: vec![],
             pods: 0,
             was: None,
+            change: Change::None,
             owner: None,
         }
     }
 
     fn namespace(outcome: Outcome) -> Namespace {
-        Namespace { name: "a".to_owned(), outcome, would_be: false, reason: None, was: None }
+        Namespace { name: "a".to_owned(), outcome, would_be: false, reason: None, was: None, change: Change::None }
     }
 
     #[rstest]

@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use node_placement_policy::settings::EntryAt;
 
-use super::{Namespace, Outcome, Pool, advice::Advisor};
+use super::{
+    advice::Advisor,
+    document::{Namespace, Pool},
+    outcome::Outcome,
+};
 use crate::{
     engine::{
         namespace_rules::{Demand, NamespaceRules, entry_name},

@@ -107,7 +107,7 @@ fn row(row: &Row, pools: &[Pool]) -> Value {
 fn finding(finding: &Finding<'_>) -> Value {
     json!({
         "outcome": outcome(finding.outcome, finding.would_be),
-        "was": finding.was.map(|was| outcome(was.outcome, was.would_be)),
+        "was": finding.was(),
         "trouble": finding.outcome.is_trouble() && !finding.would_be,
         "who": finding.who,
         "reason": finding.reason,

@@ -2,7 +2,7 @@
 
 use super::{
     matrix::matrix,
-    rows::{heading, note, outcome, place, shown},
+    rows::{heading, note, place, shown},
     workloads::{Finding, NamespaceSection, sections, untold},
 };
 use crate::{
@@ -135,7 +135,7 @@ impl Page {
     }
 
     fn finding(&mut self, finding: &Finding<'_>) {
-        let was = finding.was.map(|was| format!(" (was {})", outcome(was.outcome, was.would_be))).unwrap_or_default();
+        let was = finding.was().map(|was| format!(" (was {was})")).unwrap_or_default();
         self.beside(finding.outcome.title(), &format!("{}{was}", finding.who));
         let would_be = if finding.would_be { "would be: " } else { "" };
         let reason = finding.reason.unwrap_or_default();

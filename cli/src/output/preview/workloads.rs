@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::rows::outcome;
 use crate::{
     lists::counted,
     preview::{Outcome, Preview, Was, Workload},
@@ -31,6 +32,15 @@ pub struct Finding<'p> {
     /// The nodes that it is about, and how many Pods run there.
     pub nodes: &'p [String],
     pub pods: usize,
+}
+
+impl Finding<'_> {
+    /// What it was with the old settings: `refused`; what is the same is about other nodes now.
+    pub fn was(&self) -> Option<String> {
+        let was = self.was?;
+        let is_same = (was.outcome, was.would_be) == (self.outcome, self.would_be);
+        Some(if is_same { "so on other nodes".to_owned() } else { outcome(was.outcome, was.would_be) })
+    }
 }
 
 /// All that have something to be said about: what is unchanged, or not asked, is counted elsewhere. In a comparison

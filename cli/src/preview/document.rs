@@ -1,0 +1,146 @@
+//! What the policy would do to a cluster, as data: [`Preview`] is the document that `preview -o json` prints.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{
+    advice::Advice,
+    outcome::{Change, Outcome, Was},
+    restart::Restart,
+    verdict::{Accepted, Verdict},
+    who_may_run_where::Row,
+};
+
+/// What the policy would do to a cluster.
+///
+/// The fields that are serialized are a contract: scripts read them. The schema is `docs/preview.schema.json`.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// Whether the policy can be enforced now.
+    pub verdict: Verdict,
+    /// What to do about it, the worst first.
+    pub advice: Vec<Advice>,
+    /// What else is worth knowing.
+    pub remarks: Vec<String>,
+    /// Every workload, and every Pod without one. With `--old`, only those that differ.
+    pub workloads: Vec<Workload>,
+    /// Every namespace, judged by a Pod that asks for nothing. With `--old`, only those that differ.
+    pub namespaces: Vec<Namespace>,
+    /// The nodes, in pools that are alike in what the settings name.
+    pub pools: Vec<Pool>,
+    /// Who may run where: namespaces that are alike are one row.
+    #[serde(skip)]
+    pub rows: Vec<Row>,
+    /// How to move what the policy does not move by itself.
+    #[serde(skip)]
+    pub restarts: Vec<Restart>,
+    /// Whether it is compared with other settings: then only differences are listed.
+    #[serde(skip)]
+    pub compared: bool,
+    /// Outcomes that are wanted.
+    #[serde(skip)]
+    pub accepted: Accepted,
+}
+
+/// A workload that makes Pods, or a Pod that no workload of the cluster makes.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Workload {
+    /// Its kind, such as `Deployment`; `Pod` for a Pod without a workload.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// What would become of it.
+    pub outcome: Outcome,
+    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
+    pub would_be: bool,
+    /// Why; null for Changed and Unchanged.
+    pub reason: Option<String>,
+    /// The names of the nodes that the outcome is about.
+    pub nodes: Vec<String>,
+    /// How many of its Pods run on `nodes`; where the outcome is about none, how many run at all.
+    pub pods: usize,
+    /// What it would be with the old settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
+    /// What the new settings change of it.
+    #[serde(skip)]
+    pub change: Change,
+    /// The kind and name of the owner that the cluster lacks, or whose kind is not one of Kubernetes' own.
+    #[serde(skip)]
+    pub owner: Option<String>,
+}
+
+/// A namespace, judged by a Pod in it that asks for nothing.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    /// What would become of a Pod that asks for nothing.
+    pub outcome: Outcome,
+    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
+    pub would_be: bool,
+    /// Why; null for Changed and Unchanged.
+    pub reason: Option<String>,
+    /// What it would be with the old settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<Was>,
+    /// What the new settings change of it.
+    #[serde(skip)]
+    pub change: Change,
+}
+
+/// Nodes that are alike in the labels that the settings name and in their lasting taints; or a Karpenter NodePool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Pool {
+    /// What people call it. No two pools have the same name.
+    pub name: String,
+    /// The labels that the settings name; of a NodePool, those that have one value.
+    pub labels: BTreeMap<String, String>,
+    /// Its `NoSchedule` and `NoExecute` taints, as `key[=value]:Effect`.
+    pub taints: Vec<String>,
+    /// The names of its nodes.
+    pub nodes: Vec<String>,
+    /// The NodePool that it is, or that its nodes belong to.
+    pub node_pool: Option<String>,
+}
+
+impl Preview {
+    /// Leaves only what the new settings change.
+    pub(super) fn compared(&mut self) {
+        self.workloads.retain(|workload| workload.change != Change::None);
+        self.namespaces.retain(|namespace| namespace.change != Change::None);
+        self.compared = true;
+    }
+
+    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse
+    /// that is not wanted.
+    pub fn is_bad(&self) -> bool {
+        if !self.compared {
+            return !self.verdict.ready;
+        }
+        let workloads = self.workloads.iter().map(|it| (it.change, it.outcome));
+        let mut all = workloads.chain(self.namespaces.iter().map(|it| (it.change, it.outcome)));
+        all.any(|(change, outcome)| change == Change::Worse && self.accepted.holds_up(outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::output::schema::ensure_schema;
+
+    #[test]
+    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
+        ensure_schema::<super::Preview>("docs/preview.schema.json")
+    }
+}
