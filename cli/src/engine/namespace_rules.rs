@@ -112,6 +112,12 @@ impl<'s> NamespaceRules<'s> {
 }
 
 impl Demand {
+    /// Its requirements, one by one, as text.
+    pub fn requirements(&self) -> Vec<String> {
+        let all = self.selector.iter().flat_map(|selector| selector.requirements());
+        all.map(ToString::to_string).collect()
+    }
+
     fn read(demand: &demands::Demand<'_>) -> Self {
         let selector = demand.problem.is_none().then(|| demand.selector.clone());
         let path = demand.source.path();

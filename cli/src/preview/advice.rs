@@ -290,7 +290,7 @@ impl<'p> Advisor<'p> {
                     "{WHO} refused: the RuntimeClass brings {asked}, and {source} demands {demanded}: use another class"
                 )
             }
-            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) if who.name.is_some() => format!(
+            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) if !self.is_added(who, asked) => format!(
                 "{WHO} refused: {asked} is asked for, and {source} demands {demanded}. Change the object, or the setting"
             ),
             (PolicyCauseKind::Asks, Some(asked), Some(demanded)) => format!(
@@ -304,6 +304,12 @@ impl<'p> Advisor<'p> {
             }
             _ => format!("{WHO} refused: {message}"),
         }
+    }
+
+    /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
+    fn is_added(&self, who: &Who, asked: &str) -> bool {
+        let mut demands = demands(self.rules, &who.namespace).iter();
+        who.name.is_none() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
     }
 
     /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.

@@ -73,7 +73,7 @@ impl fmt::Display for Blame {
 impl Blame {
     /// Whether it is about something that is demanded there.
     pub fn is_demanded_by(&self, demand: &Demand) -> bool {
-        let demands = |needs: &String| requirements(demand).contains(needs);
+        let demands = |needs: &String| demand.requirements().contains(needs);
         match self {
             Self::Taints { .. } => !demand.text.is_empty(),
             Self::Label { needs, .. } => demands(needs),
@@ -113,7 +113,7 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
             needs.push(need);
         }
     }
-    let known: BTreeSet<String> = demands.iter().flat_map(requirements).collect();
+    let known: BTreeSet<String> = demands.iter().flat_map(Demand::requirements).collect();
     match needs.as_slice() {
         [] => Blame::Nothing,
         [(key, needs, class)] => {
@@ -138,9 +138,4 @@ fn similar(nodes: &Nodes, key: &str, needs: &str) -> Option<String> {
     let values = nodes.values_of(key).into_iter().filter(|value| likeness(value) >= ALIKE);
     let best = values.max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
     Some(format!("{key}={best}"))
-}
-
-fn requirements(demand: &Demand) -> Vec<String> {
-    let selector = demand.selector.iter().flat_map(|selector| selector.requirements());
-    selector.map(ToString::to_string).collect()
 }

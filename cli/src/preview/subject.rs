@@ -127,6 +127,10 @@ impl<'c> Subjects<'c> {
                 }
                 continue;
             }
+            if resource == POD && !object["spec"].is_object() {
+                let told = format!("{} has no spec; list the object as a whole", manifest.identity);
+                subjects.lacking.insert(Gap::Unreadable(told));
+            }
             subjects.namespaces.insert(namespace.to_owned());
             if let Some(node) = node {
                 *subjects.running.entry((namespace.to_owned(), node.to_owned())).or_default() += 1;
@@ -279,10 +283,13 @@ fn is_looked_at(identity: &Identity) -> bool {
         || Resource::of(api_version, kind).is_some_and(makes_pods)
 }
 
-/// An object that is not looked at, though its kind is, spelt otherwise or of another version: it can't be judged, and
-/// must not be forgotten.
+/// An object that is not looked at, though its kind is, spelt otherwise, of another version, or written down without the
+/// rest of it: it can't be judged, and must not be forgotten.
 fn misnamed(identity: &Identity) -> Option<Gap> {
     let Identity { api_version, kind, .. } = identity;
+    if kind == "PartialObjectMetadata" {
+        return Some(Gap::Unreadable(format!("{identity} is metadata alone; list the object as a whole")));
+    }
     let makers = MAKERS.iter().map(|(kind, _)| *kind).chain([POD.kind]);
     let known = makers.chain(LOOKED_AT.iter().map(|(_, kind)| *kind)).find(|known| known.eq_ignore_ascii_case(kind))?;
     if is_looked_at(identity) {

@@ -17,7 +17,7 @@ use super::{
     label_values::LabelValues,
     node::{split, taint},
     quantity::Amount,
-    well_known::{NODE_POOL_LABEL, WELL_KNOWN},
+    well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
 };
 
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
@@ -115,7 +115,9 @@ impl NodePoolObject {
         if conditions.clone().any(|condition| condition.r#type == "Ready" && condition.status != "True") {
             return Some("is not ready".to_owned());
         }
-        let mut limits = self.spec.limits.iter().flatten();
+        // Of a resource that only some Pods request, such as GPUs, the others need none.
+        let limits = self.spec.limits.iter().flatten();
+        let mut limits = limits.filter(|(resource, _)| !resource.contains('/') && !resource.starts_with("hugepages-"));
         let (resource, _) = limits.find(|(_, limit)| Amount::from(*limit) == Amount::default())?;
         Some(format!("has a limit of 0 for {resource}"))
     }
@@ -151,7 +153,7 @@ impl NodePool {
         let mut min_values = BTreeMap::new();
         for (position, requirement) in template.spec.requirements.iter().flatten().enumerate() {
             let NodePoolRequirement { key, operator, values, min_values: least } = requirement;
-            min_values.extend(least.map(|least| (key.clone(), least)));
+            min_values.extend(least.map(|least| (normalized(key).to_owned(), least)));
             let values = LabelValues::read(operator, values.as_deref().unwrap_or_default()).with_context(|| {
                 format!(
                     "NodePool {name}: spec.template.spec.requirements[{position}]: expected an operator of Karpenter \
@@ -256,25 +258,32 @@ impl NodePool {
 
 /// What a Pod's nodeSelector asks for.
 fn pairs(pod: &Constraints) -> BTreeMap<&str, LabelValues> {
-    pod.node_selector.iter().map(|(key, value)| (key.as_str(), LabelValues::one(value))).collect()
+    let mut asked = BTreeMap::new();
+    for (key, value) in &pod.node_selector {
+        let values = LabelValues::one(value);
+        asked.entry(normalized(key)).and_modify(|own: &mut LabelValues| *own = own.and(&values)).or_insert(values);
+    }
+    asked
 }
 
 /// With what a term asks for; nothing, if it matches no node: an expression is invalid, or contradicts another.
 fn with_term<'p>(pairs: &BTreeMap<&'p str, LabelValues>, term: &'p Term) -> Option<BTreeMap<&'p str, LabelValues>> {
     let mut asked = pairs.clone();
     for expression in &term.expressions {
+        let key = normalized(&expression.key);
         let values = LabelValues::of(expression.requirement.as_ref()?)?;
-        let both = match asked.get(expression.key.as_str()) {
+        let both = match asked.get(key) {
             Some(other) if !other.agrees_with(&values) => return None,
             Some(other) => other.and(&values),
             None => values,
         };
-        asked.insert(expression.key.as_str(), both);
+        asked.insert(key, both);
     }
     Some(asked)
 }
 
 fn add(labels: &mut BTreeMap<String, LabelValues>, key: &str, values: LabelValues) {
+    let key = normalized(key);
     let both = labels.get(key).map_or_else(|| values.clone(), |other| other.and(&values));
     labels.insert(key.to_owned(), both);
 }
@@ -338,6 +347,7 @@ mod tests {
     #[case::what_it_does_not_exclude(selecting("kubernetes.io/arch", "amd64"))]
     #[case::a_well_known_label(selecting("karpenter.sh/capacity-type", "spot"))]
     #[case::a_label_of_the_provider(selecting("karpenter.k8s.aws/instance-family", "m7i"))]
+    #[case::a_label_by_its_older_name(selecting("failure-domain.beta.kubernetes.io/zone", "a"))]
     #[case::in_its_range(selecting("example.com/cpu", "5"))]
     #[case::a_label_that_must_not_be_there(requiring(json!([expression("premium", "DoesNotExist", &[])])))]
     #[case::values_that_must_not_be_there(requiring(json!([expression("premium", "NotIn", &["acme"])])))]
@@ -357,6 +367,10 @@ mod tests {
     )]
     #[case::another_zone(
         selecting("topology.kubernetes.io/zone", "c"),
+        "the NodePool has topology.kubernetes.io/zone in (a,b), the Pod needs topology.kubernetes.io/zone=c"
+    )]
+    #[case::another_zone_by_its_older_name(
+        requiring(json!([expression("failure-domain.beta.kubernetes.io/zone", "In", &["c"])])),
         "the NodePool has topology.kubernetes.io/zone in (a,b), the Pod needs topology.kubernetes.io/zone=c"
     )]
     #[case::what_it_excludes(
@@ -448,6 +462,10 @@ mod tests {
     #[case::a_limit(
         json!({ "spec": { "limits": { "cpu": 0, "memory": "1Gi" }, "template": { "spec": {} } } }),
         Some("has a limit of 0 for cpu")
+    )]
+    #[case::a_limit_of_what_few_request(
+        json!({ "spec": { "limits": { "nvidia.com/gpu": 0, "hugepages-2Mi": 0 }, "template": { "spec": {} } } }),
+        None
     )]
     fn some_node_pools_create_no_nodes(#[case] more: Value, #[case] obstacle: Option<&str>) {
         let mut object = json!({ "metadata": {}, "spec": { "template": { "spec": {} } } });

@@ -74,3 +74,17 @@ pub const WELL_KNOWN: [&str; 65] = [
     "karpenter.k8s.gcp/instance-size",
     "topology.k8s.gcp/zone-id",
 ];
+
+/// The key that Karpenter takes another for, in NodePools as in Pods.
+///
+/// Upstream: `NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, and what the provider for AWS adds to it.
+pub fn normalized(key: &str) -> &str {
+    match key {
+        "failure-domain.beta.kubernetes.io/zone" | "topology.ebs.csi.aws.com/zone" => "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",
+        "beta.kubernetes.io/arch" => "kubernetes.io/arch",
+        "beta.kubernetes.io/os" => "kubernetes.io/os",
+        "beta.kubernetes.io/instance-type" => "node.kubernetes.io/instance-type",
+        _ => key,
+    }
+}
