@@ -197,9 +197,9 @@ impl<'p> Advisor<'p> {
         let Some(above) = matching.iter().find_map(|(_, rules)| holding(rules)) else { return };
         let namespaces: Vec<String> = matching.iter().map(|(name, _)| (*name).clone()).collect();
         let said = format!(
-            "{} ({at}) holds in no namespace, since {} ({above}) stands above it and takes {}: move it up",
-            capital(&entry_name(at.entry)),
-            entry_name(above.entry),
+            "{} holds in no namespace, since {} stands above it and takes {}: move it up",
+            capital(&self.entry_told(at)),
+            self.entry_told(above),
             names(&namespaces),
         );
         let cause = Cause { kind: CauseKind::EntryAbove, setting: Some(at.to_string()), ..Cause::default() };
@@ -320,10 +320,10 @@ impl<'p> Advisor<'p> {
             at.entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         })?;
         let said = format!(
-            "Namespace {} has no label {label}, by which {} ({at}) selects, and {WHO} refused by the entry that holds \
-             instead: label the namespace, if it is meant there",
+            "Namespace {} has no label {label}, by which {} selects, and {WHO} refused by the entry that holds instead: \
+             label the namespace, if it is meant there",
             who.namespace,
-            entry_name(at.entry),
+            self.entry_told(*at),
         );
         let cause = Cause {
             kind: CauseKind::MissingLabel,
@@ -485,9 +485,22 @@ impl<'p> Advisor<'p> {
     /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`
     fn demanded_by(&self, namespace: &str, setting: &str) -> String {
         match self.entry_at(namespace, setting) {
-            Some(entry) => format!("{} ({setting})", entry_name(entry)),
+            Some(entry) => format!("{} ({})", entry_name(entry), self.in_policy(entry, setting)),
             None => setting.to_owned(),
         }
+    }
+
+    /// `the entry for tenant (placement.namespaces[0])`
+    fn entry_told(&self, at: EntryAt<'_>) -> String {
+        format!("{} ({})", entry_name(at.entry), self.in_policy(at.entry, &at.to_string()))
+    }
+
+    /// A path; where several policies place, with the name of that which the entry is of.
+    fn in_policy(&self, entry: &NamespaceEntry, path: &str) -> String {
+        let mut placing = self.files.iter().filter(|file| file.places());
+        let is_of = |file: &&SettingsFile| entries(&file.typed).iter().any(|own| ptr::eq(own, entry));
+        let policy = placing.clone().find(is_of).and_then(|file| file.name.as_deref());
+        policy.filter(|_| placing.nth(1).is_some()).map_or_else(|| path.to_owned(), |name| format!("{name}: {path}"))
     }
 
     fn source(&self, namespace: &str, demand: &Demand) -> String {
@@ -504,16 +517,11 @@ impl<'p> Advisor<'p> {
         self.rules.get(namespace)?.held.iter().find(|at| at.position == position).map(|at| at.entry)
     }
 
-    fn entry(&self, namespace: &str) -> Option<EntryAt<'p>> {
-        self.rules.get(namespace)?.held.first().copied()
-    }
-
     fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
         let none = NamespaceRules::default();
         let rules = self.rules.get(namespace).unwrap_or(&none);
-        let entry = self
-            .entry(namespace)
-            .map_or_else(|| "an entry for the namespace".to_owned(), |at| format!("{} ({at})", entry_name(at.entry)));
+        let entry = rules.held.first();
+        let entry = entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(*at));
         remedy(rules, namespace, &entry, taints)
     }
 }

@@ -79,7 +79,7 @@ mod tests {
         assert!(text(&preview, 100, false).contains("Deployment web (was unchanged)"));
         assert!(page(&preview, &Origin::default())?.contains("(was unchanged)"));
         let same = Preview { workloads: vec![], ..preview };
-        assert!(text(&same, 100, false).contains("The new settings change nothing."));
+        assert!(text(&same, 100, false).contains("Compared with the old settings, no outcome changes."));
         Ok(())
     }
 }

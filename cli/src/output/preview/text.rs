@@ -113,7 +113,7 @@ impl Page {
         self.cut(told.len().saturating_sub(limit));
         if preview.compared {
             if told.is_empty() {
-                self.heading("The new settings change nothing.");
+                self.heading("Compared with the old settings, no outcome changes.");
             }
             return;
         }
