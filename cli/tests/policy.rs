@@ -231,8 +231,21 @@ fn conditions_and_labels_of_a_policy_are_kept() -> Result<()> {
     let mut documents = yaml_documents(&written)?;
     documents[0]["spec"]["matchConditions"].as_array_mut().unwrap().push(own.clone());
     documents[0]["spec"]["namespaceSelector"] = json!({ "matchLabels": { "tenant": "blue" } });
+    let spec = json!({
+        "message": "ask: #platform", "timeoutSeconds": 8, "timeoutEvalSeconds": 3,
+        "allowInsideAdmissionControllerNamespace": true,
+    });
+    documents[0]["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    let labels = json!({ "team": "yes" });
+    documents[0]["metadata"]["labels"] = labels.clone();
+    documents[0]["metadata"]["annotations"] = json!({ "kubectl.kubernetes.io/last-applied-configuration": "{}" });
     let given = documents.iter().map(Value::to_string).collect::<Vec<_>>().join("\n---\n");
     let again = yaml_documents(&policy_file(&given, &Overrides::default())?)?;
+    for (field, value) in spec.as_object().unwrap() {
+        assert_eq!(again[0]["spec"][field], *value, "{field}");
+    }
+    assert_eq!(again[0]["metadata"]["labels"], labels);
+    assert_eq!(again[0]["metadata"].get("annotations"), None);
     let conditions = again[0]["spec"]["matchConditions"].as_array().unwrap();
     assert_eq!(conditions.last(), Some(&own));
     assert_eq!(conditions.len(), documents[0]["spec"]["matchConditions"].as_array().unwrap().len());

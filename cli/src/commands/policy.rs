@@ -24,8 +24,9 @@ use crate::{
   kubectl node-placement policy policy.yml --backstop    # what holds the fence while no policy-server answers
 
 Review it before you apply it: the comments say why each field is there. Settings that need two policies, because of
-another failurePolicy or of onNodes, become two documents. Of a whole policy, its name, module, policyServer,
-namespaceSelector, mode and settings are kept.")]
+another failurePolicy or of onNodes, become two documents. Of a whole policy, its metadata, module, policyServer,
+namespaceSelector, mode, message, timeouts, own matchConditions and settings are kept; the rest follows from the
+settings.")]
 pub struct Policy {
     /// The settings, or a ClusterAdmissionPolicy that has them; - is the standard input
     #[arg(value_name = "SETTINGS")]
@@ -53,6 +54,9 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
         lost.push(
             "spec.namespaceSelector is missing: what is written exempts kube-system, kube-node-lease and kubewarden",
         );
+    }
+    if policy.match_policy.as_deref().is_some_and(|written| written != "Equivalent") {
+        lost.push("spec.matchPolicy is not kept: with Exact, requests of other API versions pass by");
     }
     if policy.object_selector != LabelSelector::default() {
         lost.push("spec.objectSelector is not kept: users choose the labels of their objects");

@@ -24,6 +24,8 @@ pub struct SettingsFile {
     pub typed: Settings,
     /// That of the policy.
     pub name: Option<String>,
+    /// Its labels and annotations, as `labels` and `annotations`.
+    pub metadata: Value,
     /// How the policy is deployed, if the file says so.
     pub policy: Option<PolicySpec>,
 }
@@ -92,12 +94,19 @@ impl SettingsFile {
                 if let Some(part) = part {
                     bail!("{EXPECTED}; found {part}: of a policy without its apiVersion and kind");
                 }
-                return Ok(Self { typed: read(&document), settings: document, name: None, policy: None });
+                return Ok(Self {
+                    typed: read(&document),
+                    settings: document,
+                    name: None,
+                    metadata: Value::Null,
+                    policy: None,
+                });
             }
         }
         let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
         let settings = spec.get("settings").cloned().unwrap_or_default();
         let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        Ok(Self { typed: read(&settings), settings, name, policy: Some(PolicySpec::read(spec)?) })
+        let metadata = document["metadata"].clone();
+        Ok(Self { typed: read(&settings), settings, name, metadata, policy: Some(PolicySpec::read(spec)?) })
     }
 }

@@ -31,6 +31,9 @@ const TEMPLATE: &str = include_str!("policy.yml.j2");
 /// What the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
 
+/// In seconds.
+const TIMEOUT: i64 = 5;
+
 /// The order in which rules are written.
 const RESOURCES: [&str; 15] = [
     "pods",
@@ -73,7 +76,7 @@ pub fn policy_file(text: &str, overrides: &Overrides) -> Result<String> {
 
 /// The policies for one document.
 fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<Vec<String>> {
-    let SettingsFile { settings, name, policy, .. } = file;
+    let SettingsFile { settings, name, metadata, policy, .. } = file;
     let (header, text) = match policy {
         Some(_) => (header(&text), settings_in(&text)),
         None => (String::new(), text),
@@ -87,6 +90,9 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         "is_placeholder": module == MODULE,
         "module": module,
         "policy_server": overrides.policy_server.as_ref().or(policy.policy_server.as_ref()),
+        "metadata": kept(&metadata, &["labels", "annotations"]),
+        "kept": kept(&policy.spec, &["allowInsideAdmissionControllerNamespace", "message", "timeoutEvalSeconds"]),
+        "timeout": policy.timeout_seconds.unwrap_or(TIMEOUT),
         "exempts_system": exempts_system(&namespaces),
         "namespaces": namespaces,
     });
@@ -106,6 +112,17 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         data["header"] = "".into();
     }
     Ok(written)
+}
+
+/// Fields that the settings say nothing of, as YAML of one line. What kubectl keeps for itself is not kept.
+fn kept(object: &Value, fields: &[&str]) -> Vec<String> {
+    let written = |field: &&str| {
+        let mut value = object.get(*field).filter(|value| !value.is_null())?.clone();
+        remove(&mut value, &["kubectl.kubernetes.io/last-applied-configuration"]);
+        let is_empty = value.as_object().is_some_and(|members| members.is_empty());
+        (!is_empty).then(|| format!("{field}: {value}"))
+    };
+    fields.iter().filter_map(written).collect()
 }
 
 /// A deployment.
