@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use node_placement_policy::{
     selector::{Requirement, Selector},
-    settings::{Placement, reference},
+    settings::{OnDefaultConflict, Placement, reference},
 };
 
 use super::{
@@ -34,9 +34,9 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
         .filter(|entry| is_for_the_rest(entry.written))
         .filter_map(|entry| open_rest(entry, &fenced))
         .collect();
-    // It holds for the rest, as far as nobody asks for something else.
+    // It holds for the rest, unless Pods may ask for something else.
     let has_default = placement.cluster_default_node_selector.as_deref().is_some_and(|text| !text.is_empty());
-    if !has_default {
+    if !has_default || placement.on_default_conflict == OnDefaultConflict::Yield {
         findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
     }
     findings

@@ -89,6 +89,12 @@ mod tests {
         "placement.namespaces: other namespaces have no entry, so their Pods may run on the nodes of others; add \
          a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
     )]
+    #[case::a_default_for_the_rest_that_yields(
+        "{ onBindings: Verify, clusterDefaultNodeSelector: a.k8s.io/e=dev, onDefaultConflict: Yield, \
+         namespaces: [{ name: blue, FENCE }] }",
+        "placement.namespaces: other namespaces have no entry, so their Pods may run on the nodes of others; add \
+         a last entry for the rest, such as {name: \"*\", requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\"}"
+    )]
     #[case::values_that_no_entry_is_for(
         "{ onBindings: Verify, namespaces: [{ namespaceSelector: 't in (a,b)', FENCE }, { namespaceSelector: '!t', requiredNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
         "placement.namespaces: namespaces with another value of t have no entry, so their Pods may run on the nodes of \
