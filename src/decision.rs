@@ -169,7 +169,7 @@ impl Decision<'_> {
 
     /// The answer as the host reads it.
     pub fn to_json(&self) -> Vec<u8> {
-        // Of what was only judged, the API server's own entry tells enough.
+        // Of what was only validated, the API server's own entry tells enough.
         let is_audited = self.is_audited || self.mutated.is_some();
         let audit_annotations = is_audited.then_some(&self.audit_annotations);
         let answer = Answer {

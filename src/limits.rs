@@ -6,7 +6,7 @@
 /// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
 pub const LARGEST_OBJECT: usize = 900 * 1024;
 
-/// The most tolerations of a Pod that are judged or compared. Each may be compared with each of a whitelist, and with each
+/// The most tolerations of a Pod that are validated or compared. Each may be compared with each of a whitelist, and with each
 /// that the Pod had before.
 pub const MOST_TOLERATIONS: usize = 1_000;
 
@@ -16,7 +16,7 @@ pub const MOST_TERMS: usize = 1_000;
 /// The most expressions of node affinity that are read, their values counted too.
 pub const MOST_EXPRESSIONS: usize = 10_000;
 
-/// The most pairs of a nodeSelector that a whitelist judges. Other rules look up the keys that they are about.
+/// The most pairs of a nodeSelector that a whitelist validates. Other rules look up the keys that they are about.
 pub const MOST_PAIRS: usize = 1_000;
 
 /// The most containers that get variables, or whose requests are read.

@@ -6,7 +6,7 @@ use crate::decision::{Decision, Rejection};
 use crate::json::Within;
 use crate::message::quote;
 use crate::node_metadata::propagation::Propagations;
-use crate::node_metadata::{env, on_binding, on_create, on_update, selected_labels};
+use crate::node_metadata::{self, env};
 use crate::object_meta;
 use crate::placement::bindings::{self, BindingRules};
 use crate::placement::entry::CandidateEntries;
@@ -66,7 +66,7 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
         None => asked.look_up(review.cluster),
     };
     if let Some(propagations) = &propagations {
-        on_create::write(propagations, review, &node)?;
+        node_metadata::pods::write_to_new(propagations, review, &node)?;
         env::add(propagations, review)?;
     }
     review.audit_node_of_change(&node);
@@ -90,7 +90,7 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
         pods::validate_update(review, placement)?;
     }
     if let Some(propagations) = Propagations::of(settings)? {
-        on_update::write(&propagations, review)?;
+        node_metadata::pods::write_to_updated(&propagations, review)?;
     }
     check_size_if_changed(review)
 }
@@ -99,7 +99,7 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     match Propagations::of(settings)?.filter(|propagations| propagations.protect) {
         Some(propagations) if !review.request.is_about_mirror(&review.object)? => {
-            on_update::write_status(&propagations, review)
+            node_metadata::pods::write_status(&propagations, review)
         }
         _ => Ok(()),
     }
@@ -133,7 +133,7 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
         matched.enforce(rules.validate(&node, &target, &review.name), &mut review.decision)?;
     }
     match &propagations {
-        Some(propagations) => on_binding::write(propagations, review, &node),
+        Some(propagations) => node_metadata::bindings::write(propagations, review, &node),
         None => Ok(()),
     }
 }
@@ -157,7 +157,7 @@ fn write_node(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 fn write_workload(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     review.check_size()?;
     if let Some(propagations) = Propagations::of(settings)? {
-        selected_labels::reject_managed(&propagations, review)?;
+        node_metadata::workloads::reject_managed(&propagations, review)?;
     }
     if let Some(placement) = &settings.placement {
         workloads::admit(review, placement)?;

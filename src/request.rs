@@ -45,7 +45,7 @@ pub struct Request<'a> {
 pub enum User {
     /// A kubelet, by its group.
     Kubelet,
-    /// Nobody: the audit scanner judges what exists, and names no user.
+    /// Nobody: the audit scanner validates what exists, and names no user.
     Nobody,
     /// The controller that makes the Pods of DaemonSets.
     DaemonSetController,
@@ -186,7 +186,7 @@ impl<'a> Request<'a> {
     }
 
     /// Whether `object` is a mirror Pod, which stands for one that a kubelet already runs. From anyone else than a
-    /// kubelet, or the audit scanner that judges what exists, the annotation exempts nobody.
+    /// kubelet, or the audit scanner that validates what exists, the annotation exempts nobody.
     ///
     /// # Errors
     /// The annotations can't be read.

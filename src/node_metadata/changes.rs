@@ -3,17 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use super::annotation_budget;
 use super::propagation::{ByKind, KINDS, Propagations};
 use super::values::Values;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Text, Within};
-use crate::limits::MOST_ANNOTATIONS;
+use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
 use crate::message::{quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::Target;
+
+/// What annotations that others write may have, so that what a Binding brings still fits.
+const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
 /// How many keys a warning names.
 const MOST_NAMED: usize = 20;
@@ -147,7 +149,7 @@ impl<'a, 'p> Changes<'a, 'p> {
             };
             let mut written: Vec<(&str, &str)> = self.written(kind).collect();
             if kind == TargetKind::Annotation && !written.is_empty() {
-                let size_of_kept = annotation_budget::size_of(&review.object, &kept).within("object")?;
+                let size_of_kept = size_of(&review.object, &kept).within("object")?;
                 give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
             }
             if written.is_empty() && self.overwritten(kind).next().is_none() {
@@ -215,4 +217,58 @@ fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize
 /// As many of `keys` as a warning has room for.
 fn listed(keys: &[&str]) -> String {
     keys.iter().take(MOST_NAMED).map(|key| shorten(key)).collect::<Vec<_>>().join(", ")
+}
+
+/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as
+/// large. Keys that it is sure to overwrite are not counted.
+///
+/// The API server validates a Pod again at every update, but not when a Binding brings something: a Pod that grows too
+/// large by it can't be updated, finalized, or reported by its kubelet any more.
+///
+/// # Errors
+/// Their size; or they can't be read.
+pub fn check_annotations(
+    propagations: &Propagations,
+    pod: &RawObject<'_>,
+    old: Option<&RawObject<'_>>,
+    name: &ObjectName,
+) -> Result<(), Rejection> {
+    let size = size_of_others(propagations, pod).within("object")?;
+    if size <= MOST_OF_OTHERS {
+        return Ok(());
+    }
+    if let Some(old) = old
+        && size <= size_of_others(propagations, old).within("oldObject")?
+    {
+        return Ok(());
+    }
+    let explanation = format!(
+        "{name} has {} KiB of annotations beside those that its Binding is sure to overwrite, and at most {} KiB leave room \
+         for what that brings: {} KiB of the {} KiB that the API server allows; make them smaller",
+        size.div_ceil(1024),
+        MOST_OF_OTHERS / 1024,
+        MOST_WRITTEN / 1024,
+        MOST_ANNOTATIONS / 1024
+    );
+    Err(Rejection::forbidden(CauseKind::Limit, explanation))
+}
+
+fn size_of_others(propagations: &Propagations, pod: &RawObject<'_>) -> Result<usize, ReadError> {
+    size_of(pod, &|key, _| !propagations.is_sure_to_overwrite(key))
+}
+
+/// How large those annotations of `object` are that count, in bytes of keys and values.
+///
+/// # Errors
+/// They can't be read.
+fn size_of(object: &RawObject<'_>, counts: &dyn Fn(&str, &str) -> bool) -> Result<usize, ReadError> {
+    let mut size = 0;
+    let Some(metadata) = object.object("metadata")? else { return Ok(size) };
+    let mut add = |key: Text<'_>, value: Text<'_>| {
+        if counts(&key, &value) {
+            size += key.len() + value.len();
+        }
+    };
+    metadata.for_each_pair("annotations", &mut add).within("metadata")?;
+    Ok(size)
 }

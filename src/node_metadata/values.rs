@@ -1,6 +1,5 @@
 //! What is to be written: the values of all entries, in order, within bounds.
 
-use super::fields;
 use super::propagation::{ByKind, Fallback, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
@@ -9,6 +8,7 @@ use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
+use crate::settings::field_path;
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::node_metadata::{NodeSource, Target, place};
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ fn collect(
         }
         NodeLookup::Found(node) => Some(node),
     };
-    let fields = node.map(|node| fields::read_all(&propagations.fields(), node.text)).unwrap_or_default();
+    let fields = node.map(|node| field_path::read_fields(&propagations.fields(), node.text)).unwrap_or_default();
     let mut fields = fields.into_iter().peekable();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
     let mut lacking = None;

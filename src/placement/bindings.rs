@@ -16,7 +16,7 @@ use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
 #[derive(Debug)]
 pub struct BindingRules<'s> {
     nodes: NodeRules<'s>,
-    /// Where the namespace judges tolerations, and the user is not the scheduler, which has compared the taints
+    /// Where the namespace validates tolerations, and the user is not the scheduler, which has compared the taints
     /// with the Pod's own: a Binding does not show the Pod.
     tolerations: Option<TolerationRules<'s>>,
 }
@@ -30,7 +30,7 @@ impl<'s> BindingRules<'s> {
         let nodes = NodeRules::for_bindings(matched)?;
         let tolerations = match user {
             User::Scheduler => None,
-            user if user.is_among(&matched.settings.exempt_usernames) => None,
+            user if matched.exempts(user) => None,
             _ => Some(TolerationRules::new(matched)?).filter(TolerationRules::validates_anything),
         };
         Ok(Self { nodes, tolerations })

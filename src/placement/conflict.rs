@@ -10,7 +10,7 @@ use crate::object_meta::ObjectName;
 use crate::selector::{Requirement, text};
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
-pub(super) const CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";
+pub(super) const SELECTOR_CONFLICT: &str = "pod node label selector conflicts with its namespace node label selector";
 
 /// Rejects a Pod whose nodeSelector has a value that its namespace rejects, or whose required node affinity could match
 /// a node and, with what its namespace demands, no longer can: it would wait for ever.
@@ -67,7 +67,7 @@ fn pair_rejection(
         )
     };
     let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Asks };
-    let rejection = Rejection::with_sentence(kind, CONFLICT, explanation).demanded_at(*source);
+    let rejection = Rejection::with_sentence(kind, SELECTOR_CONFLICT, explanation).demanded_at(*source);
     let rejection = rejection.in_namespace(namespace).about_label(key).demanding(requirement);
     rejection.asking_for(&format_args!("{key}={value}"))
 }
@@ -105,7 +105,8 @@ fn validate_terms(
         quote(&asked),
         rules.demands_on(key)
     );
-    let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, explanation).in_namespace(rules.namespace);
+    let rejection =
+        Rejection::with_sentence(CauseKind::Asks, SELECTOR_CONFLICT, explanation).in_namespace(rules.namespace);
     let rejection = rejection.about_label(key).asking_for(&asked);
     Err(match rules.requirements.iter().find(|own| own.requirement.key() == key) {
         Some(SourcedRequirement { requirement, source }) => rejection.demanded_at(*source).demanding(requirement),

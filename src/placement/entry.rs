@@ -10,6 +10,7 @@ use crate::decision::{CauseKind, Decision, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
+use crate::request::User;
 use crate::selector::{self, Requirement, Selector, syntax};
 use crate::settings::source::EntryAt;
 use crate::settings::{Enforcement, Placement, SettingsError, Source, reference};
@@ -39,7 +40,7 @@ pub struct MatchedEntry<'s> {
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
     /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
-    /// not judged.
+    /// not validated.
     pub has_name: bool,
 }
 
@@ -50,7 +51,7 @@ impl<'s> CandidateEntries<'s> {
     }
 
     /// The entries that hold for a Namespace that has no name yet, only the beginning of one: those by labels, and by
-    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it judges
+    /// `*`. Those by other names match none; what stands after one may not be what will hold, so that it validates
     /// nothing.
     pub fn for_any_name(settings: &'s Placement, beginning: &'s str) -> Self {
         Self { settings, namespace: beginning, has_name: false, entries: entries_for(settings, beginning, false) }
@@ -120,6 +121,11 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
 }
 
 impl<'s> MatchedEntry<'s> {
+    /// Whether whitelists and forbidden tolerations do not apply to a user.
+    pub fn exempts(&self, user: &User) -> bool {
+        user.is_among(&self.settings.exempt_usernames)
+    }
+
     /// Whether what the entry says is enforced.
     pub fn is_enforced(&self) -> bool {
         self.entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce)

@@ -1,7 +1,7 @@
 //! The in-tree admission plugin `PodNodeSelector`, where its own configuration is given: its parser, its sentences, its
 //! order.
 
-use super::conflict::CONFLICT;
+use super::conflict::SELECTOR_CONFLICT;
 use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
 use super::subject::SPEC;
@@ -70,7 +70,9 @@ pub fn admit(
     for requirement in demanded.requirements() {
         let (key, value) = (requirement.key(), requirement.only_value().unwrap_or_default());
         match pairs.get(key) {
-            Some(own) if own != value => return reject(CONFLICT, source, (key, own), &requirement.to_string()),
+            Some(own) if own != value => {
+                return reject(SELECTOR_CONFLICT, source, (key, own), &requirement.to_string());
+            }
             Some(_) => {}
             None => added.push((key, value)),
         }

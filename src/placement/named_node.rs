@@ -28,7 +28,7 @@ pub struct NamedNode<'p> {
 ///
 /// # Errors
 /// The Pod's spec can't be read.
-pub fn is_judged(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<bool, Rejection> {
+pub fn is_held(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<bool, Rejection> {
     let is_anything_required = rules.is_limited || !rules.selects_every_node();
     let is_ignored = rules.settings.on_node_name == OnNodeName::Ignore;
     Ok(is_anything_required && !is_ignored && !subject.node_name()?.is_empty())
@@ -41,7 +41,7 @@ pub fn is_judged(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<
 /// No Pod may name its node.
 pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
     // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
-    if !is_judged(subject, rules)? || *subject.user == User::Nobody {
+    if !is_held(subject, rules)? || *subject.user == User::Nobody {
         return Ok(());
     }
     // With an empty whitelist, a Pod may not name its node.
@@ -74,7 +74,7 @@ impl<'p> NamedNode<'p> {
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
     pub fn new(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p>) -> Result<Option<Self>, Rejection> {
-        if !is_judged(subject, &mutation.rules)? {
+        if !is_held(subject, &mutation.rules)? {
             return Ok(None);
         }
         let (mut tolerations, mut for_resources) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Namespaces: their annotations are judged where they are written, not first where a Pod fails.
+//! Namespaces: their annotations are validated where they are written, not first where a Pod fails.
 
 use super::entry::{CandidateEntries, MatchedEntry};
 use super::pods;
@@ -12,7 +12,7 @@ use crate::request::User;
 use crate::review::Review;
 use crate::settings::{OnNamespaces, Placement, Source, reference};
 
-/// Judges a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
+/// Validates a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
 /// # Errors
 /// What is wrong with the annotations.
@@ -41,7 +41,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
             decision.warn_instead(&unresolved);
         }
     }
-    if !must_be_judged(&matched, old.as_ref(), is_elsewhere) {
+    if !must_be_validated(&matched, old.as_ref(), is_elsewhere) {
         return Ok(());
     }
     matched.ignores_unresolved = true;
@@ -88,7 +88,7 @@ fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
 
 /// Whether an annotation that counts is there; and, in an update, one was changed, or another entry holds now, or its
 /// entry says something else.
-fn must_be_judged(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
+fn must_be_validated(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotations<'_>>, is_elsewhere: bool) -> bool {
     let MatchedEntry { settings, found, .. } = matched;
     let mut keys: Vec<&str> = settings.namespace_annotations.0.iter().map(String::as_str).collect();
     if settings.honors_toleration_annotations() {

@@ -20,7 +20,7 @@ pub struct NodeRules<'s> {
     /// What Pods may ask for; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
     /// Whether Pods are held to the node that they name, even if any will do: there is a whitelist, for exempt users
-    /// too, or their tolerations are judged.
+    /// too, or their tolerations are validated.
     pub is_limited: bool,
     /// All that nodes must meet, in the order in which it is demanded.
     pub requirements: Vec<SourcedRequirement<'s>>,
@@ -84,7 +84,7 @@ impl<'s> NodeRules<'s> {
         let mut rules = Self::read(matched, true)?;
         rules.whitelist = SourcedWhitelist::new(matched)?;
         rules.is_limited = rules.whitelist.is_some();
-        if user.is_among(&matched.settings.exempt_usernames) {
+        if matched.exempts(user) {
             rules.whitelist = None;
         }
         Ok(rules)

@@ -23,12 +23,12 @@ const MOST_NAMED: usize = 20;
 /// The Node and the labels.
 pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     let Review { request, object: node, .. } = review;
-    let is_judged = match settings.on_nodes {
+    let is_guarded = match settings.on_nodes {
         OnNodes::Ignore => false,
         OnNodes::RejectChanges => request.is_update(),
         OnNodes::Reject => true,
     };
-    if !is_judged || request.user != User::Kubelet {
+    if !is_guarded || request.user != User::Kubelet {
         return Ok(());
     }
     let labels = object_meta::labels(node).within("object")?;

@@ -1,5 +1,5 @@
-//! Pods: judged and completed when they are created, judged again while they may still change. Templates of Pods, and
-//! any Pod of a Namespace, are judged as Pods that are created.
+//! Pods: validated and completed when they are created, validated again while they may still change. Templates of Pods, and
+//! any Pod of a Namespace, are validated as Pods that are created.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::review::Review;
 use crate::settings::Placement;
 use crate::toleration::Toleration;
 
-/// Judges a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
+/// Validates a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
 /// names: it is looked up for these rules and for what node metadata has `asked` of it, at once.
 ///
 /// # Errors
@@ -64,7 +64,7 @@ pub fn admit_create<'t>(
     Ok(node)
 }
 
-/// Judges a Pod that is created, a template, or any Pod of a Namespace, by the rules that hold for it, and tells what
+/// Validates a Pod that is created, a template, or any Pod of a Namespace, by the rules that hold for it, and tells what
 /// these add to it. Updates of Pods: [`validate_update`].
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     let mut rules = NodeRules::new(matched, subject.user)?;
     let mut toleration_rules = TolerationRules::new(matched)?;
     rules.is_limited |= toleration_rules.validates_anything();
-    if subject.user.is_among(&matched.settings.exempt_usernames) {
+    if matched.exempts(subject.user) {
         toleration_rules.allowed.clear();
         toleration_rules.forbidden = None;
     }
@@ -99,7 +99,7 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
 /// The Pod's nodeSelector; and the terms of its node affinity, where `rules` or its node's name depend on them.
 fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &NodeRules<'_>) -> Result<NodeSelection<'p>, Rejection> {
     let mut selection = NodeSelection { node_selector: subject.node_selector()?, terms: None };
-    if rules.reads_terms() || named_node::is_judged(subject, rules)? {
+    if rules.reads_terms() || named_node::is_held(subject, rules)? {
         let (terms, too_many) = read_terms(subject.spec).within(subject.path)?;
         if let Some((most, what)) = too_many {
             return Err(subject.too_many(most, what, &REQUIRED_AFFINITY.join(".")));
@@ -109,7 +109,7 @@ fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &NodeRules<'_>) -> Re
     Ok(selection)
 }
 
-/// Judges an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can
+/// Validates an update of a Pod: until it is bound, its nodeSelector and node affinity can still change; tolerations can
 /// be added as long as it lives.
 ///
 /// # Errors
@@ -165,7 +165,7 @@ fn validate_changes(
         conflict::validate(&own, &rules, subject)?;
         whitelist::validate(&own, &[], subject, &rules)?;
     }
-    let is_exempt = subject.user.is_among(&matched.settings.exempt_usernames);
+    let is_exempt = matched.exempts(subject.user);
     if is_exempt || new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }

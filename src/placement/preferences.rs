@@ -1,4 +1,4 @@
-//! What a namespace prefers of nodes: added to its Pods, and never judged.
+//! What a namespace prefers of nodes: added to its Pods, and never validated.
 
 use std::collections::BTreeSet;
 

@@ -22,7 +22,7 @@ pub struct TolerationRules<'s> {
     pub namespace: &'s str,
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
-    /// The defaults of the settings, which are never judged, even where an annotation replaces them.
+    /// The defaults of the settings, which are never validated, even where an annotation replaces them.
     pub defaults_of_settings: Cow<'s, [Toleration]>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
@@ -131,7 +131,7 @@ impl<'s> TolerationRules<'s> {
         Some(Objection { list, forbidding: Some(forbidding.next()?) })
     }
 
-    /// Whether anything is added, or judged.
+    /// Whether anything is added, or validated.
     pub fn is_empty(&self) -> bool {
         self.defaults.is_none() && !self.validates_anything() && !self.tolerate_extended_resources
     }

@@ -17,7 +17,7 @@ use crate::settings::Source;
 use crate::toleration::{self, Effect, Operator, Resources, Toleration, tolerations_of_extended};
 
 /// How the in-tree plugin says that a Pod is rejected.
-const CONFLICT: &str =
+const TOLERATIONS_CONFLICT: &str =
     "pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist";
 
 /// The member of a PodSpec that holds them.
@@ -97,7 +97,7 @@ fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
     subject.too_many(MOST_TOLERATIONS, TOLERATIONS, TOLERATIONS)
 }
 
-/// Judges the tolerations that a Pod has, and those that it gets. Returns the latter.
+/// Validates the tolerations that a Pod has, and those that it gets. Returns the latter.
 ///
 /// # Errors
 /// The first toleration that is forbidden or not allowed; or something can't be read, or is too much.
@@ -125,7 +125,7 @@ pub fn admit(subject: &PodSubject<'_, '_>, rules: &TolerationRules<'_>) -> Resul
     Ok(added)
 }
 
-/// Judges those tolerations of an updated Pod that it did not have before.
+/// Validates those tolerations of an updated Pod that it did not have before.
 ///
 /// # Errors
 /// The first that is forbidden or not allowed.
@@ -216,7 +216,7 @@ pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool
 }
 
 /// Rejects the first of `tolerations` that is forbidden or not allowed; `added_by` is where they come from, if not from
-/// the Pod. Not judged are those that the cluster adds by itself, and those `of_extended` resources.
+/// the Pod. Not validated are those that the cluster adds by itself, and those `of_extended` resources.
 fn validate(
     tolerations: &[Toleration],
     added_by: Option<Source<'_>>,
@@ -248,7 +248,8 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection = Rejection::with_sentence(CauseKind::Asks, CONFLICT, explanation).demanded_at(source);
+        let rejection =
+            Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation).demanded_at(source);
         return Err(rejection.in_namespace(rules.namespace).about_taint(toleration));
     }
     Ok(())

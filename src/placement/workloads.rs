@@ -1,4 +1,4 @@
-//! Workloads: their Pod templates are judged as Pods made from them would be, where the person who applies them sees
+//! Workloads: their Pod templates are validated as Pods made from them would be, where the person who applies them sees
 //! it. What another object controls is left to its owner, but for DaemonSets.
 
 use super::entry::{CandidateEntries, MatchedEntry};
@@ -15,7 +15,7 @@ use crate::resource::Resource;
 use crate::review::Review;
 use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
 
-/// Judges a workload, and completes the template of a DaemonSet.
+/// Validates a workload, and completes the template of a DaemonSet.
 ///
 /// # Errors
 /// The first rule that its Pods would break.
@@ -26,7 +26,7 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     let (is_ignored, only_warns) = if is_of_daemon_set {
         (settings.on_daemon_sets == OnDaemonSets::Ignore, settings.on_daemon_sets == OnDaemonSets::Warn)
     } else {
-        // The Pods of what another object controls are judged, and so is its owner.
+        // The Pods of what another object controls are validated, and so is its owner.
         (is_owned || settings.on_workloads == OnWorkloads::Ignore, settings.on_workloads == OnWorkloads::Warn)
     };
     // An object that is being deleted is let through: to remove a finalizer is an update.
@@ -42,7 +42,7 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     }
 }
 
-/// Judges the template as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject
+/// Validates the template as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject
 /// it: its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that
 /// can never run.
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
@@ -65,8 +65,8 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         return Ok(());
     }
     match settings.on_daemon_sets {
-        // Anybody can claim an owner, and Pods of a DaemonSet can't be judged by their affinity, which its controller
-        // replaces. So the template is judged; but the owner would undo every change for ever.
+        // Anybody can claim an owner, and Pods of a DaemonSet can't be validated by their affinity, which its controller
+        // replaces. So the template is validated; but the owner would undo every change for ever.
         OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
             decision.warn_instead(&incomplete(&name, &mutation));
         }

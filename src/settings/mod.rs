@@ -2,12 +2,10 @@
 //!
 //! - [`placement`], [`node_metadata`]: the types of the two jobs. Selectors stay text in them: of a thousand entries a
 //!   request needs one.
-//! - [`choice`]: the settings with a few words to choose from.
 //! - [`key`], [`field_path`], [`reference`], [`source`]: what stands in some of them, and where it stands.
 //! - `validate`: every mistake that the types don't find. Those that they find, unknown fields and wrong
 //!   types, are told by [`crate::json::read`].
 
-pub mod choice;
 pub mod field_path;
 pub mod key;
 pub mod node_metadata;
@@ -23,9 +21,12 @@ use serde::Deserialize;
 use crate::json::read::read;
 use crate::json::{FromObject, object};
 
-pub use choice::*;
-pub use node_metadata::{NODE_METADATA, NodeMetadata, Propagate};
-pub use placement::{NamespaceEntry, PLACEMENT, Placement, PreferredNodeSelector};
+pub use node_metadata::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
+pub use placement::{
+    Enforcement, NamespaceEntry, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNamespaces,
+    OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads, PLACEMENT, Placement,
+    PreferredNodeSelector,
+};
 pub use source::{EntryAt, SettingsError, Source};
 pub use validate::mistakes;
 

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 
-use super::choice::OnLookupFailure;
 use super::field_path::FieldPath;
 use super::key::{KeyPattern, TargetKind};
 use super::source::SettingsError;
@@ -130,4 +129,15 @@ impl NodeSource {
 /// The path of an entry of `propagate`.
 pub(crate) fn place(position: usize) -> String {
     format!("nodeMetadata.propagate[{position}]")
+}
+
+/// What happens when the Node that metadata comes from can't be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnLookupFailure {
+    /// Rejected; the scheduler tries again.
+    #[default]
+    Reject,
+    /// Accepted with a warning; only defaults are written.
+    Ignore,
 }

@@ -1,6 +1,6 @@
-//! The block `placement`.
+//! The block `placement`, and what its settings can be that choose one of a few words.
 
-use super::{choice, reference};
+use super::reference;
 use crate::json::{never_null, null_is_default, objects, word};
 use crate::message::quote;
 use crate::selector::syntax;
@@ -38,37 +38,37 @@ pub struct Placement {
     pub exempt_usernames: Vec<String>,
     /// What happens where a Pod chooses otherwise than a default says.
     #[serde(deserialize_with = "word")]
-    pub on_default_conflict: choice::OnDefaultConflict,
+    pub on_default_conflict: OnDefaultConflict,
     /// What is done about what the API server merges into Pods from their RuntimeClass.
     #[serde(deserialize_with = "word")]
-    pub on_runtime_classes: choice::OnRuntimeClasses,
+    pub on_runtime_classes: OnRuntimeClasses,
     /// What happens with node affinity that asks for more than the whitelist allows.
     #[serde(deserialize_with = "word")]
-    pub on_node_affinity: choice::OnNodeAffinity,
+    pub on_node_affinity: OnNodeAffinity,
     /// What happens with a Pod that names its node.
     #[serde(deserialize_with = "word")]
-    pub on_node_name: choice::OnNodeName,
+    pub on_node_name: OnNodeName,
     /// What the annotations of namespaces about tolerations count for.
     #[serde(deserialize_with = "word")]
-    pub on_toleration_annotations: choice::OnTolerationAnnotations,
+    pub on_toleration_annotations: OnTolerationAnnotations,
     /// What is done for Pods that request extended resources.
     #[serde(deserialize_with = "word")]
-    pub on_extended_resources: choice::OnExtendedResources,
+    pub on_extended_resources: OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
     #[serde(deserialize_with = "word")]
-    pub on_workloads: choice::OnWorkloads,
+    pub on_workloads: OnWorkloads,
     /// What happens with the template of a DaemonSet.
     #[serde(deserialize_with = "word")]
-    pub on_daemon_sets: choice::OnDaemonSets,
+    pub on_daemon_sets: OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
     #[serde(deserialize_with = "word")]
-    pub on_namespaces: choice::OnNamespaces,
+    pub on_namespaces: OnNamespaces,
     /// What happens with a Binding to a node that the namespace may not use.
     #[serde(deserialize_with = "word")]
-    pub on_bindings: choice::OnBindings,
+    pub on_bindings: OnBindings,
     /// What happens where a kubelet gives its Node a label that decides which Pods it gets.
     #[serde(deserialize_with = "word")]
-    pub on_nodes: choice::OnNodes,
+    pub on_nodes: OnNodes,
 }
 
 /// The keys of annotations; that of the in-tree plugin, if nothing is said.
@@ -115,7 +115,7 @@ pub struct NamespaceEntry {
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
     #[serde(deserialize_with = "word")]
-    pub enforcement: choice::Enforcement,
+    pub enforcement: Enforcement,
 }
 
 /// What Pods prefer of nodes, and how much.
@@ -137,7 +137,7 @@ impl Placement {
 
     /// Whether the annotations of namespaces say what Pods tolerate.
     pub fn honors_toleration_annotations(&self) -> bool {
-        self.on_toleration_annotations == choice::OnTolerationAnnotations::Honor
+        self.on_toleration_annotations == OnTolerationAnnotations::Honor
     }
 }
 
@@ -227,4 +227,149 @@ pub fn is_name_of(pattern: &str, namespace: &str) -> bool {
         Some(beginning) => namespace.starts_with(beginning),
         None => !pattern.is_empty() && pattern == namespace,
     }
+}
+
+/// What happens with node affinity that asks for more than the whitelist allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnNodeAffinity {
+    /// It is rejected, like such a nodeSelector.
+    #[default]
+    Check,
+    /// It is free.
+    Ignore,
+}
+
+/// What happens with a Pod that names its node, and so passes no scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnNodeName {
+    /// The node is looked up, and must be one that the Pod may use.
+    #[default]
+    Verify,
+    /// Rejected.
+    Reject,
+    /// Accepted.
+    Ignore,
+}
+
+/// What happens with a workload whose Pods would be rejected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnWorkloads {
+    /// Rejected.
+    #[default]
+    Reject,
+    /// Accepted with a warning.
+    Warn,
+    /// Accepted; only its Pods are validated.
+    Ignore,
+}
+
+/// What happens with the template of a DaemonSet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnDaemonSets {
+    /// What the namespace demands is added to it, selectors and tolerations; what would be rejected is rejected.
+    #[default]
+    Inject,
+    /// Rejected unless it needs no injection. (Of a DaemonSet that another object owns, a warning tells what it
+    /// needs; with `Inject`, too.)
+    Reject,
+    /// Accepted with a warning.
+    Warn,
+    /// Accepted.
+    Ignore,
+}
+
+/// What happens with a Namespace whose annotations are malformed or not allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnNamespaces {
+    /// Rejected.
+    #[default]
+    Reject,
+    /// Accepted with a warning.
+    Warn,
+    /// Accepted.
+    Ignore,
+}
+
+/// What happens with a Binding to a node that the namespace may not use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnBindings {
+    /// The node is looked up, and must match the namespace's node selector.
+    Verify,
+    /// Accepted.
+    #[default]
+    Ignore,
+}
+
+/// What happens where a kubelet gives its Node a label that decides which Pods it gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnNodes {
+    /// Rejected, the creation of a Node with such a label too.
+    Reject,
+    /// Rejected; but a Node may be created with such a label.
+    RejectChanges,
+    /// Accepted.
+    #[default]
+    Ignore,
+}
+
+/// What the annotations of namespaces about tolerations count for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnTolerationAnnotations {
+    /// Their defaults are added to Pods, and their whitelist narrows what the settings allow.
+    Honor,
+    /// Nothing.
+    #[default]
+    Ignore,
+}
+
+/// What is done for Pods that request extended resources, such as GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnExtendedResources {
+    /// They tolerate taints with the resource as key.
+    Tolerate,
+    /// Nothing.
+    #[default]
+    Ignore,
+}
+
+/// What happens where a Pod chooses otherwise than a default says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnDefaultConflict {
+    /// Rejected.
+    #[default]
+    Reject,
+    /// The default does not hold for what the Pod chose.
+    Yield,
+}
+
+/// What is done about what the API server merges into Pods from their RuntimeClass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum OnRuntimeClasses {
+    /// The RuntimeClass is looked up, and what it brings is not validated by whitelists.
+    Resolve,
+    /// It is validated like what Pods ask for themselves.
+    #[default]
+    Ignore,
+}
+
+/// Whether the rules of an entry are enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub enum Enforcement {
+    /// What breaks a rule is rejected, and what is demanded is added.
+    #[default]
+    Enforce,
+    /// Everything passes as it came; a warning tells what would happen.
+    Warn,
 }

@@ -1,6 +1,6 @@
 //! Finds every mistake that the types of the settings don't find, at once.
 //!
-//! - `placement`, with `node_selectors` for those of its entries
+//! - `placement`
 //! - `node_metadata`
 
 use super::source::NODE_SELECTOR_PLUGIN;
@@ -12,7 +12,6 @@ use crate::settings::reference;
 use std::fmt::Display;
 
 mod node_metadata;
-mod node_selectors;
 mod placement;
 
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.

@@ -158,25 +158,6 @@ fn strings(namespace: Option<&Value>, field: &str) -> BTreeMap<String, String> {
     metadata.into_iter().flat_map(members).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
 }
 
-/// What an entry is for: `the entry for team-*`, `the entry for tenant=blue`.
-pub fn entry_name(entry: &NamespaceEntry) -> String {
-    match (&entry.name, &entry.namespace_selector) {
-        (Some(name), None) if name == "*" => "the entry for the rest".to_owned(),
-        (Some(name), None) => format!("the entry for {name}"),
-        (None, Some(selector)) => format!("the entry for {selector}"),
-        (Some(name), Some(selector)) => format!("the entry for {name} with {selector}"),
-        (None, None) => "an entry".to_owned(),
-    }
-}
-
-/// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
-pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
-    let is_for_any_name = entry.name.as_deref().is_none_or(|name| name == "*");
-    let text = entry.namespace_selector.as_deref().unwrap_or_default();
-    let selector = node_placement_policy::selector::parse(text).unwrap_or_default();
-    is_for_any_name && selector.requirements().iter().all(|requirement| requirement.accepts(None))
-}
-
 /// `tenant=blue`: by the first label that the entry refers to, or selects by.
 fn called(entry: &NamespaceEntry, labels: &BTreeMap<String, String>) -> Option<String> {
     let referred = entry.node_selectors().flat_map(|(_, text)| reference::keys(text));

@@ -23,9 +23,12 @@ use crate::{
     engine::{
         deployed::Refusal,
         gap::Gap,
-        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
+        namespace_rules::{Demand, NamespaceRules},
     },
-    input::{settings::entries, settings_file::SettingsFile},
+    input::{
+        settings::{entries, entry_name, is_for_the_rest},
+        settings_file::SettingsFile,
+    },
     lists::{listed, shortened},
 };
 

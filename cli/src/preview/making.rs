@@ -23,13 +23,13 @@ use super::{
 use crate::{
     engine::{
         gap::Gap,
-        namespace_rules::{Demand, NamespaceRules, entry_name, is_for_the_rest},
+        namespace_rules::{Demand, NamespaceRules},
         policy::Policy,
     },
     input::{
         kubectl::{Listed, NODE_POOLS},
         manifests::{Identity, Manifests},
-        settings::entries,
+        settings::{entries, entry_name, is_for_the_rest},
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},

@@ -12,10 +12,14 @@ use super::{
 };
 use crate::{
     engine::{
-        namespace_rules::{Demand, NamespaceRules, entry_name},
+        namespace_rules::{Demand, NamespaceRules},
         native::parse_selector,
     },
-    input::{manifests::Manifests, settings::node_selectors, settings_file::SettingsFile},
+    input::{
+        manifests::Manifests,
+        settings::{entry_name, node_selectors},
+        settings_file::SettingsFile,
+    },
     scheduling::{constraints::Constraints, keys::Keys, pool},
 };
 

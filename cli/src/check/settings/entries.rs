@@ -6,7 +6,7 @@ use node_placement_policy::{
     settings::{NamespaceEntry, Placement, reference},
 };
 
-use crate::check::finding::Finding;
+use crate::{check::finding::Finding, input::settings::entry_name};
 
 /// An entry with what it asks of a Namespace.
 pub struct Entry<'p> {
@@ -41,11 +41,7 @@ impl<'p> Entry<'p> {
 
     /// What a person calls it: `the entry for tenant=blue`.
     pub fn named(&self) -> String {
-        let NamespaceEntry { name, namespace_selector, .. } = self.written;
-        let name = name.as_ref().map(|name| format!("{name:?}"));
-        let selector = namespace_selector.as_deref().and_then(|text| parse(text).ok()).map(|own| own.to_string());
-        let parts: Vec<String> = name.into_iter().chain(selector).collect();
-        format!("the entry for {}", parts.join(", "))
+        entry_name(self.written)
     }
 
     /// Whether its name fits every namespace that that of `other` fits.

@@ -12,7 +12,7 @@ use super::{
     Guards,
     entries::{Entry, entries},
 };
-use crate::{check::finding::Finding, engine::namespace_rules::is_for_the_rest};
+use crate::{check::finding::Finding, input::settings::is_for_the_rest};
 
 /// So many kinds of namespaces are tried. Settings that ask for more labels and values are not judged.
 const MOST_KINDS: usize = 10_000;

@@ -71,17 +71,17 @@ mod tests {
     )]
     #[case::a_general_entry_above_one_for_a_name(
         "{ namespaces: [{ namespaceSelector: '!sandbox' }, { name: team-a, namespaceSelector: '!sandbox, tier' }] }",
-        "placement.namespaces[1]: the entry for \"team-a\", !sandbox,tier never holds: the entry for !sandbox, \
+        "placement.namespaces[1]: the entry for team-a with !sandbox, tier never holds: the entry for !sandbox, \
          placement.namespaces[0], comes before and takes all of its namespaces; move it up"
     )]
     #[case::the_label_of_the_name(
         "{ namespaces: [{ namespaceSelector: 'kubernetes.io/metadata.name in (a, b)' }, { name: a }] }",
-        "placement.namespaces[1]: the entry for \"a\" never holds: the entry for kubernetes.io/metadata.name in (a,b), \
+        "placement.namespaces[1]: the entry for a never holds: the entry for kubernetes.io/metadata.name in (a, b), \
          placement.namespaces[0], comes before and takes all of its namespaces; move it up"
     )]
     #[case::an_entry_that_takes_most(
         "{ namespaces: [{ namespaceSelector: 'tenant, !sandbox' }, { namespaceSelector: tenant=blue }] }",
-        "placement.namespaces[1]: the entry for tenant=blue hardly ever holds: the entry for !sandbox,tenant, \
+        "placement.namespaces[1]: the entry for tenant=blue hardly ever holds: the entry for tenant, !sandbox, \
          placement.namespaces[0], comes before and takes all of its namespaces that meet !sandbox; move it up"
     )]
     #[case::no_entry_for_the_rest(
@@ -103,12 +103,12 @@ mod tests {
     )]
     #[case::an_entry_for_the_rest_without_a_fence(
         "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', defaultNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
-        "placement.namespaces[1]: the entry for \"*\" does not keep Pods off the nodes of the entry for \"blue\", \
+        "placement.namespaces[1]: the entry for the rest does not keep Pods off the nodes of the entry for blue, \
          placement.namespaces[0]; add requiredNodeSelector: \"!node-restriction.kubernetes.io/pool\""
     )]
     #[case::an_entry_for_the_rest_that_leaves_out_a_label(
         "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: red, requiredNodeSelector: 'a.k8s.io/rack=r' }, REST] }",
-        "placement.namespaces[2]: the entry for \"*\" does not keep Pods off the nodes of the entry for \"red\", \
+        "placement.namespaces[2]: the entry for the rest does not keep Pods off the nodes of the entry for red, \
          placement.namespaces[1]; add to requiredNodeSelector: \"!a.k8s.io/rack\""
     )]
     #[case::a_label_that_kubelets_set(

@@ -1,8 +1,9 @@
-//! Pods that are updated: what others did to managed keys is undone, and what a bound Pod lacks is filled in.
+//! Pods that are created, and updated: managed keys that they bring are removed, what others did to them is undone, and
+//! what a bound Pod lacks is filled in.
 
-use super::changes::{Changes, Managed, managed};
+use super::changes::{Changes, Managed, check_annotations, managed};
 use super::propagation::Propagations;
-use super::{annotation_budget, values};
+use super::values;
 use crate::cluster::{LookupBuffer, NodeLookup, NodeName, NodeRequest};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
@@ -10,19 +11,43 @@ use crate::object_meta;
 use crate::request::User;
 use crate::review::Review;
 
+/// Takes managed keys that a new Pod brings away, if they are protected, and writes what there is to tell about its
+/// `node`, if it has one: no Binding will ever come.
+///
+/// # Errors
+/// The node lacks something required, or could not be read; the Pod brings what it must not, or too much.
+pub fn write_to_new(
+    propagations: &Propagations,
+    review: &mut Review<'_>,
+    node: &NodeLookup<'_>,
+) -> Result<(), Rejection> {
+    let mut changes = Changes::new(&review.object, propagations)?;
+    check_annotations(propagations, &review.object, None, &review.name)?;
+    if propagations.protect {
+        changes.remove();
+    }
+    if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
+        changes.set(&values);
+    }
+    if propagations.protect && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
+        changes.reject_label_of_owned(&review.name)?;
+    }
+    changes.apply(review)
+}
+
 /// Undoes what others did to managed keys of the Pod, if they are protected, and fills in what a bound Pod lacks.
 ///
 /// Which node the Pod is bound to, only the old object tells: the new one is not validated yet.
 ///
 /// # Errors
 /// The request can't be read, or leaves too little for what a Binding brings.
-pub fn write(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
+pub fn write_to_updated(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old_object = review.request.old_object()?;
     let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
     let mut changes = Changes::new(&review.object, propagations)?;
     if node_name.is_empty() {
-        annotation_budget::check(propagations, &review.object, Some(old_object), &review.name)?;
+        check_annotations(propagations, &review.object, Some(old_object), &review.name)?;
         if propagations.protect {
             changes.reset_to_old(old);
         }
