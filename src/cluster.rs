@@ -5,12 +5,13 @@
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
-use crate::json::{Bounded, Pairs, Raw, ReadError, Within};
+use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
 use crate::limits::MOST_TAINTS;
 use crate::message::{first_line, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
+use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::cell::OnceCell;
@@ -144,7 +145,7 @@ impl<'t> NodeRequest<'t> {
     pub fn look_up(self, cluster: &dyn Cluster) -> NodeLookup<'t> {
         let Self { name, masks, buffer } = self;
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-        match look_up(cluster, NODE, name.as_str(), masks.clone(), buffer, |text| Node::read(name, text, &masks)) {
+        match look_up(cluster, NODE, name.as_str(), &masks, buffer, |text| Node::read(name, text, &masks)) {
             Ok(node) => NodeLookup::Found(node),
             Err(error) => NodeLookup::Failed(error),
         }
@@ -177,10 +178,8 @@ pub fn look_up_namespace<'t>(
     name: &str,
     buffer: &'t LookupBuffer,
 ) -> Result<LabelsAndAnnotations<'t>, Rejection> {
-    let mut masks = FieldMasks::of(FieldMasks::LABELS);
-    masks.add(FieldMasks::ANNOTATIONS);
     let found = if syntax::is_dns_label(name) {
-        look_up(cluster, NAMESPACE, name, masks, buffer, |text| {
+        look_up(cluster, NAMESPACE, name, &[LABELS, ANNOTATIONS].map(str::to_owned), buffer, |text| {
             let Object { metadata, .. } = read(text)?;
             Ok(LabelsAndAnnotations {
                 annotations: metadata.annotations()?,
@@ -207,9 +206,10 @@ impl Scheduling {
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
+        let tolerations: Option<Vec<FromObject<v1::Toleration>>> = class.get_at(&["scheduling", "tolerations"])?;
         Ok(Self {
             node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
-            tolerations: class.get_at(&["scheduling", "tolerations"])?.unwrap_or_default(),
+            tolerations: tolerations.into_iter().flatten().map(|read| read.0.into()).collect(),
         })
     }
 
@@ -232,8 +232,8 @@ pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Schedu
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
-    let masks = FieldMasks::of("scheduling");
-    match look_up(cluster, RUNTIME_CLASS, name, masks, &LookupBuffer::new(), Scheduling::read) {
+    let masks = ["scheduling".to_owned()];
+    match look_up(cluster, RUNTIME_CLASS, name, &masks, &LookupBuffer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
         Err(error) if error.is_not_found => Ok(Scheduling::default()),
         Err(error) => Err(Rejection::internal(error.message)),
@@ -245,7 +245,7 @@ fn look_up<'t, T>(
     cluster: &dyn Cluster,
     kind: Kind,
     name: &str,
-    masks: FieldMasks,
+    masks: &[String],
     buffer: &'t LookupBuffer,
     read: impl FnOnce(&'t str) -> Result<T, ReadError>,
 ) -> Result<T, LookupError> {
@@ -255,7 +255,7 @@ fn look_up<'t, T>(
         name: name.to_owned(),
         namespace: None,
         disable_cache: false,
-        field_masks: Some(masks.into_paths()),
+        field_masks: Some(outermost(masks)),
     };
     let text = match cluster.get_resource(&request) {
         Ok(text) => buffer.get_or_init(|| text),
@@ -305,18 +305,19 @@ impl<'t> Node<'t> {
         format!("the node has the taint {}", quote(&taint.key))
     }
 
-    fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
+    fn read(name: &'t NodeName, text: &'t str, masks: &[String]) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
+        let is_asked_for = |path| masks.iter().any(|own| is_within(path, own));
         let mut annotations = Pairs::default();
         // The host sends all metadata, asked for or not, and some agents write a lot of it.
-        if masks.ask_for(FieldMasks::ANNOTATIONS) {
+        if is_asked_for(ANNOTATIONS) {
             annotations = metadata.annotations()?;
         }
         let mut taints = Some(Vec::new());
-        if masks.ask_for(FieldMasks::TAINTS)
+        if is_asked_for(TAINTS)
             && let Some(text) = spec.and_then(|spec| spec.taints)
         {
-            taints = read_taints(text).within(FieldMasks::TAINTS)?;
+            taints = read_taints(text).within(TAINTS)?;
         }
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
@@ -354,7 +355,7 @@ struct ObjectMeta<'t> {
 impl<'t> ObjectMeta<'t> {
     fn annotations(&self) -> Result<Pairs<'t>, ReadError> {
         let annotations = self.annotations.map(|text| read(text.get())).transpose();
-        Ok(annotations.within(FieldMasks::ANNOTATIONS)?.unwrap_or_default())
+        Ok(annotations.within(ANNOTATIONS)?.unwrap_or_default())
     }
 }
 
@@ -369,71 +370,30 @@ struct NodeStatus {
     allocatable: Option<AboveZero>,
 }
 
-/// Paths of the fields that are needed of an object, such as `metadata.labels`; none of them lies below another: the
-/// host takes one below another for all that is asked of it.
-///
-/// ```
-/// use node_placement_policy::cluster::FieldMasks;
-///
-/// let mut masks = FieldMasks::of(FieldMasks::LABELS);
-/// masks.add("metadata");
-/// assert!(masks.ask_for(FieldMasks::ANNOTATIONS));
-/// assert_eq!(masks.into_paths().into_iter().collect::<Vec<_>>(), ["metadata"]);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldMasks(BTreeSet<String>);
+/// Paths of the fields that are needed of an object, such as `metadata.labels`.
+pub type FieldMasks = Vec<String>;
 
-impl FieldMasks {
-    /// The labels.
-    pub const LABELS: &'static str = "metadata.labels";
+/// The labels.
+pub const LABELS: &str = "metadata.labels";
 
-    /// The annotations.
-    pub const ANNOTATIONS: &'static str = "metadata.annotations";
+/// The annotations.
+pub const ANNOTATIONS: &str = "metadata.annotations";
 
-    /// The taints of a Node.
-    pub const TAINTS: &'static str = "spec.taints";
+/// The taints of a Node.
+pub const TAINTS: &str = "spec.taints";
 
-    /// How much a Node has of each resource for Pods.
-    pub const ALLOCATABLE: &'static str = "status.allocatable";
+/// How much a Node has of each resource for Pods.
+pub const ALLOCATABLE: &str = "status.allocatable";
 
-    /// Just this field.
-    pub fn of(path: &str) -> Self {
-        let mut masks = Self::default();
-        masks.add(path);
-        masks
-    }
-
-    /// Asks for the field at `path` too.
-    pub fn add(&mut self, path: &str) {
-        if !self.0.iter().any(|own| is_within(path, own)) {
-            let mut paths = BTreeSet::new();
-            paths.insert(path.to_owned());
-            paths.extend(std::mem::take(&mut self.0).into_iter().filter(|own| !is_within(own, path)));
-            self.0 = paths;
+/// Those of `masks` that lie below no other: the host takes one below another for all that is asked of it.
+fn outermost(masks: &[String]) -> BTreeSet<String> {
+    let mut outermost = BTreeSet::new();
+    for path in masks {
+        if !masks.iter().any(|other| other != path && is_within(path, other)) {
+            outermost.insert(path.clone());
         }
     }
-
-    /// Asks for all that `other` asks for, too.
-    pub fn extend(&mut self, other: &Self) {
-        for path in &other.0 {
-            self.add(path);
-        }
-    }
-
-    /// Whether the field at `path` is asked for, by itself or with what it lies in.
-    pub fn ask_for(&self, path: &str) -> bool {
-        self.0.iter().any(|own| is_within(path, own))
-    }
-
-    /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The paths, in order.
-    pub fn into_paths(self) -> BTreeSet<String> {
-        self.0
-    }
+    outermost
 }
 
 /// Whether the field at `path` is the one at `outer`, or lies below it.
@@ -452,10 +412,7 @@ mod tests {
     #[case::above_two(&["spec.a", "spec.b.c", "spec"], &["spec"])]
     #[case::alike(&["spec", "specs.a"], &["spec", "specs.a"])]
     fn none_is_below_another(#[case] added: &[&str], #[case] expected: &[&str]) {
-        let mut masks = FieldMasks::default();
-        for path in added {
-            masks.add(path);
-        }
-        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
+        let masks: Vec<String> = added.iter().map(ToString::to_string).collect();
+        assert_eq!(outermost(&masks).iter().collect::<Vec<_>>(), expected);
     }
 }

@@ -126,7 +126,7 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
     let propagations = Propagations::of(settings)?;
     let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     if let Some(rules) = &rules {
-        masks.extend(&rules.field_masks());
+        masks.extend(rules.field_masks());
     }
     let node = NodeRequest { name: Some(&target), masks, buffer: &buffer }.look_up(review.cluster);
     if let (Some(rules), Some(matched)) = (&rules, &matched) {

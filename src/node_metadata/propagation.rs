@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cluster::FieldMasks;
+use crate::cluster::{ANNOTATIONS, FieldMasks, LABELS};
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind, prefix_of};
 use crate::settings::node_metadata::{NodeSource, Target};
@@ -98,9 +98,9 @@ impl Propagations {
         let mut masks = FieldMasks::default();
         for entry in &self.entries {
             match &entry.source {
-                NodeSource::Label(_) => masks.add(FieldMasks::LABELS),
-                NodeSource::Annotation(_) => masks.add(FieldMasks::ANNOTATIONS),
-                NodeSource::Field(path) => FieldPath::add_masks(path, &mut masks),
+                NodeSource::Label(_) => masks.push(LABELS.to_owned()),
+                NodeSource::Annotation(_) => masks.push(ANNOTATIONS.to_owned()),
+                NodeSource::Field(path) => masks.extend(path.masks()),
             }
         }
         masks

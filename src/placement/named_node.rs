@@ -4,7 +4,7 @@ use super::injection::PodMutation;
 use super::node_rules::{NodeRules, SourcedWhitelist};
 use super::subject::PodSubject;
 use super::tolerations;
-use crate::cluster::{FieldMasks, Node, NodeLookup};
+use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
 use crate::request::User;
@@ -93,10 +93,9 @@ impl<'p> NamedNode<'p> {
 
     /// The fields that are needed of the node.
     pub fn field_masks(&self) -> FieldMasks {
-        let mut masks = FieldMasks::of(FieldMasks::LABELS);
-        masks.add(FieldMasks::TAINTS);
+        let mut masks = vec![LABELS.to_owned(), TAINTS.to_owned()];
         if !self.for_resources.is_empty() {
-            masks.add(FieldMasks::ALLOCATABLE);
+            masks.push(ALLOCATABLE.to_owned());
         }
         masks
     }

@@ -40,7 +40,7 @@ pub fn admit_create<'t>(
     let Some(mut mutation) = admitted else { return Ok(asked.look_up(*cluster)) };
     let named_node = matched.enforce(NamedNode::new(&subject, &mutation), decision)?;
     let Some(named_node) = named_node else { return Ok(asked.look_up(*cluster)) };
-    asked.masks.extend(&named_node.as_ref().map(NamedNode::field_masks).unwrap_or_default());
+    asked.masks.extend(named_node.iter().flat_map(NamedNode::field_masks));
     let node = asked.look_up(*cluster);
     let verified = named_node.map_or(Ok(()), |named_node| named_node.validate(&node));
     if matched.enforce(verified, decision)?.is_none() {

@@ -159,7 +159,7 @@ impl<'s> TolerationList<'s> {
     fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
         let mut forbidden = Self::read(list, source, matched)?;
         for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
-            let every_value = Toleration::exists(&toleration.key, toleration.effect.clone());
+            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
             forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));
         }
         Some(forbidden)

@@ -3,18 +3,19 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1;
 use serde::Deserialize;
 
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read as read_json;
-use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::json::{FromObject, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
-use crate::toleration::{self, Effect, Operator, Resources, Toleration, tolerations_of_extended};
+use crate::toleration::{self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, tolerations_of_extended};
 
 /// How the in-tree plugin says that a Pod is rejected.
 const TOLERATIONS_CONFLICT: &str =
@@ -87,8 +88,8 @@ fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
     let mut tolerations = Vec::with_capacity(list.elements.len());
     for (position, element) in list.elements.into_iter().enumerate() {
         // `null` is one without anything, as in Go.
-        let read: Option<Toleration> = read_json(element.get()).at(position).within(TOLERATIONS)?;
-        tolerations.push(read.unwrap_or_default());
+        let read: Option<FromObject<v1::Toleration>> = read_json(element.get()).at(position).within(TOLERATIONS)?;
+        tolerations.push(read.map(|read| read.0.into()).unwrap_or_default());
     }
     Ok((tolerations, list.has_more))
 }
@@ -193,7 +194,7 @@ fn for_extended_resources(
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
     let mut covered = BTreeSet::new();
     for Toleration { key, operator, effect, .. } in own.iter().chain(defaults) {
-        if *operator == Operator::Exists && matches!(effect, Effect::NoSchedule | Effect::Omitted) {
+        if operator == EXISTS && matches!(effect.as_str(), "" | NO_SCHEDULE) {
             covered.insert(key.as_str());
         }
     }
@@ -204,13 +205,13 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
 /// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
 /// controller makes. Any number of seconds will do: they are configured on the API server.
 pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
-    if toleration.operator != Operator::Exists {
+    if toleration.operator != EXISTS {
         return false;
     }
     let key = toleration.key.as_str();
-    match toleration.effect {
-        Effect::NoExecute => UNTIL_EVICTED.contains(&key),
-        Effect::NoSchedule => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
+    match toleration.effect.as_str() {
+        NO_EXECUTE => UNTIL_EVICTED.contains(&key),
+        NO_SCHEDULE => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
         _ => false,
     }
 }

@@ -3,7 +3,6 @@
 
 use serde_json::value::RawValue;
 
-use crate::cluster::FieldMasks;
 use crate::json::read::{for_each, read};
 use crate::json::text::for_each_pair;
 use crate::message::quote;
@@ -46,20 +45,21 @@ impl FieldPath {
         &self.text
     }
 
-    /// Adds to `masks` the host's field masks for what this path reads.
+    /// The host's field masks for what this path reads.
     ///
     /// A mask has no notion of a name with dots: there the parent is read whole.
-    pub fn add_masks(&self, masks: &mut FieldMasks) {
-        let mut mask = String::new();
+    pub fn masks(&self) -> Vec<String> {
+        let (mut masks, mut mask) = (Vec::new(), String::new());
         for step in &self.steps {
             match step {
                 Step::Member(name) if name.contains('.') => break,
                 Step::Member(name) if mask.is_empty() => mask.push_str(name),
                 Step::Member(name) => mask = format!("{mask}.{name}"),
-                Step::Element { key, .. } => masks.add(&format!("{mask}.{key}")),
+                Step::Element { key, .. } => masks.push(format!("{mask}.{key}")),
             }
         }
-        masks.add(&mask);
+        masks.push(mask);
+        masks
     }
 }
 
@@ -180,13 +180,11 @@ mod tests {
 
     #[rstest::rstest]
     #[case::names("spec.providerID", &["spec.providerID"])]
-    #[case::an_element("status.addresses[type=InternalIP].address", &["status.addresses.address", "status.addresses.type"])]
+    #[case::an_element("status.addresses[type=InternalIP].address", &["status.addresses.type", "status.addresses.address"])]
     #[case::a_name_with_a_dot("status.capacity['nvidia.com/gpu']", &["status.capacity"])]
     #[case::a_name_in_quotes("status.nodeInfo['osImage']", &["status.nodeInfo.osImage"])]
     fn paths_become_masks(#[case] text: &str, #[case] expected: &[&str]) {
-        let mut masks = FieldMasks::default();
-        FieldPath::parse(text).unwrap().add_masks(&mut masks);
-        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
+        assert_eq!(FieldPath::parse(text).unwrap().masks(), expected);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::{Effect, Toleration};
+use super::{NO_SCHEDULE, Toleration};
 use crate::json::Text;
 use crate::limits::MOST_EXTENDED_RESOURCES;
 use crate::selector::syntax;
@@ -111,5 +111,5 @@ pub fn is_extended(name: &str) -> bool {
 /// The tolerations that a Pod needs which requests these extended resources, in byte order of their names (the admission
 /// plugin `ExtendedResourceToleration`).
 pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
-    resources.iter().map(|name| Toleration::exists(name, Effect::NoSchedule)).collect()
+    resources.iter().map(|name| Toleration::exists(name, NO_SCHEDULE)).collect()
 }

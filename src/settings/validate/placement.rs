@@ -10,7 +10,7 @@ use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::{
     EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, placement, reference,
 };
-use crate::toleration::{Operator, Toleration};
+use crate::toleration::Toleration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds every mistake in the block.
@@ -97,7 +97,7 @@ const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator:
                          operator: Equal if only that one is meant";
 
 fn is_key_alone(toleration: &Toleration) -> bool {
-    !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
+    !toleration.key.is_empty() && toleration.operator.is_empty() && toleration.value.is_empty()
 }
 
 /// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
