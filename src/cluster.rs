@@ -326,12 +326,8 @@ impl<'t> Node<'t> {
 
 /// The taints in the `text` of a Node; nothing, if they are too many.
 fn read_taints(text: &RawValue) -> Result<Option<Vec<Taint>>, ReadError> {
-    let list = Bounded::read(text.get(), MOST_TAINTS)?;
-    let mut taints = Vec::with_capacity(list.elements.len());
-    for (position, element) in list.elements.into_iter().enumerate() {
-        taints.push(read(element.get()).at(position)?);
-    }
-    Ok(Some(taints).filter(|_| !list.has_more))
+    let taints = Bounded::read(text.get(), MOST_TAINTS)?;
+    Ok(Some(taints.elements).filter(|_| !taints.has_more))
 }
 
 /// What the host answers, as far as the policy looks at it.

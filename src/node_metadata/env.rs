@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
 use crate::json::read::read;
-use crate::json::{Bounded, RawObject, ReadError, Text, Within};
+use crate::json::{Bounded, Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{LARGEST_OBJECT, MOST_CONTAINERS, MOST_VARIABLES};
 use crate::object_meta::CONTAINERS;
 use crate::review::Review;
@@ -43,12 +43,12 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             continue;
         }
         let path = format!("object.spec.{list}");
-        let containers = spec.elements_mut(list, MOST_CONTAINERS).within("object.spec")?;
-        count += containers.as_ref().map_or(MOST_CONTAINERS + 1, |containers| containers.len());
-        let Some(containers) = containers.filter(|_| count <= MOST_CONTAINERS) else {
+        let mut containers = spec.first::<Raw<'_>>(list, MOST_CONTAINERS).within("object.spec")?;
+        count += containers.count();
+        if count > MOST_CONTAINERS {
             return Err(Rejection::too_many(name, MOST_CONTAINERS, "containers", &path));
-        };
-        for (position, container) in containers.iter_mut().enumerate() {
+        }
+        for (position, container) in containers.elements.iter_mut().enumerate() {
             let container = container.object_mut().at(position).within(&path)?;
             let (missing, own) = missing(container, &variables).at(position).within(&path)?;
             if own.has_more || !missing.is_empty() && missing.len() + own.elements.len() > MOST_VARIABLES {
@@ -69,6 +69,7 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             container.set("env", &all).at(position).within(&path)?;
             *is_changed = true;
         }
+        spec.put(list, Raw::List(containers.elements));
     }
     if left_out > 0 { Err(review.too_large(left_out)) } else { Ok(()) }
 }
@@ -77,8 +78,8 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
 fn missing<'v, 'a>(
     container: &RawObject<'a>,
     variables: &'v [Variable<'_>],
-) -> Result<(Vec<&'v RawValue>, Bounded<'a>), ReadError> {
-    let own = container.first("env", MOST_VARIABLES)?;
+) -> Result<(Vec<&'v RawValue>, Bounded<&'a RawValue>), ReadError> {
+    let own: Bounded<&RawValue> = container.first("env", MOST_VARIABLES)?;
     let mut missing: Vec<&Variable<'_>> = variables.iter().collect();
     for (position, element) in own.elements.iter().enumerate() {
         let variable: Option<OwnVariable<'_>> = read(element.get()).at(position).within("env")?;

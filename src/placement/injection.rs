@@ -118,7 +118,7 @@ impl<'r> Injection<'r> {
             if let Some(written) = terms.get_mut(position)
                 && term.is_added_to()
             {
-                term.write_added(written.take_apart()?.object_mut().at(position)?)?;
+                term.write_added(written.object_mut().at(position)?)?;
             }
         }
         Ok(())

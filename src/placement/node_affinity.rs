@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
@@ -97,9 +98,8 @@ pub fn read_list<T>(
     key: &str,
     read: fn(&str, &mut usize) -> Result<T, ReadError>,
 ) -> Result<(Vec<T>, usize, Option<TooMany>), ReadError> {
-    let list = affinity.first(key, MOST_TERMS)?;
-    let count = list.elements.len() + usize::from(list.has_more);
-    let (mut all, mut size) = (Vec::with_capacity(list.elements.len()), 0);
+    let list = affinity.first::<&RawValue>(key, MOST_TERMS)?;
+    let (mut all, mut size, count) = (Vec::new(), 0, list.count());
     for (position, element) in list.elements.into_iter().enumerate() {
         let excess = too_many(count, size);
         if excess.is_some() {
@@ -256,7 +256,7 @@ impl Term {
 
 impl Expression {
     fn read_all(term: &RawObject<'_>, member: &str, size: &mut usize) -> Result<Vec<Self>, ReadError> {
-        let list = term.first(member, MOST_EXPRESSIONS)?;
+        let list = term.first::<&RawValue>(member, MOST_EXPRESSIONS)?;
         let mut expressions = Vec::new();
         if list.has_more {
             *size += MOST_EXPRESSIONS;
@@ -274,12 +274,9 @@ impl Expression {
         let expression: Raw<'_> = read(text)?;
         let expression = expression.object()?;
         let (key, operator) = (expression.string("key")?, expression.string("operator")?);
-        let list = expression.first("values", MOST_EXPRESSIONS)?;
-        *size += 1 + list.elements.len() + usize::from(list.has_more);
-        let mut values = Vec::with_capacity(list.elements.len());
-        for (position, value) in list.elements.into_iter().enumerate() {
-            values.push(read::<String>(value.get()).at(position).within("values")?);
-        }
+        let values = expression.first("values", MOST_EXPRESSIONS)?;
+        *size += 1 + values.count();
+        let values = values.elements;
         let known = operator_named(&operator);
         let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
         Ok(Self { key, operator, values, requirement })

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::value::RawValue;
+
 use super::entry::MatchedEntry;
 use super::node_affinity::{self, Term};
 use super::subject::PodSubject;
@@ -97,7 +99,8 @@ impl Preference {
         let preferred: Raw<'_> = read_json(text)?;
         let preferred = preferred.object()?;
         let weight = preferred.get("weight")?.unwrap_or_default();
-        let term = Term::read(preferred.text("preference").unwrap_or("null"), size).within("preference")?;
+        let term = preferred.get::<&RawValue>("preference")?.map_or("null", RawValue::get);
+        let term = Term::read(term, size).within("preference")?;
         Ok(Self::new(weight, term))
     }
 }

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
-use crate::json::read::read as read_json;
 use crate::json::{FromObject, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
@@ -84,14 +83,10 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
 
 /// The first tolerations of `spec`, a PodSpec, and whether there are more.
 fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
-    let list = spec.first(TOLERATIONS, MOST_TOLERATIONS)?;
-    let mut tolerations = Vec::with_capacity(list.elements.len());
-    for (position, element) in list.elements.into_iter().enumerate() {
-        // `null` is one without anything, as in Go.
-        let read: Option<FromObject<v1::Toleration>> = read_json(element.get()).at(position).within(TOLERATIONS)?;
-        tolerations.push(read.map(|read| read.0.into()).unwrap_or_default());
-    }
-    Ok((tolerations, list.has_more))
+    // `null` is one without anything, as in Go.
+    let list = spec.first::<Option<FromObject<v1::Toleration>>>(TOLERATIONS, MOST_TOLERATIONS)?;
+    let tolerations = list.elements.into_iter().map(|read| read.map(|read| read.0.into()).unwrap_or_default());
+    Ok((tolerations.collect(), list.has_more))
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
@@ -160,15 +155,12 @@ fn for_extended_resources(
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
-        let containers = subject.spec.first(list, MOST_CONTAINERS).within(subject.path)?;
-        count += containers.elements.len() + usize::from(containers.has_more);
+        let containers = subject.spec.first::<Option<Container>>(list, MOST_CONTAINERS).within(subject.path)?;
+        count += containers.count();
         if count > MOST_CONTAINERS {
             return too_many(MOST_CONTAINERS, "containers");
         }
-        for (position, container) in containers.elements.into_iter().enumerate() {
-            let container: Option<Container> =
-                read_json(container.get()).at(position).within(list).within(subject.path)?;
-            let Some(resources) = container.and_then(|container| container.resources) else { continue };
+        for resources in containers.elements.into_iter().flatten().filter_map(|container| container.resources) {
             // The API server writes the limits of Pods among their requests, and not those of templates
             // (`SetDefaults_Pod`).
             let limits = resources.limits.filter(|_| subject.is_template());
