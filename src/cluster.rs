@@ -178,8 +178,10 @@ pub fn look_up_namespace<'t>(
     name: &str,
     buffer: &'t LookupBuffer,
 ) -> Result<LabelsAndAnnotations<'t>, Rejection> {
+    let mut masks = FieldMasks::new();
+    masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
     let found = if syntax::is_dns_label(name) {
-        look_up(cluster, NAMESPACE, name, &[LABELS, ANNOTATIONS].map(str::to_owned), buffer, |text| {
+        look_up(cluster, NAMESPACE, name, &masks, buffer, |text| {
             let Object { metadata, .. } = read(text)?;
             Ok(LabelsAndAnnotations {
                 annotations: metadata.annotations()?,
@@ -232,7 +234,8 @@ pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Schedu
     if !syntax::is_subdomain(name) {
         return Ok(Scheduling::default());
     }
-    let masks = ["scheduling".to_owned()];
+    let mut masks = FieldMasks::new();
+    masks.insert("scheduling".to_owned());
     match look_up(cluster, RUNTIME_CLASS, name, &masks, &LookupBuffer::new(), Scheduling::read) {
         Ok(scheduling) => Ok(scheduling),
         Err(error) if error.is_not_found => Ok(Scheduling::default()),
@@ -245,7 +248,7 @@ fn look_up<'t, T>(
     cluster: &dyn Cluster,
     kind: Kind,
     name: &str,
-    masks: &[String],
+    masks: &FieldMasks,
     buffer: &'t LookupBuffer,
     read: impl FnOnce(&'t str) -> Result<T, ReadError>,
 ) -> Result<T, LookupError> {
@@ -305,7 +308,7 @@ impl<'t> Node<'t> {
         format!("the node has the taint {}", quote(&taint.key))
     }
 
-    fn read(name: &'t NodeName, text: &'t str, masks: &[String]) -> Result<Self, ReadError> {
+    fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
         let is_asked_for = |path| masks.iter().any(|own| is_within(path, own));
         let mut annotations = Pairs::default();
@@ -367,7 +370,7 @@ struct NodeStatus {
 }
 
 /// Paths of the fields that are needed of an object, such as `metadata.labels`.
-pub type FieldMasks = Vec<String>;
+pub type FieldMasks = BTreeSet<String>;
 
 /// The labels.
 pub const LABELS: &str = "metadata.labels";
@@ -382,10 +385,11 @@ pub const TAINTS: &str = "spec.taints";
 pub const ALLOCATABLE: &str = "status.allocatable";
 
 /// Those of `masks` that lie below no other: the host takes one below another for all that is asked of it.
-fn outermost(masks: &[String]) -> BTreeSet<String> {
-    let mut outermost = BTreeSet::new();
+fn outermost(masks: &FieldMasks) -> FieldMasks {
+    let mut outermost = FieldMasks::new();
     for path in masks {
-        if !masks.iter().any(|other| other != path && is_within(path, other)) {
+        // What a field lies in comes before it.
+        if !outermost.iter().any(|outer| is_within(path, outer)) {
             outermost.insert(path.clone());
         }
     }
@@ -408,7 +412,7 @@ mod tests {
     #[case::above_two(&["spec.a", "spec.b.c", "spec"], &["spec"])]
     #[case::alike(&["spec", "specs.a"], &["spec", "specs.a"])]
     fn none_is_below_another(#[case] added: &[&str], #[case] expected: &[&str]) {
-        let masks: Vec<String> = added.iter().map(ToString::to_string).collect();
+        let masks = added.iter().map(ToString::to_string).collect();
         assert_eq!(outermost(&masks).iter().collect::<Vec<_>>(), expected);
     }
 }

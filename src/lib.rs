@@ -61,7 +61,7 @@ pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
         Ok(evaluation) => evaluation,
         Err(rejection) => {
             cluster.log(LogLevel::Info, &rejection.for_log());
-            Evaluation { answer: rejection.to_json(), cause: Some(rejection.into_cause()) }
+            Evaluation { answer: rejection.to_json(), cause: Some(rejection.cause().clone()) }
         }
     }
 }

@@ -97,7 +97,7 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 
 /// Undoes what somebody did to managed keys by way of the status.
 fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
-    match Propagations::of(settings)?.filter(|propagations| propagations.protect) {
+    match Propagations::of(settings)?.filter(|propagations| propagations.settings.protect) {
         Some(propagations) if !review.request.is_about_mirror(&review.object)? => {
             node_metadata::pods::write_status(&propagations, review)
         }

@@ -13,6 +13,10 @@ use super::error::ReadError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
+/// How many pairs stand in one piece of memory at most: to move 100,000 pairs to a larger one would take twice the room,
+/// and to make way for one among them a thousand times as long.
+const CHUNK: usize = 256;
+
 /// Labels, annotations, or a nodeSelector, sorted by key, as the API server writes them. Of equal keys the last counts,
 /// as in Go.
 ///
@@ -24,19 +28,18 @@ pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 /// assert_eq!(labels.get("zone"), Some("b"));
 /// assert_eq!(labels.keys().collect::<Vec<_>>(), ["pool", "zone"]);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pairs<'a>(Vec<(Text<'a>, Text<'a>)>);
+#[derive(Clone, Debug, Default)]
+pub struct Pairs<'a> {
+    /// None is empty.
+    chunks: Vec<Vec<(Text<'a>, Text<'a>)>>,
+}
 
 impl<'a> Pairs<'a> {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let position = self.position(key).ok()?;
-        self.0.get(position).map(|(_, value)| &**value)
-    }
-
-    /// Where `key` stands, or must be inserted.
-    fn position(&self, key: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(own, _)| (**own).cmp(key))
+        let chunk = self.chunks.get(self.chunk_of(key))?;
+        let position = chunk.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
+        chunk.get(position).map(|(_, value)| &**value)
     }
 
     /// Whether there is such a key.
@@ -46,7 +49,7 @@ impl<'a> Pairs<'a> {
 
     /// All keys and values.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (&**key, &**value))
+        self.chunks.iter().flatten().map(|(key, value)| (&**key, &**value))
     }
 
     /// All keys.
@@ -55,24 +58,51 @@ impl<'a> Pairs<'a> {
     }
 
     /// How many there are.
-    pub const fn len(&self) -> usize {
-        self.0.len()
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(Vec::len).sum()
     }
 
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.chunks.is_empty()
     }
 
     /// Gives `key` this value.
     pub fn insert(&mut self, key: Text<'a>, value: Text<'a>) {
-        if self.0.last().is_none_or(|(last, _)| *last < key) {
-            return self.0.push((key, value));
+        let last = self.chunks.last().and_then(|chunk| chunk.last());
+        if last.is_none_or(|(last, _)| *last < key) {
+            return match self.chunks.last_mut() {
+                Some(chunk) if chunk.len() < CHUNK => chunk.push((key, value)),
+                _ => self.chunks.push(vec![(key, value)]),
+            };
         }
-        match self.position(&key) {
-            Ok(position) => drop(self.0.get_mut(position).map(|pair| pair.1 = value)),
-            Err(position) => self.0.insert(position, (key, value)),
+        let at = self.chunk_of(&key);
+        let Some(chunk) = self.chunks.get_mut(at) else { return };
+        let position = chunk.partition_point(|(own, _)| *own < key);
+        if let Some((own, old)) = chunk.get_mut(position)
+            && *own == key
+        {
+            *old = value;
+        } else if chunk.len() < CHUNK {
+            chunk.insert(position, (key, value));
+        } else {
+            // The first part has room for those that come after this one.
+            let rest = chunk.split_off(position.clamp(1, CHUNK - 1));
+            self.chunks.insert(at + 1, rest);
+            self.insert(key, value);
         }
+    }
+
+    /// The position of the chunk to which `key` belongs.
+    fn chunk_of(&self, key: &str) -> usize {
+        let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
+        self.chunks.partition_point(begins_before).saturating_sub(1)
+    }
+}
+
+impl PartialEq for Pairs<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
     }
 }
 

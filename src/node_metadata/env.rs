@@ -27,10 +27,10 @@ type Variable<'p> = (&'p str, Box<RawValue>);
 ///
 /// # Errors
 /// The containers can't be read, or there are too many of them, or of their variables; or the Pod would be too large.
-pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
+pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut variables = Vec::new();
-    for entry in &propagations.entries {
-        variables.extend(variable(entry)?);
+    for propagation in &propagations.entries {
+        variables.extend(variable(propagation)?);
     }
     let Review { object, is_changed, name, .. } = review;
     if variables.is_empty() || object.member("spec").is_none() {
@@ -91,9 +91,10 @@ fn missing<'v, 'a>(
 
 /// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there
 /// is one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
-fn variable(entry: &Propagation) -> Result<Option<Variable<'_>>, ReadError> {
-    let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
-    let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };
+fn variable<'s>(propagation: &Propagation<'s>) -> Result<Option<Variable<'s>>, ReadError> {
+    let Propagation { entry, targets, .. } = propagation;
+    let annotation = targets.iter().find(|target| target.kind == TargetKind::Annotation);
+    let (Some(name), Some(target)) = (&entry.env, annotation.or(targets.first())) else { return Ok(None) };
     let KeyPattern::Key(key) = &target.key else { return Ok(None) };
     let mut variable = RawObject::default();
     variable.set("name", name)?;

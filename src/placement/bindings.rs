@@ -40,12 +40,12 @@ impl<'s> BindingRules<'s> {
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::new();
         if !self.nodes.selects_every_node() {
-            masks.push(LABELS.to_owned());
+            masks.insert(LABELS.to_owned());
         }
         if let Some(tolerations) = &self.tolerations {
-            masks.push(TAINTS.to_owned());
+            masks.insert(TAINTS.to_owned());
             if tolerations.tolerate_extended_resources {
-                masks.push(ALLOCATABLE.to_owned());
+                masks.insert(ALLOCATABLE.to_owned());
             }
         }
         masks
@@ -66,21 +66,19 @@ impl<'s> BindingRules<'s> {
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
         let taints = node.lasting_taints().map_err(|problem| {
             let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
-            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.nodes.namespace)
+            Rejection::forbidden(CauseKind::Limit, explanation)
         })?;
         for taint in taints {
             let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
             list.reject_unresolved()?;
             let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };
-            let (namespace, source) = (self.nodes.namespace, list.source);
+            let (namespace, source) = (quote(self.nodes.namespace), list.source);
             let explanation = format!(
-                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind \
-                 it to another node",
-                quote(namespace)
+                "{cannot} it has a taint that no Pod of namespace {namespace} may tolerate, since {source} {objects} \
+                 it; bind it to another node"
             );
-            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-            let rejection = rejection.demanded_at(source).in_namespace(namespace).about_taint(taint);
-            return Err(rejection.with_detail(Node::taint_as_text(taint)));
+            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
+            return Err(rejection.about_taint(taint).with_detail(Node::taint_as_text(taint)));
         }
         Ok(())
     }

@@ -39,6 +39,8 @@ pub struct MatchedEntry<'s> {
     pub found: LabelsAndAnnotations<'s>,
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
+    /// Whether what the entry says is enforced.
+    pub is_enforced: bool,
     /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
     /// not validated.
     pub has_name: bool,
@@ -82,7 +84,16 @@ impl<'s> CandidateEntries<'s> {
                 break;
             }
         }
-        Ok(MatchedEntry { settings, namespace, entry: matched, found, ignores_unresolved: false, has_name })
+        let is_enforced = matched.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
+        Ok(MatchedEntry {
+            settings,
+            namespace,
+            entry: matched,
+            found,
+            is_enforced,
+            ignores_unresolved: false,
+            has_name,
+        })
     }
 
     /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
@@ -116,7 +127,7 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
     let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
     match selector::parse(text) {
         Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
-        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error.to_string())),
+        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error)),
     }
 }
 
@@ -124,11 +135,6 @@ impl<'s> MatchedEntry<'s> {
     /// Whether whitelists and forbidden tolerations do not apply to a user.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)
-    }
-
-    /// Whether what the entry says is enforced.
-    pub fn is_enforced(&self) -> bool {
-        self.entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce)
     }
 
     /// The `verdict`; nothing, and a warning, where it was rejected by rules that are not enforced.
@@ -140,8 +146,8 @@ impl<'s> MatchedEntry<'s> {
         verdict: Result<T, Rejection>,
         decision: &mut Decision<'_>,
     ) -> Result<Option<T>, Rejection> {
-        match verdict {
-            Err(rejection) if !self.is_enforced() && rejection.is_forbidden() => {
+        match verdict.map_err(|rejection| rejection.in_namespace(self.namespace)) {
+            Err(rejection) if !self.is_enforced && rejection.is_forbidden() => {
                 decision.would_reject(&rejection);
                 Ok(None)
             }
@@ -185,8 +191,8 @@ impl<'s> MatchedEntry<'s> {
         let filled = self.fill_in(source, text)?;
         match selector::parse(&filled) {
             Ok(selector) => Ok(selector),
-            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error.to_string())),
-            Err(error) => Err(SettingsError::new(&source, error.to_string()).into()),
+            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error)),
+            Err(error) => Err(SettingsError::new(&source, error).into()),
         }
     }
 
@@ -245,7 +251,8 @@ impl<'s> MatchedEntry<'s> {
     }
 
     fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
-        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
+        let rejection = Rejection::forbidden(CauseKind::MissingLabel, explanation);
+        rejection.demanded_at(source).in_namespace(self.namespace)
     }
 }
 

@@ -41,7 +41,7 @@ pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str)
 pub fn read(source: Source<'_>, text: &str) -> Result<Selector, Rejection> {
     match source {
         Source::Annotation { .. } => read_annotation("a node selector", source, text, usize::MAX, parse_pairs),
-        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error.to_string()))?),
+        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error))?),
     }
 }
 

@@ -60,8 +60,7 @@ pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> R
         quote(&node_name),
         quote(rules.namespace)
     );
-    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-    let rejection = rejection.in_namespace(rules.namespace).asking_for(&node_name);
+    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&node_name);
     Err(match refusing {
         Some(allowed) => rejection.demanded_at(allowed.source),
         None => rejection.by_setting("placement.onNodeName"),
@@ -93,9 +92,10 @@ impl<'p> NamedNode<'p> {
 
     /// The fields that are needed of the node.
     pub fn field_masks(&self) -> FieldMasks {
-        let mut masks = vec![LABELS.to_owned(), TAINTS.to_owned()];
+        let mut masks = FieldMasks::new();
+        masks.extend([LABELS, TAINTS].map(str::to_owned));
         if !self.for_resources.is_empty() {
-            masks.push(ALLOCATABLE.to_owned());
+            masks.insert(ALLOCATABLE.to_owned());
         }
         masks
     }
@@ -124,8 +124,7 @@ impl<'p> NamedNode<'p> {
     }
 
     fn rejection(&self, explanation: String) -> Rejection {
-        let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-        rejection.in_namespace(self.mutation.rules.namespace).asking_for(&self.node_name)
+        Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&self.node_name)
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
@@ -135,7 +134,7 @@ impl<'p> NamedNode<'p> {
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
         let taints = node.lasting_taints().map_err(|problem| {
             let explanation = format!("{names_node}, which {problem}; name another node, or remove nodeName");
-            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.mutation.rules.namespace)
+            Rejection::forbidden(CauseKind::Limit, explanation)
         })?;
         let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
         let rejection = self.rejection(format!(

@@ -177,7 +177,7 @@ impl<'s> NodeRules<'s> {
             let demanded = shorten(&requirement.to_string());
             let explanation = format!("{what} {source} demands {demanded}, which the node does not meet; {remedy}");
             let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(*source);
-            let rejection = rejection.in_namespace(self.namespace).about_label(key).demanding(requirement);
+            let rejection = rejection.about_label(key).demanding(requirement);
             return Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(key)));
         }
         Ok(())
@@ -208,6 +208,6 @@ impl<'s> NodeRules<'s> {
             let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
             Rejection::forbidden(CauseKind::MissingLabel, contradicting + &explanation)
         };
-        rejection.in_namespace(self.namespace).about_label(key)
+        rejection.about_label(key)
     }
 }

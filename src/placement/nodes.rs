@@ -75,7 +75,7 @@ fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsErr
         let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
         match selector::parse(&text) {
             Ok(selector) => keys.extend(selector.requirements().iter().map(Requirement::key).map(str::to_owned)),
-            Err(error) => return Err(SettingsError::new(&source, error.to_string())),
+            Err(error) => return Err(SettingsError::new(&source, error)),
         }
     }
     Ok(keys)

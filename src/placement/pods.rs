@@ -54,7 +54,7 @@ pub fn admit_create<'t>(
     if mutation.is_empty() {
         return Ok(node);
     }
-    if !matched.is_enforced() {
+    if !matched.is_enforced {
         decision.would_add(&mutation.as_text());
         return Ok(node);
     }

@@ -241,9 +241,8 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection =
-            Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation).demanded_at(source);
-        return Err(rejection.in_namespace(rules.namespace).about_taint(toleration));
+        let rejection = Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation);
+        return Err(rejection.demanded_at(source).about_taint(toleration));
     }
     Ok(())
 }

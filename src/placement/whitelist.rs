@@ -101,5 +101,5 @@ fn rejection(
         None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
     let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
-    rejection.in_namespace(namespace).about_label(key).demanding(&allowed).asking_for(&asked)
+    rejection.about_label(key).demanding(&allowed).asking_for(&asked)
 }

@@ -1,13 +1,13 @@
 //! Workloads: their Pod templates are validated as Pods made from them would be, where the person who applies them sees
 //! it. What another object controls is left to its owner, but for DaemonSets.
 
-use super::entry::{CandidateEntries, MatchedEntry};
+use super::entry::CandidateEntries;
 use super::injection::PodMutation;
 use super::node_rules::SourcedRequirement;
 use super::pods;
 use super::subject::{PodSubject, RuntimeClass};
 use crate::cluster::LookupBuffer;
-use crate::decision::{CauseKind, Decision, Rejection};
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
@@ -57,9 +57,10 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
     let buffer = LookupBuffer::new();
-    let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
-    let admitted = pods::admit(&subject, &matched);
-    let Some(mutation) = settle(admitted, only_warns, &matched, decision)? else { return Ok(()) };
+    let mut matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
+    // Where workloads are only warned of, that says it in its own words.
+    matched.is_enforced |= only_warns;
+    let Some(mutation) = matched.enforce(pods::admit(&subject, &matched), decision)? else { return Ok(()) };
     // What other templates lack, their Pods get.
     if mutation.is_empty() || !is_of_daemon_set {
         return Ok(());
@@ -70,7 +71,7 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
             decision.warn_instead(&incomplete(&name, &mutation));
         }
-        OnDaemonSets::Inject if matched.is_enforced() => {
+        OnDaemonSets::Inject if matched.is_enforced => {
             mutation.record(decision);
             let written = object.object_mut_at(resource.template()).within("object")?;
             mutation.apply(written.object_mut("spec")?).within(&path)?;
@@ -78,20 +79,10 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         }
         OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
         OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
-            settle::<()>(Err(incomplete(&name, &mutation)), only_warns, &matched, decision)?;
+            matched.enforce::<()>(Err(incomplete(&name, &mutation)), decision)?;
         }
     }
     Ok(())
-}
-
-/// What becomes of a `verdict` on the template. Where workloads are only warned of, that says it in its own words.
-fn settle<T>(
-    verdict: Result<T, Rejection>,
-    only_warns: bool,
-    matched: &MatchedEntry<'_>,
-    decision: &mut Decision<'_>,
-) -> Result<Option<T>, Rejection> {
-    if only_warns { verdict.map(Some) } else { matched.enforce(verdict, decision) }
 }
 
 /// What the template lacks of `mutation`, which are not empty.

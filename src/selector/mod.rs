@@ -12,7 +12,7 @@ mod values;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use parse::{ParseError, parse, parse_pairs};
+pub use parse::{parse, parse_pairs};
 pub use values::PossibleValues;
 
 /// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,

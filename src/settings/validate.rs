@@ -78,7 +78,7 @@ pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels;
 /// `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {
     reject_control_characters(text)?;
-    let selector = selector::parse(text).map_err(|error| error.to_string())?;
+    let selector = selector::parse(text)?;
     reject_contradiction(&selector)?;
     Ok(selector)
 }
@@ -90,7 +90,7 @@ pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
     }
     reject_control_characters(text)?;
     let filled = reference::with_stand_ins(text)?;
-    let selector = selector::parse(&filled).map_err(|error| reference::name_again(text, &error.to_string()))?;
+    let selector = selector::parse(&filled).map_err(|error| reference::name_again(text, &error))?;
     if selector.requirements().iter().any(|requirement| reference::stands_in(requirement.key())) {
         return Err("a reference can't stand in the key of a label, only in its value".to_owned());
     }
