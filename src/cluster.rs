@@ -126,29 +126,100 @@ impl<'t> NodeLookup<'t> {
     }
 }
 
-/// Where the text of an object is kept that is looked up: what is read from it borrows from there.
-pub type LookupBuffer = OnceCell<String>;
-
-/// The node that is asked about, what is asked of it, and where the answer is kept.
-#[derive(Debug)]
-pub struct NodeRequest<'t> {
-    /// Its name, if there is one.
-    pub name: Option<&'t NodeName>,
-    /// The fields that are needed; none, if nobody needs it.
-    pub masks: FieldMasks,
-    /// Where the answer is kept.
-    pub buffer: &'t LookupBuffer,
+/// What is looked up in the cluster for a request. The texts are kept here: what is read from them borrows from there.
+pub struct Lookups<'c> {
+    cluster: &'c dyn Cluster,
+    namespace: OnceCell<String>,
+    node: OnceCell<String>,
 }
 
-impl<'t> NodeRequest<'t> {
-    /// Looks the Node up, if somebody needs it.
-    pub fn look_up(self, cluster: &dyn Cluster) -> NodeLookup<'t> {
-        let Self { name, masks, buffer } = self;
+impl<'c> Lookups<'c> {
+    /// Nothing yet, and all of it in `cluster`.
+    pub const fn new(cluster: &'c dyn Cluster) -> Self {
+        Self { cluster, namespace: OnceCell::new(), node: OnceCell::new() }
+    }
+
+    /// Looks the Node of this `name` up, if there is one, with the fields of `masks`, if somebody needs any.
+    pub fn node<'t>(&'t self, name: Option<&'t NodeName>, masks: &FieldMasks) -> NodeLookup<'t> {
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-        match look_up(cluster, NODE, name.as_str(), &masks, buffer, |text| Node::read(name, text, &masks)) {
+        match self.look_up(NODE, name.as_str(), masks, &self.node, |text| Node::read(name, text, masks)) {
             Ok(node) => NodeLookup::Found(node),
             Err(error) => NodeLookup::Failed(error),
         }
+    }
+
+    /// Looks the Namespace of this `name` up, for its labels and annotations.
+    ///
+    /// # Errors
+    /// There is none, or it can't be read; no Namespace can have this name.
+    pub fn namespace(&self, name: &str) -> Result<LabelsAndAnnotations<'_>, Rejection> {
+        let mut masks = FieldMasks::new();
+        masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
+        let found = if syntax::is_dns_label(name) {
+            self.look_up(NAMESPACE, name, &masks, &self.namespace, |text| {
+                let Object { metadata, .. } = read(text)?;
+                Ok(LabelsAndAnnotations {
+                    annotations: metadata.annotations()?,
+                    labels: metadata.labels.unwrap_or_default(),
+                })
+            })
+        } else {
+            Err(self.failure(NAMESPACE, name, "no Namespace can have this name"))
+        };
+        found.map_err(|error| Rejection::internal(error.message))
+    }
+
+    /// Looks up what the RuntimeClass of this `name` brings to Pods: nothing, if there is none. The API server refuses
+    /// such Pods.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn runtime_class(&self, name: &str) -> Result<Scheduling, Rejection> {
+        if !syntax::is_subdomain(name) {
+            return Ok(Scheduling::default());
+        }
+        let mut masks = FieldMasks::new();
+        masks.insert("scheduling".to_owned());
+        match self.look_up(RUNTIME_CLASS, name, &masks, &OnceCell::new(), Scheduling::read) {
+            Ok(scheduling) => Ok(scheduling),
+            Err(error) if error.is_not_found => Ok(Scheduling::default()),
+            Err(error) => Err(Rejection::internal(error.message)),
+        }
+    }
+
+    /// Reads the object of this kind and name, whose text is kept in `buffer`.
+    fn look_up<'t, T>(
+        &self,
+        kind: Kind,
+        name: &str,
+        masks: &FieldMasks,
+        buffer: &'t OnceCell<String>,
+        read: impl FnOnce(&'t str) -> Result<T, ReadError>,
+    ) -> Result<T, LookupError> {
+        let request = GetResourceRequest {
+            api_version: kind.0.to_owned(),
+            kind: kind.1.to_owned(),
+            name: name.to_owned(),
+            namespace: None,
+            disable_cache: false,
+            field_masks: Some(outermost(masks)),
+        };
+        let text = match self.cluster.get_resource(&request) {
+            Ok(text) => buffer.get_or_init(|| text),
+            Err(error) => return Err(self.failure(kind, name, first_line(&error))),
+        };
+        read(text).map_err(|error| {
+            let error = self.failure(kind, name, &format!("the host's answer is malformed: {error}"));
+            LookupError { is_not_found: false, ..error }
+        })
+    }
+
+    /// A look-up that failed for `reason`, one line. It is logged too.
+    fn failure(&self, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
+        let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
+        self.cluster.log(LogLevel::Warning, &message);
+        // The host's words for a resource that does not exist.
+        LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
     }
 }
 
@@ -161,37 +232,12 @@ pub struct Node<'t> {
     pub labels: Pairs<'t>,
     /// Its annotations.
     pub annotations: Pairs<'t>,
-    /// Its taints, if they were asked for; nothing, if they are [too many](MOST_TAINTS).
-    taints: Option<Vec<Taint>>,
+    /// Its taints, as many as [are compared](MOST_TAINTS).
+    taints: Bounded<Taint>,
     /// The resources of which it has some for Pods, if that was asked for.
     pub allocatable: AboveZero,
     /// All that the host answered.
     pub text: &'t str,
-}
-
-/// Looks a Namespace up, for its labels and annotations.
-///
-/// # Errors
-/// There is none, or it can't be read; no Namespace can have this name.
-pub fn look_up_namespace<'t>(
-    cluster: &dyn Cluster,
-    name: &str,
-    buffer: &'t LookupBuffer,
-) -> Result<LabelsAndAnnotations<'t>, Rejection> {
-    let mut masks = FieldMasks::new();
-    masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
-    let found = if syntax::is_dns_label(name) {
-        look_up(cluster, NAMESPACE, name, &masks, buffer, |text| {
-            let Object { metadata, .. } = read(text)?;
-            Ok(LabelsAndAnnotations {
-                annotations: metadata.annotations()?,
-                labels: metadata.labels.unwrap_or_default(),
-            })
-        })
-    } else {
-        Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"))
-    };
-    found.map_err(|error| Rejection::internal(error.message))
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
@@ -226,68 +272,16 @@ impl Scheduling {
     }
 }
 
-/// Looks up what the RuntimeClass `name` brings to Pods: nothing, if there is none. The API server refuses such Pods.
-///
-/// # Errors
-/// It can't be read.
-pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Scheduling, Rejection> {
-    if !syntax::is_subdomain(name) {
-        return Ok(Scheduling::default());
-    }
-    let mut masks = FieldMasks::new();
-    masks.insert("scheduling".to_owned());
-    match look_up(cluster, RUNTIME_CLASS, name, &masks, &LookupBuffer::new(), Scheduling::read) {
-        Ok(scheduling) => Ok(scheduling),
-        Err(error) if error.is_not_found => Ok(Scheduling::default()),
-        Err(error) => Err(Rejection::internal(error.message)),
-    }
-}
-
-/// Reads the object of this kind and name, whose text is kept in `buffer`.
-fn look_up<'t, T>(
-    cluster: &dyn Cluster,
-    kind: Kind,
-    name: &str,
-    masks: &FieldMasks,
-    buffer: &'t LookupBuffer,
-    read: impl FnOnce(&'t str) -> Result<T, ReadError>,
-) -> Result<T, LookupError> {
-    let request = GetResourceRequest {
-        api_version: kind.0.to_owned(),
-        kind: kind.1.to_owned(),
-        name: name.to_owned(),
-        namespace: None,
-        disable_cache: false,
-        field_masks: Some(outermost(masks)),
-    };
-    let text = match cluster.get_resource(&request) {
-        Ok(text) => buffer.get_or_init(|| text),
-        Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
-    };
-    read(text).map_err(|error| {
-        let error = failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
-        LookupError { is_not_found: false, ..error }
-    })
-}
-
-/// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
-    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
-    cluster.log(LogLevel::Warning, &message);
-    // The host's words for a resource that does not exist.
-    LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
-}
-
 impl<'t> Node<'t> {
     /// The taints that keep Pods away, without those that tell a passing condition.
     ///
     /// # Errors
     /// It has more taints than are compared.
     pub fn lasting_taints(&self) -> Result<impl Iterator<Item = &Taint>, String> {
-        match &self.taints {
-            Some(taints) => Ok(taints.iter().filter(|taint| taint.is_lasting())),
-            None => Err(format!("has more than {MOST_TAINTS} taints, and no more are compared")),
+        if self.taints.has_more {
+            return Err(format!("has more than {MOST_TAINTS} taints, and no more are compared"));
         }
+        Ok(self.taints.elements.iter().filter(|taint| taint.is_lasting()))
     }
 
     /// Whether it has more than zero of the resource `name` for Pods.
@@ -310,27 +304,16 @@ impl<'t> Node<'t> {
 
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
-        let is_asked_for = |path| masks.iter().any(|own| is_within(path, own));
         let mut annotations = Pairs::default();
         // The host sends all metadata, asked for or not, and some agents write a lot of it.
-        if is_asked_for(ANNOTATIONS) {
+        if masks.iter().any(|own| is_within(ANNOTATIONS, own)) {
             annotations = metadata.annotations()?;
         }
-        let mut taints = Some(Vec::new());
-        if is_asked_for(TAINTS)
-            && let Some(text) = spec.and_then(|spec| spec.taints)
-        {
-            taints = read_taints(text).within(TAINTS)?;
-        }
+        let taints = spec.and_then(|spec| spec.taints).map_or("[]", RawValue::get);
+        let taints = Bounded::read(taints, MOST_TAINTS).within(TAINTS)?;
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
-}
-
-/// The taints in the `text` of a Node; nothing, if they are too many.
-fn read_taints(text: &RawValue) -> Result<Option<Vec<Taint>>, ReadError> {
-    let taints = Bounded::read(text.get(), MOST_TAINTS)?;
-    Ok(Some(taints.elements).filter(|_| !taints.has_more))
 }
 
 /// What the host answers, as far as the policy looks at it.

@@ -37,7 +37,7 @@ pub mod selector;
 pub mod settings;
 pub mod toleration;
 
-use cluster::{Cluster, LogLevel};
+use cluster::{Cluster, LogLevel, Lookups};
 use decision::{Cause, Rejection};
 use settings::Settings;
 
@@ -69,7 +69,8 @@ pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
 fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejection> {
     let (request, settings) = request::read(payload)?;
     let settings = Settings::read(settings)?;
-    let mut decision = policy::decide(request, &settings, cluster)?;
+    let lookups = Lookups::new(cluster);
+    let mut decision = policy::decide(request, &settings, &lookups)?;
     for (level, message) in &decision.log {
         cluster.log(*level, message);
     }

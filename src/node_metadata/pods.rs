@@ -4,7 +4,7 @@
 use super::changes::{Changes, check_annotations, managed};
 use super::propagation::{Managed, Propagations};
 use super::values;
-use crate::cluster::{LookupBuffer, NodeLookup, NodeName, NodeRequest};
+use crate::cluster::{NodeLookup, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta;
@@ -62,9 +62,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     // A kubelet tells what runs, and must not be held up; what goes away is let go.
     let may_take_time = review.request.user != User::Kubelet && !review.request.is_for_terminating_object()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
-    let buffer = LookupBuffer::new();
-    let masks = propagations.field_masks();
-    let node = NodeRequest { name: node_name.as_ref(), masks, buffer: &buffer }.look_up(review.cluster);
+    let node = review.lookups.node(node_name.as_ref(), &propagations.field_masks());
     if let NodeLookup::Found(node) = &node {
         review.decision.audit("node", node.name.as_str().to_owned());
     }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use crate::cluster::{Cluster, LookupBuffer, look_up_namespace};
+use crate::cluster::Lookups;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
@@ -63,10 +63,10 @@ impl<'s> CandidateEntries<'s> {
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
-    pub fn look_up(self, cluster: &dyn Cluster, buffer: &'s LookupBuffer) -> Result<MatchedEntry<'s>, Rejection> {
+    pub fn look_up(self, lookups: &'s Lookups<'_>) -> Result<MatchedEntry<'s>, Rejection> {
         let mut found = LabelsAndAnnotations::default();
         if self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels()) {
-            found = look_up_namespace(cluster, self.namespace, buffer)?;
+            found = lookups.namespace(self.namespace)?;
         }
         Ok(self.find(found)?)
     }
@@ -132,6 +132,17 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
 }
 
 impl<'s> MatchedEntry<'s> {
+    /// The `entry` that holds for a `namespace`, of which this was `found`.
+    pub fn new(
+        settings: &'s Placement,
+        namespace: &'s str,
+        entry: Option<EntryAt<'s>>,
+        found: LabelsAndAnnotations<'s>,
+    ) -> Self {
+        let is_enforced = entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
+        Self { settings, namespace, entry, found, is_enforced, ignores_unresolved: false, has_name: true }
+    }
+
     /// Whether whitelists and forbidden tolerations do not apply to a user.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)

@@ -137,11 +137,12 @@ impl PodMutation<'_> {
         self.injection.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
     }
 
-    /// Writes all of it into `spec`, a PodSpec.
+    /// Writes all of it into `spec`, a PodSpec, and tells the audit log.
     ///
     /// # Errors
     /// `spec` can't be read.
-    pub fn apply(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+    pub fn apply(&self, spec: &mut RawObject<'_>, decision: &mut Decision<'_>) -> Result<(), ReadError> {
+        self.record(decision);
         self.injection.write(spec)?;
         preferences::write(&self.preferences, spec)?;
         tolerations::write(&self.tolerations, spec)
@@ -159,7 +160,7 @@ impl PodMutation<'_> {
     }
 
     /// Tells the audit log what was added, and where it is demanded.
-    pub fn record(&self, decision: &mut Decision<'_>) {
+    fn record(&self, decision: &mut Decision<'_>) {
         let mut sources: Vec<String> = Vec::new();
         for source in self.injection.added.iter().map(|demanded| demanded.source.to_string()) {
             if !sources.contains(&source) {

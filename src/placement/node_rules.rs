@@ -33,6 +33,8 @@ pub struct SourcedWhitelist<'s> {
     pub whitelist: Whitelist,
     /// Where that is said.
     pub source: Source<'s>,
+    /// For which namespace.
+    pub namespace: &'s str,
     /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
     pub unresolved: Option<Rejection>,
 }
@@ -61,7 +63,7 @@ impl<'s> SourcedWhitelist<'s> {
             }
         }
         let whitelist = Whitelist::new(selector, demanded);
-        Ok(Some(Self { whitelist, source, unresolved }))
+        Ok(Some(Self { whitelist, source, namespace: matched.namespace, unresolved }))
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Preference {
     stated: Option<BTreeSet<String>>,
 }
 
-/// What the entry prefers and the Pod does not. What can't be resolved is left out, with a warning.
+/// What the entry prefers and the Pod does not; nothing, if the Pod names its node. What can't be resolved is left out,
+/// with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or there are too many; or the settings have a mistake.
@@ -38,6 +39,9 @@ pub fn missing(
     let Some(at) = matched.entry.filter(|at| !at.entry.preferred_node_selector.is_empty()) else {
         return Ok(Vec::new());
     };
+    if !subject.node_name()?.is_empty() {
+        return Ok(Vec::new());
+    }
     let affinity = subject.spec.object_at(&AFFINITY).within(subject.path)?.unwrap_or_default();
     let path = AFFINITY.join(".");
     let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);

@@ -6,7 +6,6 @@ use super::injection::PodMutation;
 use super::node_rules::SourcedRequirement;
 use super::pods;
 use super::subject::{PodSubject, RuntimeClass};
-use crate::cluster::LookupBuffer;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
@@ -46,18 +45,17 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
 /// it: its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that
 /// can never run.
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
-    let Review { request, resource, object, decision, is_changed, cluster, .. } = review;
+    let Review { request, resource, object, decision, is_changed, lookups, .. } = review;
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
     let path = format!("object.{}.spec", resource.template().join("."));
     let spec = template.object("spec").within(&path)?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(&path)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path)?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
     let subject =
         PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
-    let buffer = LookupBuffer::new();
-    let mut matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
+    let mut matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
     // Where workloads are only warned of, that says it in its own words.
     matched.is_enforced |= only_warns;
     let Some(mutation) = matched.enforce(pods::admit(&subject, &matched), decision)? else { return Ok(()) };
@@ -72,9 +70,8 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
             decision.warn_instead(&incomplete(&name, &mutation));
         }
         OnDaemonSets::Inject if matched.is_enforced => {
-            mutation.record(decision);
             let written = object.object_mut_at(resource.template()).within("object")?;
-            mutation.apply(written.object_mut("spec")?).within(&path)?;
+            mutation.apply(written.object_mut("spec")?, decision).within(&path)?;
             *is_changed = true;
         }
         OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
