@@ -7,7 +7,7 @@ use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
 use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
 use crate::limits::MOST_TAINTS;
-use crate::message::{first_line, quote, quote_pair, shorten};
+use crate::message::{host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
@@ -49,7 +49,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// The host's words.
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String>;
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String>;
 
     /// Logs `message`.
     fn log(&self, level: LogLevel, message: &str);
@@ -206,7 +206,7 @@ impl<'c> Lookups<'c> {
         };
         let text = match self.cluster.get_resource(&request) {
             Ok(text) => buffer.get_or_init(|| text),
-            Err(error) => return Err(self.failure(kind, name, first_line(&error))),
+            Err(error) => return Err(self.failure(kind, name, host_error(&error.to_string()))),
         };
         read(text).map_err(|error| {
             let error = self.failure(kind, name, &format!("the host's answer is malformed: {error}"));

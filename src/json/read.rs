@@ -143,8 +143,18 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -
 /// # Errors
 /// It is no list, or one of them is no `T`.
 pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    optional_objects(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Reads a setting that is a list of objects, for which it matters whether it is there.
+///
+/// # Errors
+/// It is no list, or one of them is no `T`.
+pub fn optional_objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Vec<FromObject<T>>>::deserialize(deserializer)?;
-    Ok(list.into_iter().flatten().map(|read| read.0).collect())
+    Ok(list.map(|list| list.into_iter().map(|read| read.0).collect()))
 }
 
 /// Reads a setting that is one of a few words; `null` is the same as its absence.

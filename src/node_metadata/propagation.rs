@@ -95,15 +95,13 @@ impl<'s> Propagations<'s> {
         masks
     }
 
-    /// The fields of the Node that are read, in the order of their entries.
-    pub fn fields(&self) -> Vec<&FieldPath> {
-        let mut fields = Vec::new();
-        for entry in &self.entries {
-            if let NodeSource::Field(path) = &entry.source {
-                fields.push(path);
-            }
-        }
-        fields
+    /// The field of the Node that each entry reads, if it reads one.
+    pub fn fields(&self) -> Vec<Option<&FieldPath>> {
+        let fields = self.entries.iter().map(|own| match &own.source {
+            NodeSource::Field(path) => Some(path),
+            NodeSource::Label(_) | NodeSource::Annotation(_) => None,
+        });
+        fields.collect()
     }
 
     /// Whether `key` is one that the policy writes.

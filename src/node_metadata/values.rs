@@ -68,15 +68,13 @@ fn collect(
         NodeLookup::Found(node) => Some(node),
     };
     let fields = node.map(|node| field_path::read_fields(&propagations.fields(), node.text)).unwrap_or_default();
-    let mut fields = fields.into_iter().peekable();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
     let mut lacking = None;
     for (position, propagation) in propagations.entries.iter().enumerate() {
         let Propagation { entry, source, targets } = propagation;
         let mut skipped = Skipped::default();
-        let is_field = matches!(source, NodeSource::Field(_));
-        let field = fields.next_if(|_| is_field).flatten();
-        let found = node.map(|node| values_at(source, node, field.as_deref())).unwrap_or_default();
+        let field = fields.get(position).and_then(Option::as_deref);
+        let found = node.map(|node| values_at(source, node, field)).unwrap_or_default();
         for target in targets {
             values.reserved -= propagation.size_of_default(target);
             let mut is_written = false;

@@ -134,7 +134,7 @@ pub struct Term {
     /// How many of them it was read with.
     read: usize,
     /// On fields; all must hold.
-    fields: Vec<Expression>,
+    pub fields: Vec<Expression>,
 }
 
 /// One of the ANDed expressions of a term (`NodeSelectorRequirement`).
@@ -170,11 +170,8 @@ impl Term {
 
     /// One that has nothing but these requirements.
     pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
-        let mut term = Self::default();
-        for requirement in requirements {
-            term.add(requirement);
-        }
-        term
+        let expressions = requirements.into_iter().map(Expression::from_requirement).collect();
+        Self { expressions, ..Self::default() }
     }
 
     /// Adds `requirement` to its expressions.
@@ -214,11 +211,6 @@ impl Term {
         self.expressions.iter().any(|expression| expression.key == key)
     }
 
-    /// What it demands of fields of the node, first of all.
-    pub fn first_field(&self) -> Option<&Expression> {
-        self.fields.first()
-    }
-
     /// Whether a node with this name, of which `label` tells the labels, matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
@@ -235,9 +227,8 @@ impl Term {
         if self.is_empty() {
             return None;
         }
-        let requirements: Option<Vec<Requirement>> =
-            self.expressions.iter().map(|expression| expression.requirement.clone()).collect();
-        requirements.map(Selector::new)
+        let requirements = self.expressions.iter().map(|own| own.requirement.clone());
+        requirements.collect::<Option<_>>().map(Selector::new)
     }
 
     /// Whether the term can match a node, beside this nodeSelector: it does not contradict itself.
@@ -248,9 +239,8 @@ impl Term {
 
     /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
     pub fn stated(&self) -> BTreeSet<String> {
-        let mut stated = BTreeSet::new();
-        stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
-        stated
+        let valid = self.expressions.iter().filter_map(|own| own.requirement.as_ref());
+        valid.map(Requirement::identity).collect()
     }
 }
 

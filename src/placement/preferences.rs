@@ -94,7 +94,7 @@ pub fn as_text(preferences: &[Preference]) -> String {
 
 impl Preference {
     fn new(weight: i64, term: Term) -> Self {
-        let is_by_labels = term.selector().is_some() && term.first_field().is_none();
+        let is_by_labels = term.selector().is_some() && term.fields.is_empty();
         let stated = is_by_labels.then(|| term.stated());
         Self { weight, term, stated }
     }

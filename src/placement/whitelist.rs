@@ -1,6 +1,6 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, Term};
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection};
 use super::node_rules::{NodeRules, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
@@ -50,7 +50,7 @@ pub fn validate(
             return Err(rejection(key, "node affinity ", &asked, added, allowed, subject));
         }
     }
-    let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
+    let mut fields = selection.terms.iter().flatten().flat_map(|term| &term.fields);
     if whitelist.is_empty()
         && !subject.is_pinned()
         && let Some(field) = fields.next()

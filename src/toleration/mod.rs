@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::null_is_default;
 
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
-pub use strict::{from_annotation, from_settings};
+pub use strict::from_annotation;
 
 /// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty. It is read as the settings and
 /// annotations of Namespaces have it, where a field that no toleration has is a mistake; as Pods have it, from that of

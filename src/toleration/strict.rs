@@ -6,7 +6,6 @@ use crate::json::read::read;
 use crate::json::{FromObject, ReadError, Within};
 use crate::message::quote;
 use crate::selector::syntax;
-use serde::{Deserialize, Deserializer};
 
 /// The tolerations in the `text` of a namespace's annotation; one that is empty, or `null`, has none.
 ///
@@ -25,15 +24,6 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
         tolerations.push(toleration);
     }
     Ok(tolerations)
-}
-
-/// Reads a list of tolerations in the settings, if it is there.
-///
-/// # Errors
-/// It is no list of tolerations, or one has an unknown field.
-pub fn from_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Toleration>>, D::Error> {
-    let list = Option::<Vec<FromObject<Toleration>>>::deserialize(deserializer)?;
-    Ok(list.map(|list| list.into_iter().map(|read| read.0).collect()))
 }
 
 impl Toleration {
