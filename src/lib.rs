@@ -91,6 +91,5 @@ pub fn validate_settings(payload: &[u8]) -> Option<String> {
         Ok(text) => text,
         Err(error) => return Some(format!("the settings are not text: {error}")),
     };
-    let mistakes: Vec<String> = settings::mistakes(text).iter().map(ToString::to_string).collect();
-    if mistakes.is_empty() { None } else { Some(mistakes.join("; ")) }
+    Some(message::joined(settings::mistakes(text), "; ")).filter(|mistakes| !mistakes.is_empty())
 }

@@ -26,6 +26,11 @@ pub fn quote_pair(key: &str, value: &str) -> String {
     quote(&format!("{key}={value}"))
 }
 
+/// `items` as text, with this `between` them.
+pub fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
+}
+
 /// `text` as a single line of at most 256 characters.
 pub fn warning(text: &str) -> String {
     cut(&text.replace(['\n', '\r'], " "), LONGEST_WARNING)

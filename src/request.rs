@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::json::read::read as read_json;
-use crate::json::{FromObject, RawObject, ReadError, Text, Within, null_is_default};
+use crate::json::{FromObject, Raw, RawObject, ReadError, Text, Within, null_is_default};
 use crate::object_meta;
 use crate::resource::Resource;
 
@@ -36,8 +36,8 @@ pub struct Request<'a> {
     pub namespace: Text<'a>,
     /// Who asks.
     pub user: User,
-    object: Option<RawObject<'a>>,
-    old_object: Option<RawObject<'a>>,
+    object: Option<Raw<'a>>,
+    old_object: Option<Raw<'a>>,
 }
 
 /// Who asks.
@@ -77,8 +77,8 @@ struct AdmissionRequest<'a> {
     #[serde(default, deserialize_with = "null_is_default")]
     namespace: Text<'a>,
     user_info: Option<FromObject<UserInfo<'a>>>,
-    object: Option<RawObject<'a>>,
-    old_object: Option<RawObject<'a>>,
+    object: Option<Raw<'a>>,
+    old_object: Option<Raw<'a>>,
 }
 
 /// `GroupVersionResource`, or `GroupVersionKind`
@@ -137,17 +137,21 @@ impl<'a> Request<'a> {
     /// The object as it was before an update, which must be there.
     ///
     /// # Errors
-    /// It is not.
+    /// It is not, or is no object.
     pub fn old_object(&self) -> Result<&RawObject<'a>, ReadError> {
-        required(self.old_object.as_ref()).within("oldObject")
+        match required(self.old_object.as_ref()).within("oldObject")? {
+            Raw::Object(object) => Ok(object),
+            other => Err(ReadError::mismatch("an object", other.kind()).within("oldObject")),
+        }
     }
 
     /// The object, which must be there, to be changed. The request has none afterwards.
     ///
     /// # Errors
-    /// It is not there.
+    /// It is not there, or is no object.
     pub fn take_object(&mut self) -> Result<RawObject<'a>, ReadError> {
-        required(self.object.take()).within("object")
+        let mut object = required(self.object.take()).within("object")?;
+        object.object_mut().map(std::mem::take).within("object")
     }
 
     /// Whether this is an update.

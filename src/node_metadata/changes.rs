@@ -7,7 +7,7 @@ use super::propagation::{KINDS, Managed, Propagations};
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Text, Within};
 use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
-use crate::message::{quote, shorten};
+use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
@@ -203,7 +203,7 @@ fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize
 
 /// As many of `keys` as a warning has room for.
 fn listed(keys: &[&str]) -> String {
-    keys.iter().take(MOST_NAMED).map(|key| shorten(key)).collect::<Vec<_>>().join(", ")
+    joined(keys.iter().take(MOST_NAMED).map(|key| shorten(key)), ", ")
 }
 
 /// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as

@@ -112,7 +112,7 @@ impl<'p> NamedNode<'p> {
             &format!("{names_node}, but"),
             "name another node, or remove nodeName",
         )?;
-        let selection = &self.mutation.injection.selection;
+        let selection = &self.mutation.selection;
         if !selection.matches_node(node.name.as_str(), |key| node.labels.get(key)) {
             return Err(self.rejection(format!(
                 "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or \
@@ -166,7 +166,7 @@ impl<'p> NamedNode<'p> {
     /// Whether the Pod may have `key=value` despite the whitelist: by a pair or expression that its entry requires, or
     /// by a pair of its RuntimeClass.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
-        let selection = &self.mutation.injection.selection;
+        let selection = &self.mutation.selection;
         if selection.node_selector.get(key) == Some(value)
             && (whitelist.demands_value(key, value) || self.subject.runtime_class.is_known_to_bring(key, value))
         {

@@ -5,7 +5,7 @@ use super::entry::MatchedEntry;
 use super::node_affinity::{NodeSelection, Term};
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
-use crate::message::{quote, shorten};
+use crate::message::{joined, quote, shorten};
 use crate::request::User;
 use crate::selector::{Requirement, Selector, Whitelist};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
@@ -190,10 +190,10 @@ impl<'s> NodeRules<'s> {
         let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
         let by_source = own.chunk_by(|before, after| before.source.path() == after.source.path());
         let words = by_source.filter_map(|own| {
-            let texts: Vec<String> = own.iter().map(|own| own.requirement.to_string()).collect();
-            Some(format!("{} demands {}", own.first()?.source, shorten(&texts.join(","))))
+            let demanded = joined(own.iter().map(|own| &own.requirement), ",");
+            Some(format!("{} demands {}", own.first()?.source, shorten(&demanded)))
         });
-        words.collect::<Vec<_>>().join(", and ")
+        joined(words, ", and ")
     }
 
     fn contradiction(&self, key: &str) -> Rejection {

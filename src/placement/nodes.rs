@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
-use crate::message::shorten;
+use crate::message::{joined, shorten};
 use crate::object_meta;
 use crate::request::User;
 use crate::review::Review;
@@ -51,7 +51,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     if keys.is_empty() {
         return Ok(());
     }
-    let keys = keys.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
+    let keys = joined(keys.into_iter().take(MOST_NAMED).map(shorten), ", ");
     let explanation = format!(
         "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set \
          them",

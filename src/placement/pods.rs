@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::entry::{CandidateEntries, MatchedEntry};
-use super::injection::{Injection, PodMutation};
+use super::injection::{self, PodMutation};
 use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
 use super::node_rules::NodeRules;
@@ -82,11 +82,12 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
     rules.yield_to(&merged, terms_choose);
     conflict::validate(&merged, &rules, subject)?;
-    let injection = Injection::new(own, &rules, subject)?;
-    whitelist::validate(&injection.selection, &injection.added, subject, &rules)?;
+    let mut selection = own;
+    let added = injection::inject(&mut selection, &rules, subject)?;
+    whitelist::validate(&selection, &added, subject, &rules)?;
     let tolerations = tolerations::admit(subject, &toleration_rules)?;
     named_node::validate_naming(subject, &rules)?;
-    Ok(PodMutation { injection, tolerations, preferences: Vec::new(), rules, toleration_rules })
+    Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, toleration_rules })
 }
 
 /// The Pod's nodeSelector; and the terms of its node affinity, where `rules` or its node's name depend on them.

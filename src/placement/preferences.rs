@@ -10,6 +10,7 @@ use super::subject::PodSubject;
 use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::message::joined;
 use crate::settings::Source;
 
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
@@ -88,8 +89,7 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
 
 /// `preferences`, as the audit log has them.
 pub fn as_text(preferences: &[Preference]) -> String {
-    let selectors = preferences.iter().filter_map(|own| own.term.selector());
-    selectors.map(|selector| selector.to_string()).collect::<Vec<_>>().join("; ")
+    joined(preferences.iter().filter_map(|own| own.term.selector()), "; ")
 }
 
 impl Preference {

@@ -52,11 +52,6 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
     Ok(())
 }
 
-/// `tolerations`, as the audit log has them.
-pub fn as_text(tolerations: &[Toleration]) -> String {
-    tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
 /// The tolerations that a Pod has, in order.
 ///
 /// # Errors

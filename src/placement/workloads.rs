@@ -88,7 +88,7 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
     for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-    for demanded in &mutation.injection.added {
+    for demanded in &mutation.added {
         missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
     let explanation = format!(
@@ -96,7 +96,7 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
         missing.join(", and ")
     );
     let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
-    match (mutation.injection.added.first(), mutation.tolerations.first()) {
+    match (mutation.added.first(), mutation.tolerations.first()) {
         (Some(SourcedRequirement { requirement, source }), _) => {
             rejection.demanded_at(*source).about_label(requirement.key()).demanding(requirement)
         }
