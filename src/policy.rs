@@ -25,7 +25,7 @@ pub fn decide<'a>(
     settings: &Settings,
     lookups: &'a Lookups<'a>,
 ) -> Result<Decision<'a>, Rejection> {
-    let Some(resource) = request.resource else { return Ok(Decision::default()) };
+    let Some(resource) = request.resource() else { return Ok(Decision::default()) };
     let decide = match (resource, &*request.sub_resource, &*request.operation) {
         (Resource::Pod, "", "CREATE") => create_pod,
         (Resource::Pod, "", "UPDATE") => update_pod,

@@ -124,11 +124,6 @@ impl<'s> NodeRules<'s> {
         Ok(rules)
     }
 
-    /// Whether anything depends on which nodes a Pod asks for.
-    pub const fn validates_anything(&self) -> bool {
-        !self.selects_every_node() || self.whitelist.is_some()
-    }
-
     /// Whether these rules depend on the terms of a Pod's node affinity.
     pub fn reads_terms(&self) -> bool {
         let is_checked = self.whitelist.is_some() && self.settings.on_node_affinity == OnNodeAffinity::Check;

@@ -62,15 +62,13 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 
 /// Every node label that a selector of the settings names.
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
-    let mut selectors = Vec::new();
     let cluster_default = Source::Placement("clusterDefaultNodeSelector");
-    selectors.extend(settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text)));
-    for (position, entry) in settings.namespaces.iter().enumerate() {
-        let at = EntryAt { position, entry };
-        selectors.extend(entry.node_selectors().map(|(field, text)| (Source::Entry(at, field), text)));
-    }
+    let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));
+    let of_entries = settings.namespaces.iter().enumerate().flat_map(|(position, entry)| {
+        entry.node_selectors().map(move |(field, text)| (Source::Entry(EntryAt { position, entry }, field), text))
+    });
     let mut keys = BTreeSet::new();
-    for (source, text) in selectors {
+    for (source, text) in cluster_default.chain(of_entries) {
         // The labels are the same, whatever a reference in their values says.
         let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
         match selector::parse(&text) {

@@ -74,7 +74,8 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     }
     let own = read_selection(subject, &rules)?;
     let mut merged = Cow::Borrowed(&own);
-    if subject.is_template() && (rules.validates_anything() || toleration_rules.validates_anything()) {
+    let validates_nodes = !rules.selects_every_node() || rules.whitelist.is_some();
+    if subject.is_template() && (validates_nodes || toleration_rules.validates_anything()) {
         // The API server merges what the RuntimeClass brings into Pods, and not into their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
