@@ -133,7 +133,7 @@ impl<'s> Demands<'s> {
             explanation.passed_over.push((at, mismatch));
         }
         let entry = explanation.entry;
-        let matched = MatchedEntry { settings, namespace, entry, found, ignores_unresolved: false, has_name: true };
+        let matched = MatchedEntry::new(settings, namespace, entry, found);
         explanation.add_node_selectors(&matched);
         explanation.add_tolerations(&matched);
         Ok(explanation)

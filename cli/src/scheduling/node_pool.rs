@@ -223,7 +223,7 @@ impl NodePool {
         pod: &Constraints,
     ) -> Option<Exclusion> {
         // It names a node, which is there already.
-        if term.first_field().is_some() {
+        if !term.fields.is_empty() {
             return Some(Exclusion::Name);
         }
         match with_term(pairs, term) {
