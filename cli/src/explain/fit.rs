@@ -182,11 +182,11 @@ fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sou
         told += &format!(", or to meet another of the {terms} terms of its node affinity");
     }
     match excluded {
-        Exclusion::Label(label) => match demanded_by(label, demands) {
+        Exclusion::Label(label) if label.class.is_none() => match demanded_by(label, demands) {
             Some(source) => format!("{told}, demanded by {source}"),
             None => format!("{told}, which it asks for itself"),
         },
-        Exclusion::Name | Exclusion::RuntimeClass { .. } | Exclusion::Taints { .. } | Exclusion::MatchesNothing => told,
+        _ => told,
     }
 }
 

@@ -101,14 +101,10 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
         tainted.sort();
         return Blame::Taints { taints: taints.into_values().collect(), nodes: tainted, for_a_time: is_for_a_time };
     }
-    let labels = exclusions.iter().filter_map(|(_, exclusion)| Some((exclusion.label()?, exclusion)));
+    let labels = exclusions.iter().filter_map(|(_, exclusion)| exclusion.label());
     let mut needs: Vec<(String, String, Option<String>)> = vec![];
-    for (label, exclusion) in labels {
-        let class = match exclusion {
-            Exclusion::RuntimeClass { class, .. } => Some(class.clone()),
-            _ => None,
-        };
-        let need = (label.key.clone(), label.needs.clone(), class);
+    for label in labels {
+        let need = (label.key.clone(), label.needs.clone(), label.class.clone());
         if !needs.contains(&need) {
             needs.push(need);
         }

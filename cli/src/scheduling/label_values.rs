@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use node_placement_policy::selector::{Operator, Requirement};
+use node_placement_policy::{placement::node_affinity::name_of, selector::Requirement};
 
 /// The values that a label may have: those that are listed, or all but those; and of integers a range.
 ///
@@ -52,16 +52,7 @@ impl LabelValues {
 
     /// Those that a Pod's requirement allows.
     pub fn of(requirement: &Requirement) -> Option<Self> {
-        let operator = match requirement.operator().as_set() {
-            Operator::In => "In",
-            Operator::NotIn => "NotIn",
-            Operator::Exists => "Exists",
-            Operator::DoesNotExist => "DoesNotExist",
-            Operator::GreaterThan => "Gt",
-            Operator::LessThan => "Lt",
-            Operator::Equals | Operator::DoubleEquals | Operator::NotEquals => return None,
-        };
-        Self::read(operator, requirement.values())
+        Self::read(name_of(requirement.operator()), requirement.values())
     }
 
     /// Whether a label can be as both allow: with some value, or absent.
