@@ -29,15 +29,14 @@ use crate::{
         json::{list_of, remove, text},
         kubectl::Listed,
         manifests::Manifests,
-        settings::node_selectors,
-        settings_file::SettingsFile,
+        settings_file::{SettingsFile, selected_labels},
     },
     requests::{
         admission::is_terminating,
         owner::{Owner, controller},
         plain_pod, pod,
     },
-    scheduling::{keys::Keys, pool::Pools},
+    scheduling::pool::Pools,
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
@@ -436,18 +435,7 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p Placed>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    let mut keys = keys_of(files);
-    pods.into_iter().flat_map(|pod| &pod.constraints).for_each(|pod| keys.add(pod));
-    Pools::of(cluster, &keys)
-}
-
-/// The labels that the settings name.
-fn keys_of(files: &[SettingsFile]) -> Keys {
-    let selectors: Vec<String> =
-        files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed)).collect();
-    let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
-    let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
-    Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())
+    Pools::of(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
 }
 
 impl PassedOver {

@@ -1,6 +1,6 @@
 //! A file with settings, or with the policy that has them.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     input::documents::read_documents,
     input::policy_spec::PolicySpec,
-    input::settings::{Settings, read},
+    input::settings::{self, Settings, read},
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";
@@ -28,6 +28,12 @@ pub struct SettingsFile {
     pub metadata: Value,
     /// How the policy is deployed, if the file says so.
     pub policy: Option<PolicySpec>,
+}
+
+/// The labels of nodes that the policies of a deployment name.
+pub fn selected_labels(files: &[SettingsFile]) -> BTreeSet<String> {
+    let placing = files.iter().filter(|file| file.places());
+    placing.flat_map(|file| settings::selected_labels(&file.typed)).collect()
 }
 
 impl SettingsFile {

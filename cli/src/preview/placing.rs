@@ -15,7 +15,6 @@ use crate::{
     scheduling::{
         constraints::Constraints,
         exclusion::Exclusion,
-        keys::Keys,
         pool::{Pool, Pools},
     },
 };
@@ -70,9 +69,7 @@ impl Nodes {
     /// # Errors
     /// A Node or a NodePool can't be read.
     pub fn of(cluster: &Manifests, pods: Pods, labels: BTreeSet<String>) -> Result<Self> {
-        let mut keys = Keys::of_labels(labels);
-        pods.constraints.iter().for_each(|pod| keys.add(pod));
-        let classes = Pools::of(cluster, &keys)?;
+        let classes = Pools::of(cluster, labels, &pods.constraints)?;
         Ok(Self { classes, pods: pods.constraints.into_iter().map(|pod| (pod, OnceCell::new())).collect() })
     }
 

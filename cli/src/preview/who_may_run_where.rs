@@ -11,16 +11,13 @@ use super::{
     outcome::Outcome,
 };
 use crate::{
-    engine::{
-        namespace_rules::{Demand, NamespaceRules},
-        native::parse_selector,
-    },
+    engine::namespace_rules::{Demand, NamespaceRules},
     input::{
         manifests::Manifests,
-        settings::{entry_name, node_selectors},
-        settings_file::SettingsFile,
+        settings::entry_name,
+        settings_file::{self, SettingsFile},
     },
-    scheduling::{constraints::Constraints, keys::Keys, pool},
+    scheduling::{constraints::Constraints, pool},
 };
 
 /// Namespaces that are alike, and where their Pods may run.
@@ -99,7 +96,7 @@ impl<'s> Table<'s> {
         plain: &BTreeMap<String, Constraints>,
         running: &BTreeMap<(String, String), usize>,
     ) -> Result<Self> {
-        let pools = pool::Pools::of(cluster, &Keys::of_labels(selected_labels(files, rules)))?;
+        let pools = pool::Pools::of(cluster, selected_labels(files, rules), [])?;
         let no_rules = NamespaceRules::default();
         let line = |namespace: &Namespace| -> Line<'s> {
             let rules = rules.get(&namespace.name).unwrap_or(&no_rules);
@@ -187,11 +184,11 @@ impl<'s> Table<'s> {
 
 /// The labels that selectors of the settings, or of namespaces, name.
 pub fn selected_labels(files: &[SettingsFile], rules: &BTreeMap<String, NamespaceRules<'_>>) -> BTreeSet<String> {
-    let texts = files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed));
-    let of_settings = texts.filter_map(|text| parse_selector(&text).ok());
-    let of_namespaces = rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
-    let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
-    selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned()).collect()
+    let demands = rules.values().flat_map(|rules| &rules.demands);
+    let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
+    let mut labels = settings_file::selected_labels(files);
+    labels.extend(requirements.map(|one| one.key().to_owned()));
+    labels
 }
 
 /// Nodes without a taint that one setting means for tenants of its own.
