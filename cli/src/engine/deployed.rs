@@ -186,15 +186,6 @@ impl Refusal {
     }
 }
 
-/// What a Binding says of its Pod.
-#[derive(Clone, Copy, Debug)]
-pub struct PodName<'n> {
-    /// Its namespace.
-    pub namespace: &'n str,
-    /// Its name.
-    pub name: &'n str,
-}
-
 impl<'p> Deployed<'p> {
     /// The policy with the settings of `files`.
     pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
@@ -251,8 +242,8 @@ impl<'p> Deployed<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn ask_for_binding(&self, pod: &PodName<'_>, node: &str, enforcement: Enforcement) -> Result<Reply> {
-        let metadata = json!({ "name": pod.name, "namespace": pod.namespace });
+    pub fn ask_for_binding(&self, namespace: &str, pod: &str, node: &str, enforcement: Enforcement) -> Result<Reply> {
+        let metadata = json!({ "name": pod, "namespace": namespace });
         let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
         match pod::binding(&bound, &json!({}), |name| self.cluster.node(name)) {
             Some(request) => self.ask(request, enforcement),

@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
-use node_placement_policy::selector::parse;
-pub use node_placement_policy::selector::{Selector, syntax::label_key};
 use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 
@@ -62,12 +60,4 @@ impl Host<'_> {
 /// What is wrong with settings, a line each.
 pub fn mistakes(settings: &Value) -> Vec<String> {
     node_placement_policy::settings::mistakes(&settings.to_string()).iter().map(ToString::to_string).collect()
-}
-
-/// Reads a node selector.
-///
-/// # Errors
-/// It is none, in words.
-pub fn parse_selector(text: &str) -> Result<Selector, String> {
-    parse(text).map_err(|error| error.to_string())
 }

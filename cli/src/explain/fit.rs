@@ -103,7 +103,8 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Reads PodSpecs that stand for one Pod.
+    /// Reads PodSpecs that stand for one Pod; the last is its own. What its controller sees of a template lacks the
+    /// overhead of a RuntimeClass.
     ///
     /// # Errors
     /// One is none.
@@ -112,7 +113,7 @@ impl Placed {
             let class = runtime_class::class_of(spec, cluster)?;
             Constraints::read(spec, class.as_ref())
         });
-        let requests = specs.first().map_or_else(|| Ok(Requests::default()), Requests::read)?;
+        let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
         Ok(Self { constraints: constraints.collect::<Result<_>>()?, requests })
     }
 

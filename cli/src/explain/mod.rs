@@ -19,8 +19,8 @@ use self::{
 use crate::{
     demands::{DemandKind, Demands, Mismatch},
     engine::{
-        creation::{Created, Creation, LetIn, pod_of},
-        deployed::{Deployed, Enforcement as Enforced, PodName, Reply},
+        creation::{Created, Creation, pod_of},
+        deployed::{Deployed, Enforcement as Enforced, Reply},
         gap::Gap,
         namespace_rules::{asked_about, explanation, managed_keys},
         policy::Policy,
@@ -209,7 +209,7 @@ impl Trial {
         };
         let as_new = create(Enforced::AsWritten)?;
         let would_be_refused = match (&as_new, create(Enforced::Everywhere)?) {
-            (Created::LetIn(_), Created::Refused(refusal)) => Some(refusal.in_words()),
+            (Created::LetIn { .. }, Created::Refused(refusal)) => Some(refusal.in_words()),
             _ => None,
         };
         Ok(Self { as_is: Self::as_is(object, namespace, creation.cluster)?, as_new, would_be_refused })
@@ -228,8 +228,8 @@ impl Trial {
 
     /// Whether the policy adds something to the template of a DaemonSet: it is older than the rules.
     fn is_outdated(&self) -> bool {
-        let Created::LetIn(LetIn { stages, .. }) = &self.as_new else { return false };
-        stages.len() > 1 && stages.iter().any(|stage| stage.before != stage.after)
+        let Created::LetIn { before, after, .. } = &self.as_new else { return false };
+        after.len() > 1 && before != after
     }
 }
 
@@ -338,11 +338,7 @@ impl Explanation {
     ) -> Result<()> {
         let as_is = Placed::read(std::slice::from_ref(&trial.as_is), cluster)?;
         let as_new = match &trial.as_new {
-            Created::LetIn(let_in) => {
-                // The Pod comes before what its controller sees of the template, which lacks a RuntimeClass's overhead.
-                let specs: Vec<Value> = let_in.stages.iter().rev().map(|stage| stage.after.clone()).collect();
-                Some(Placed::read(&specs, cluster)?)
-            }
+            Created::LetIn { after, .. } => Some(Placed::read(after, cluster)?),
             Created::NotAsked { .. } => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
@@ -366,7 +362,7 @@ impl Explanation {
                 self.unknown.push(gap.advice());
             }
             Created::Refused(refusal) => self.subject.as_new.refused = Some(refusal.in_words()),
-            Created::LetIn(_) => {
+            Created::LetIn { .. } => {
                 let refused = trial.would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
                 self.subject.as_new.refused = refused;
             }
@@ -377,8 +373,8 @@ impl Explanation {
     /// The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
     fn leave_out_bindings(&mut self, deployed: &Deployed<'_>) -> Result<()> {
         let Subject { kind, name, node, not_running, as_is, as_new, .. } = &mut self.subject;
-        let pod = PodName { namespace: &self.namespace, name: name.as_deref().unwrap_or("any") };
-        let refuses = |node: &str| match deployed.ask_for_binding(&pod, node, Enforced::AsWritten)? {
+        let pod = name.as_deref().unwrap_or("any");
+        let refuses = |node: &str| match deployed.ask_for_binding(&self.namespace, pod, node, Enforced::AsWritten)? {
             Reply::Refused(refusal) => Ok(Some(refusal.message)),
             _ => Ok(None),
         };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     engine::{
-        creation::{Created, Creation, LetIn},
+        creation::{Created, Creation},
         deployed::{Deployed, Enforcement, Refusal},
         gap::Gap,
         namespace_rules::{NamespaceRules, managed_keys},
@@ -144,20 +144,19 @@ impl Asking<'_> {
     fn noted(&mut self, created: Created) -> Result<Said> {
         Ok(match created {
             Created::NotAsked { reason, specs } => {
-                let before = self.add_all(specs.iter())?;
+                let before = self.add_all(&specs)?;
                 Said::NotAsked(reason, Asked { after: before.clone(), before, is_sent: false, is_changed: false })
             }
             Created::Unknown(gap) => Said::Unknown(gap),
             Created::Refused(refusal) => Said::Refused(refusal),
-            Created::LetIn(LetIn { stages, is_changed }) => {
-                let before = self.add_all(stages.iter().map(|stage| &stage.before))?;
-                let after = self.add_all(stages.iter().map(|stage| &stage.after))?;
+            Created::LetIn { before, after, is_changed } => {
+                let (before, after) = (self.add_all(&before)?, self.add_all(&after)?);
                 Said::LetIn(Asked { before, after, is_sent: true, is_changed })
             }
         })
     }
 
-    fn add_all<'v>(&mut self, specs: impl Iterator<Item = &'v Value>) -> Result<Vec<PodId>> {
-        specs.map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
+    fn add_all(&mut self, specs: &[Value]) -> Result<Vec<PodId>> {
+        specs.iter().map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
     }
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{
-        deployed::{Deployed, Enforcement, PodName, Refusal, Reply},
+        deployed::{Deployed, Enforcement, Refusal, Reply},
         gap::Gap,
     },
     input::{manifests::Manifests, settings_file::SettingsFile},
@@ -451,8 +451,7 @@ impl<'p> Judging<'p> {
         deployed: &Deployed<'_>,
         enforcement: Enforcement,
     ) -> Result<Binding> {
-        let pod = PodName { namespace: case.namespace, name: "any" };
-        Ok(match deployed.ask_for_binding(&pod, node, enforcement)? {
+        Ok(match deployed.ask_for_binding(case.namespace, "any", node, enforcement)? {
             Reply::Refused(refusal) => Binding::Refused(refusal),
             Reply::Unknown(gap) => Binding::Unknown(gap),
             Reply::NotSent(_) => Binding::NotSent,
