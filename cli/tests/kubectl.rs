@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::{
-    collections::BTreeMap,
     env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -238,9 +237,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let of_namespace = serde_json::from_value(labels.clone())?;
-            let explained = cli::demands::Demands::of(&read, name, &of_namespace, &BTreeMap::new())
-                .map_err(|error| anyhow!("{error}"))?;
+            let explained = cli::demands::Demands::of(&read, name, Some(&namespace))?;
             let holding = explained.entry.map(|at| format!("e{}", at.position));
             let request = cli::requests::plain_pod::creation(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();

@@ -8,7 +8,7 @@ use super::{
     gap::Gap,
 };
 use crate::{
-    input::{json::text, manifests::Manifests, settings::ManagedKeys},
+    input::{json::text, manifests::Manifests},
     requests::{
         admission::{self, request, somebody},
         owner::Owner,
@@ -44,33 +44,23 @@ pub enum Created {
     },
 }
 
-/// Creates Pods and workloads, for a trial.
-pub struct Creation<'p> {
-    /// The policy.
-    pub deployed: &'p Deployed<'p>,
-    /// The cluster.
-    pub cluster: &'p Manifests,
-    /// The keys of Pods that it manages.
-    pub managed: &'p ManagedKeys,
-}
-
-impl Creation<'_> {
+impl Deployed<'_> {
     /// What becomes of a workload, or of a Pod as it is created anew; `owner` has the template that it is made from, if
     /// that counts.
     ///
     /// # Errors
     /// It is no such object, or the policy failed to answer.
-    pub fn of(&self, object: &Value, owner: Option<&Owner<'_>>, enforcement: Enforcement) -> Result<Created> {
+    pub fn create(&self, object: &Value, owner: Option<&Owner<'_>>, enforcement: Enforcement) -> Result<Created> {
         let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == POD {
             template::check_pod(object, "")?;
-            let mut request = pod::creation(object, owner, self.managed, self.cluster);
+            let mut request = pod::creation(object, owner, &self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
-            return self.of_pod(request, enforcement);
+            return self.create_pod(request, enforcement);
         }
         template::check(object)?;
-        let workload = self.deployed.ask(admission::creation(resource, object), enforcement)?;
+        let workload = self.ask(admission::creation(resource, object), enforcement)?;
         let is_daemon_set = resource.kind == "DaemonSet";
         let seen = |workload| template::seen_by_controller(workload).filter(|_| is_daemon_set);
         let make = |workload| match is_daemon_set {
@@ -91,11 +81,11 @@ impl Creation<'_> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn of_plain_pod(&self, namespace: &str, enforcement: Enforcement) -> Result<Created> {
-        self.of_pod(plain_pod::creation(namespace), enforcement)
+    pub fn create_plain_pod(&self, namespace: &str, enforcement: Enforcement) -> Result<Created> {
+        self.create_pod(plain_pod::creation(namespace), enforcement)
     }
 
-    fn of_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
+    fn create_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
         let before = vec![request["object"]["spec"].clone()];
         self.answer(None, request, before, None, enforcement)
     }
@@ -110,7 +100,7 @@ impl Creation<'_> {
         enforcement: Enforcement,
     ) -> Result<Created> {
         let asked = request["object"]["spec"].clone();
-        let pod = self.deployed.ask(request, enforcement)?;
+        let pod = self.ask(request, enforcement)?;
         let is_changed =
             [workload.as_ref(), Some(&pod)].into_iter().flatten().any(|reply| matches!(reply, Reply::LetIn(Some(_))));
         let (is_of_pods, lacks_class) = (workload.is_some(), runtime_class::missing(&asked, self.cluster).is_some());

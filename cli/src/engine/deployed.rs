@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     engine::policy::Policy,
-    input::{manifests::Manifests, policy_spec::PolicySpec, settings_file::SettingsFile},
+    input::{manifests::Manifests, policy_spec::PolicySpec, settings::ManagedKeys, settings_file::SettingsFile},
     requests::{
         delivery::{Delivery, delivery},
         pod,
@@ -135,12 +135,16 @@ impl InTurn<'_> {
 }
 
 /// The policies of a deployment, in front of a cluster: a request goes to each whose rules take it.
+#[derive(Clone)]
 pub struct Deployed<'p> {
     policy: &'p Policy,
     policies: Vec<AskedPolicy<'p>>,
     /// With settings as if every entry was enforced.
     enforced: Vec<AskedPolicy<'p>>,
-    cluster: &'p Manifests,
+    /// What its look-ups reach.
+    pub cluster: &'p Manifests,
+    /// The keys of Pods that it manages.
+    pub managed: ManagedKeys,
 }
 
 /// Whether entries with `enforcement: Warn` are taken as they are.
@@ -193,7 +197,9 @@ impl<'p> Deployed<'p> {
         let asked = files.iter().filter(|file| file.policy.as_ref().is_none_or(|policy| !policy.only_reports()));
         let policies: Vec<AskedPolicy<'p>> = asked.map(AskedPolicy::from).collect();
         let enforced = policies.iter().map(|asked| AskedPolicy { settings: enforced(asked), ..asked.clone() });
-        Self { policy, enforced: enforced.collect(), policies, cluster }
+        let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
+        let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
+        Self { policy, enforced: enforced.collect(), policies, cluster, managed }
     }
 
     /// The same in front of another cluster.
@@ -201,8 +207,7 @@ impl<'p> Deployed<'p> {
     where
         'p: 'c,
     {
-        let Self { policy, policies, enforced, .. } = self;
-        Deployed { policy, policies: policies.clone(), enforced: enforced.clone(), cluster }
+        Deployed { cluster, ..self.clone() }
     }
 
     /// What becomes of a request.

@@ -1,7 +1,7 @@
 //! Which pools take a Pod, and what excludes it from the others.
 
 use anyhow::Result;
-use node_placement_policy::selector::{Requirement, parse};
+use node_placement_policy::selector::{Requirement, Selector, parse};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -118,7 +118,7 @@ impl Placed {
     }
 
     /// Where it fits; `demands` are those of its namespace, where it has them.
-    pub fn fit(&self, pools: &Pools, demands: &[Sourced<'_>]) -> Fit {
+    pub fn fit(&self, pools: &Pools, demands: &[Demand]) -> Fit {
         let mut fit = Fit::default();
         for pool in &pools.pools {
             let excludes = |pod| Some((pod, pool.excludes(pod)?));
@@ -162,21 +162,8 @@ impl Placed {
     }
 }
 
-/// A demand of a namespace, and where it is demanded.
-pub struct Sourced<'d> {
-    /// What is demanded.
-    pub demand: &'d Demand<'d>,
-    /// The name of the policy that demands it, where several place.
-    pub policy: Option<&'d str>,
-}
-
-/// Where something stands: `placement.namespaces[0]`; with the policy, where several place.
-pub fn in_policy(policy: Option<&str>, path: &str) -> String {
-    policy.map_or_else(|| path.to_owned(), |policy| format!("{policy}: {path}"))
-}
-
 /// The exclusion, and who asked for it.
-fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sourced<'_>]) -> String {
+fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut told = excluded.describe(pool.place());
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
     if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
@@ -192,15 +179,15 @@ fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sou
 }
 
 /// Who demands the label that excludes a Pod; nobody but the Pod, perhaps.
-fn demanded_by(label: &LabelExclusion, demands: &[Sourced<'_>]) -> Option<String> {
+fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d str> {
     let needed = parse(&label.needs).unwrap_or_default();
     // What is needed of a NodePool is told as Karpenter compares values.
     let is_needed = |requirement: &Requirement| {
         needed.requirements().iter().any(|own| own.same_as(requirement))
             || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
     };
-    let demands_it = |Sourced { demand, .. }: &&Sourced<'_>| {
-        demand.kind == DemandKind::Required && demand.selector.requirements().iter().any(is_needed)
-    };
-    demands.iter().find(demands_it).map(|demanded| in_policy(demanded.policy, &demanded.demand.source.to_string()))
+    let required = demands.iter().filter(|demand| demand.kind == DemandKind::Required);
+    let mut demanding =
+        required.filter(|demand| demand.selector.iter().flat_map(Selector::requirements).any(is_needed));
+    demanding.next().map(|demand| demand.source.as_str())
 }

@@ -70,7 +70,7 @@ pub fn selected_labels(settings: &Settings) -> BTreeSet<String> {
 }
 
 /// The keys of Pods that node metadata is written to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{
     engine::{
-        creation::{Created, Creation},
+        creation::Created,
         deployed::{Deployed, Enforcement, Refusal},
         gap::Gap,
-        namespace_rules::{NamespaceRules, managed_keys},
+        namespace_rules::NamespaceRules,
         policy::Policy,
     },
     input::{manifests::Manifests, settings_file::SettingsFile},
@@ -92,8 +92,8 @@ impl<'s> Round<'s> {
     ) -> Result<Self> {
         let rules = |name: &'s String| Ok((name.clone(), NamespaceRules::of(files, name, cluster.namespace(name))?));
         let rules = subjects.namespaces.iter().map(rules).collect::<Result<BTreeMap<_, _>>>()?;
-        let (deployed, managed) = (Deployed::new(policy, files, cluster), managed_keys(files));
-        let mut asking = Asking { creation: Creation { deployed: &deployed, cluster, managed: &managed }, pods };
+        let deployed = Deployed::new(policy, files, cluster);
+        let mut asking = Asking { deployed: &deployed, pods };
         let (mut workloads, mut namespaces) = (vec![], vec![]);
         for subject in &subjects.all {
             told();
@@ -102,7 +102,7 @@ impl<'s> Round<'s> {
         }
         for (name, rules) in &rules {
             told();
-            let answers = asking.about(rules.warns, |creation, how| creation.of_plain_pod(name, how));
+            let answers = asking.about(rules.warns, |how| deployed.create_plain_pod(name, how));
             namespaces.push(answers.with_context(|| format!("a new Pod in {name}"))?);
         }
         Ok(Self { files, deployed, rules, workloads, namespaces })
@@ -111,32 +111,28 @@ impl<'s> Round<'s> {
 
 /// Asks, and notes what Pods ask for.
 struct Asking<'a> {
-    creation: Creation<'a>,
+    deployed: &'a Deployed<'a>,
     pods: &'a mut Pods,
 }
 
 impl Asking<'_> {
     fn about_subject<'s>(&mut self, subject: &'s Subject<'_>, warns: bool) -> Result<Answered<'s>> {
-        let object = subject.manifest.parse();
-        let own = self.about(warns, |creation, how| creation.of(&object, None, how));
+        let (object, deployed) = (subject.manifest.parse(), self.deployed);
+        let own = self.about(warns, |how| deployed.create(&object, None, how));
         let mut answered = Answered { own: own.with_context(|| subject.manifest.identity.to_string())?, parts: vec![] };
         for part in &subject.parts {
             let made = part.manifest.parse();
             if template::differ(&object, &made) {
-                let answers = self.about(warns, |creation, how| creation.of(&made, None, how));
+                let answers = self.about(warns, |how| deployed.create(&made, None, how));
                 answered.parts.push((part, answers.with_context(|| part.manifest.identity.to_string())?));
             }
         }
         Ok(answered)
     }
 
-    fn about(
-        &mut self,
-        warns: bool,
-        create: impl Fn(&Creation<'_>, Enforcement) -> Result<Created>,
-    ) -> Result<Answers> {
-        let written = create(&self.creation, Enforcement::AsWritten)?;
-        let enforced = warns.then(|| create(&self.creation, Enforcement::Everywhere)).transpose()?;
+    fn about(&mut self, warns: bool, create: impl Fn(Enforcement) -> Result<Created>) -> Result<Answers> {
+        let written = create(Enforcement::AsWritten)?;
+        let enforced = warns.then(|| create(Enforcement::Everywhere)).transpose()?;
         let written = self.noted(written)?;
         Ok(Answers { written, enforced: enforced.map(|created| self.noted(created)).transpose()? })
     }
@@ -157,6 +153,6 @@ impl Asking<'_> {
     }
 
     fn add_all(&mut self, specs: &[Value]) -> Result<Vec<PodId>> {
-        specs.iter().map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
+        specs.iter().map(|spec| self.pods.add(spec, self.deployed.cluster)).collect()
     }
 }

@@ -135,9 +135,8 @@ impl Constraints {
 
     fn excluded_by_labels(&self, node: &Node) -> Option<Exclusion> {
         let label = |key: &str| node.labels.get(key).map(String::as_str);
-        let excluded = |key: &str, needs| {
-            self.excluded_by_label(key, needs, label(key).map(|value| format!("{key}={value}")))
-        };
+        let excluded =
+            |key: &str, needs| self.excluded_by_label(key, needs, label(key).map(|value| format!("{key}={value}")));
         if let Some((key, value)) = self.node_selector.iter().find(|(key, value)| label(key) != Some(value)) {
             return Some(excluded(key, format!("{key}={value}")));
         }

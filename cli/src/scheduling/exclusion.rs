@@ -45,7 +45,8 @@ impl Exclusion {
             Self::Name => format!("the Pod names another {place}"),
             Self::Label(LabelExclusion { key, needs, has, class }) => {
                 let has = has.as_ref().map_or_else(|| format!("no label {key}"), Clone::clone);
-                let who = class.as_ref().map_or_else(|| "the Pod".to_owned(), |class| format!("the RuntimeClass {class}"));
+                let who =
+                    class.as_ref().map_or_else(|| "the Pod".to_owned(), |class| format!("the RuntimeClass {class}"));
                 format!("the {place} has {has}, {who} needs {needs}")
             }
             Self::Taints { taints, for_a_time } => {

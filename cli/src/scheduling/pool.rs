@@ -76,11 +76,7 @@ impl Pools {
         Ok(Self::new(Places::of(cluster)?, labels, pods))
     }
 
-    fn new<'p>(
-        places: Places,
-        mut labels: BTreeSet<String>,
-        pods: impl IntoIterator<Item = &'p Constraints>,
-    ) -> Self {
+    fn new<'p>(places: Places, mut labels: BTreeSet<String>, pods: impl IntoIterator<Item = &'p Constraints>) -> Self {
         let Places { nodes, node_pools, .. } = places;
         let mut names = BTreeSet::new();
         for pod in pods {

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    engine::{deployed::AskedPolicy, namespace_rules::explanation},
+    demands::Demands,
+    engine::deployed::AskedPolicy,
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -56,7 +57,7 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         let (evaluation, not_asked) = asked.answer(&request)?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
         let there = cluster.namespace(namespace);
-        let entry = files.iter().find_map(|file| explanation(&file.typed, namespace, Some(there?)).ok()?.entry);
+        let entry = files.iter().find_map(|file| Demands::of(&file.typed, namespace, Some(there?)).ok()?.entry);
         if not_asked.is_some() || !known.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
             continue;
         }
