@@ -16,7 +16,7 @@ const POLICY: &str = "ClusterAdmissionPolicy";
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
 /// A file with the settings of the policy, or with a whole policy that has them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SettingsFile {
     /// As they are written.
     pub settings: Value,
@@ -40,6 +40,11 @@ impl SettingsFile {
     /// Whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
+    }
+
+    /// The same policy with other settings.
+    pub fn with_settings(&self, settings: Value) -> Self {
+        Self { typed: read(&settings), settings, ..self.clone() }
     }
 
     /// Whether it places Pods.

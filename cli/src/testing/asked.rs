@@ -3,14 +3,11 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::{
-    Answer, Evaluation, Manifests, Policy,
-    engine::deployed::{AskedPolicy, InTurn},
-};
+use crate::{Answer, Evaluation, Manifests, Policy, SettingsFile, engine::deployed::InTurn};
 
 /// Policies, and the cluster that they look things up in.
 pub struct Asked<'a> {
-    pub policies: &'a [AskedPolicy<'a>],
+    pub policies: &'a [SettingsFile],
     pub cluster: &'a Manifests,
     pub policy: &'a Policy,
 }

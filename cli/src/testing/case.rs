@@ -11,8 +11,8 @@ use super::{
     source::written_out,
 };
 use crate::{
-    Evaluation, Policy, admission_request, engine::deployed::AskedPolicy, requests::admission::of_manifest,
-    scheduling::places::Places, stored,
+    Evaluation, Policy, SettingsFile, admission_request, requests::admission::of_manifest, scheduling::places::Places,
+    stored,
 };
 
 /// How a case ended.
@@ -30,7 +30,7 @@ impl Test {
     /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
     pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
         let policies = self.deployed(case)?;
-        for AskedPolicy { settings, .. } in &policies {
+        for SettingsFile { settings, .. } in policies.iter() {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
                 return Ok(Ended::Invalid(answer.message.unwrap_or_default()));

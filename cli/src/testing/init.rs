@@ -10,7 +10,6 @@ use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     demands::Demands,
-    engine::deployed::AskedPolicy,
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -47,8 +46,7 @@ struct WrittenCase {
 /// # Errors
 /// There is no namespace, or the policy can't be asked.
 pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy, paths: [&Path; 2]) -> Result<String> {
-    let policies: Vec<AskedPolicy<'_>> = files.iter().map(AskedPolicy::from).collect();
-    let asked = Asked { policies: &policies, cluster, policy };
+    let asked = Asked { policies: files, cluster, policy };
     let places = Places::of(cluster)?;
     let mut known = BTreeSet::new();
     let mut cases = vec![];
