@@ -14,9 +14,15 @@ use crate::{
     output::{explanation, printer::Printer},
 };
 
-/// What makes Pods.
-const OWNERS: [&str; 5] =
-    ["replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "deployments.apps"];
+/// What has the templates of Pods: their owners, and the Deployments of these.
+const OWNERS: [Resource; 6] = [
+    Resource::ReplicaSet,
+    Resource::StatefulSet,
+    Resource::DaemonSet,
+    Resource::Job,
+    Resource::ReplicationController,
+    Resource::Deployment,
+];
 
 /// Show which rules hold in a namespace, and why one of its Pods waits, is refused, or runs where it runs
 #[derive(Args)]
@@ -71,10 +77,10 @@ impl Explain {
         let namespace = self.namespace.as_str();
         let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
         let Some(subject) = subject else { return kubectl.get(&asked) };
-        let resource = listed_as(subject.resource);
+        let (resource, owners) = (listed_as(subject.resource), OWNERS.map(listed_as));
         asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
         if subject.resource == Resource::Pod {
-            asked.extend(OWNERS.map(|owners| vec![owners, "--namespace", namespace]));
+            asked.extend(owners.iter().map(|owners| vec![owners, "--namespace", namespace]));
         }
         asked.push(vec!["runtimeclasses.node.k8s.io"]);
         kubectl.get(&asked)

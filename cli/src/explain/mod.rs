@@ -10,7 +10,10 @@ pub mod subject;
 use std::fmt::Display;
 
 use anyhow::{Context, Result, bail};
-use node_placement_policy::settings::{Enforcement, NamespaceEntry};
+use node_placement_policy::{
+    resource::Resource,
+    settings::{Enforcement, NamespaceEntry},
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,8 +32,8 @@ use crate::{
     },
     input::{
         json::{list_of, remove, text},
-        kubectl::Listed,
-        manifests::Manifests,
+        kubectl::{Listed, listed_as},
+        manifests::{Identity, Manifests},
         settings_file::{SettingsFile, selected_labels},
     },
     requests::{
@@ -141,8 +144,8 @@ pub fn explain(
     subject: Option<&SubjectName>,
 ) -> Result<Explanation> {
     let cluster = &listed.manifests;
-    let found = namespace_in(listed, namespace)?;
-    let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
+    let found = find(Resource::Namespace, None, namespace, listed)?;
+    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
     let is_one = files.iter().filter(|file| file.places()).count() == 1;
     let (mut entry, mut passed_over, mut demands) = (None, vec![], vec![]);
     for file in asked_about(files, namespace, Some(found)) {
@@ -200,14 +203,18 @@ pub fn explain(
     Ok(explanation)
 }
 
-fn namespace_in<'l>(listed: &'l Listed, name: &str) -> Result<&'l Value> {
-    if let Some(found) = listed.manifests.namespace(name) {
+fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l Listed) -> Result<&'l Value> {
+    let identity = Identity::new(resource.api_version(), resource.kind(), namespace, name);
+    if let Some(found) = listed.manifests.find(&identity) {
         return Ok(found);
     }
-    match listed.unreadable.iter().find(|unreadable| unreadable.resource == "namespaces" && !unreadable.is_not_found) {
-        Some(unreadable) => bail!("it can't be told what holds in {name}: {}", unreadable.reason),
-        None => bail!("there is no Namespace {name}; kubectl get namespaces lists those that are there"),
+    let asked = listed_as(resource);
+    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == asked && !it.is_not_found) {
+        let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("holds in {name}") };
+        bail!("it can't be told what {what}: {}", unreadable.reason);
     }
+    let there = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+    bail!("there is no {identity}; kubectl get {asked}{there} lists those that are there")
 }
 
 /// The PodSpec of the subject without the policy.
@@ -227,7 +234,7 @@ impl Subject {
         let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
         let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
         Self {
-            kind: name.map(|name| name.kind().to_owned()),
+            kind: name.map(|name| name.resource.kind().to_owned()),
             name: name.map(|name| name.name.clone()),
             node: node.filter(|_| not_running.is_none()).map(str::to_owned),
             not_running,

@@ -2,12 +2,6 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use node_placement_policy::resource::Resource;
-use serde_json::Value;
-
-use crate::input::{
-    kubectl::listed_as,
-    manifests::{Identity, Manifests},
-};
 
 /// The kinds that have, or are, Pods, and what kubectl calls them for short.
 const KINDS: [(Resource, &str); 9] = [
@@ -54,23 +48,6 @@ impl SubjectName {
         })?;
         Ok(Self { resource, name: name.to_owned() })
     }
-
-    /// Its kind.
-    pub fn kind(&self) -> &'static str {
-        self.resource.kind()
-    }
-
-    /// The object in a cluster.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub fn find<'c>(&self, namespace: &str, cluster: &'c Manifests) -> Result<&'c Value> {
-        let identity = Identity::new(self.resource.api_version(), self.kind(), Some(namespace), &self.name);
-        cluster.find(&identity).with_context(|| {
-            let listed = listed_as(self.resource);
-            format!("there is no {identity}; kubectl get {listed} -n {namespace} lists those that are there")
-        })
-    }
 }
 
 #[cfg(test)]
@@ -84,7 +61,7 @@ mod tests {
     #[case::with_its_group("cronjobs.batch/web", "CronJob")]
     #[case::a_kind("DaemonSet/web", "DaemonSet")]
     fn subjects_are_written_as_for_kubectl(#[case] written: &str, #[case] kind: &str) {
-        assert_eq!(SubjectName::read(written).unwrap().kind(), kind);
+        assert_eq!(SubjectName::read(written).unwrap().resource.kind(), kind);
     }
 
     #[rstest::rstest]
