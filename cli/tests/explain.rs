@@ -596,6 +596,28 @@ fn what_a_subject_waits_for_is_told(
     Ok(())
 }
 
+/// A Pod that is older than the fence may get a node from Karpenter, and can't be bound to it.
+#[test]
+fn a_node_that_would_be_created_must_be_one_that_the_policy_lets_the_pod_be_bound_to() -> Result<()> {
+    let settings = "{ placement: { onBindings: Verify, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }, \
+                    nodeMetadata: { propagate: [{ nodeLabel: rack, required: true }] } }";
+    let objects = "
+- { apiVersion: v1, kind: Pod, metadata: { name: old, namespace: a }, spec: { containers: [{ name: c, image: i }] } }
+- { apiVersion: karpenter.sh/v1, kind: NodePool, metadata: { name: of-blue },
+    spec: { template: { metadata: { labels: { pool: blue } }, spec: {} } } }
+- { apiVersion: karpenter.sh/v1, kind: NodePool, metadata: { name: of-red },
+    spec: { template: { metadata: { labels: { pool: red } }, spec: {} } } }
+";
+    let output = explain_one(settings, "spec: {}", objects, &["pod/old"])?;
+    let told = text(&output);
+    // Whether it gets a rack nobody knows.
+    assert!(told.contains("NodePool of-blue (no nodes yet): fits"), "{told}");
+    let refused =
+        "NodePool of-red (no nodes yet): no: the policy refuses to bind the Pod to it: Pod \"old\" can't be bound";
+    assert!(told.contains(refused), "{told}");
+    Ok(())
+}
+
 /// Of a Pod that is older than its template, with the template, whether the policy is asked or not.
 #[test]
 fn a_pod_that_no_policy_is_asked_about_is_created_from_its_template() -> Result<()> {

@@ -22,18 +22,11 @@ use crate::{
 /// DaemonSet also, and first, that of its template, with which its controller compares nodes.
 #[derive(Clone, Debug)]
 pub enum Created {
-    /// Neither is sent.
-    NotAsked {
-        /// Why.
-        reason: String,
-        /// What decides on the node.
-        specs: Vec<Value>,
-    },
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
     Refused(Refusal),
-    /// Both are let in.
+    /// Both are let in, or neither is sent.
     LetIn {
         /// What decides on the node without the policy.
         before: Vec<Value>,
@@ -41,6 +34,8 @@ pub enum Created {
         after: Vec<Value>,
         /// Whether the Pod, or its workload, gets anything.
         is_changed: bool,
+        /// Why neither is sent, if so.
+        not_sent: Option<String>,
     },
 }
 
@@ -106,7 +101,7 @@ impl Deployed<'_> {
         let (is_of_pods, lacks_class) = (workload.is_some(), runtime_class::missing(&asked, self.cluster).is_some());
         Ok(match (workload, pod) {
             (None, Reply::NotSent(reason)) | (Some(Reply::NotSent(reason)), Reply::NotSent(_)) => {
-                Created::NotAsked { reason, specs: before }
+                Created::LetIn { after: before.clone(), before, is_changed: false, not_sent: Some(reason) }
             }
             _ if lacks_class => {
                 let name = text(&asked["runtimeClassName"]).to_owned();
@@ -116,10 +111,10 @@ impl Deployed<'_> {
             (_, Reply::Refused(refusal)) => Created::Refused(Refusal { is_of_pods, ..refusal }),
             (Some(Reply::Unknown(gap)), _) | (_, Reply::Unknown(gap)) => Created::Unknown(gap),
             (_, Reply::LetIn(Some(mut pod))) => {
-                Created::LetIn { before, after: specs(seen, pod["spec"].take()), is_changed }
+                Created::LetIn { before, after: specs(seen, pod["spec"].take()), is_changed, not_sent: None }
             }
             (_, Reply::LetIn(None) | Reply::NotSent(_)) => {
-                Created::LetIn { before, after: specs(seen, asked), is_changed }
+                Created::LetIn { before, after: specs(seen, asked), is_changed, not_sent: None }
             }
         })
     }

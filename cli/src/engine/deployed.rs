@@ -1,7 +1,7 @@
 //! The policies of a deployment: which requests reach them, and what they say, one after the other.
 
 use anyhow::Result;
-use node_placement_policy::decision::Cause;
+use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -11,7 +11,9 @@ use super::{
 };
 use crate::{
     engine::policy::Policy,
-    input::{manifests::Manifests, policy_spec::PolicySpec, settings::ManagedKeys, settings_file::SettingsFile},
+    input::{
+        json::text, manifests::Manifests, policy_spec::PolicySpec, settings::ManagedKeys, settings_file::SettingsFile,
+    },
     requests::{
         delivery::{Delivery, delivery},
         pod,
@@ -164,6 +166,11 @@ pub struct Refusal {
 pub const PODS: &str = "its Pods are refused: ";
 
 impl Refusal {
+    /// Whether a Node lacks what node metadata needs.
+    pub fn is_about_metadata(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Metadata)
+    }
+
     /// The message, and whose it is.
     pub fn in_words(&self) -> String {
         if self.is_of_pods { format!("{PODS}{}", self.message) } else { self.message.clone() }
@@ -180,14 +187,6 @@ impl<'p> Deployed<'p> {
         let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
         let enforced = asked.iter().map(|file| enforced(file)).collect();
         Self { policy, files: asked, enforced, cluster, managed }
-    }
-
-    /// The same in front of another cluster.
-    pub fn in_front_of<'c>(&self, cluster: &'c Manifests) -> Deployed<'c>
-    where
-        'p: 'c,
-    {
-        Deployed { cluster, ..self.clone() }
     }
 
     /// What becomes of a request.
@@ -234,6 +233,24 @@ impl<'p> Deployed<'p> {
             Some(request) => self.ask(request, enforcement),
             None => Ok(Reply::LetIn(None)),
         }
+    }
+
+    /// What becomes of its Binding to a node that is not there, with this metadata.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn ask_for_binding_to_absent(
+        &self,
+        namespace: &str,
+        pod: &str,
+        metadata: Value,
+        enforcement: Enforcement,
+    ) -> Result<Reply> {
+        let name = text(&metadata["name"]).to_owned();
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
+        let known = self.cluster.namespace(namespace).cloned();
+        let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
+        Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)
     }
 }
 

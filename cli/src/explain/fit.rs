@@ -14,6 +14,7 @@ use crate::{
         exclusion::{Exclusion, LabelExclusion},
         label_values::LabelValues,
         node::Node,
+        node_pool::CREATED,
         pool::{Pool, Pools},
         resources::Requests,
     },
@@ -57,6 +58,9 @@ pub struct PoolFit {
     /// Whether the Pod is too large for some of its nodes.
     #[serde(skip)]
     pub has_small_nodes: bool,
+    /// The metadata of the node that Karpenter would create for it, if the pool has none.
+    #[serde(skip)]
+    pub created: Option<Value>,
 }
 
 impl Fit {
@@ -67,21 +71,24 @@ impl Fit {
         self.pools.iter().filter(is_usable)
     }
 
-    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node.
+    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node, or of the metadata
+    /// of one that Karpenter would create.
     ///
     /// # Errors
     /// Those of `refuses`.
-    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str) -> Result<Option<String>>) -> Result<()> {
+    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str, Option<&Value>) -> Result<Option<String>>) -> Result<()> {
         for pool in self.pools.iter_mut().filter(|pool| pool.fits) {
             let (mut first, mut refused) = (None, vec![]);
             for node in &pool.nodes {
-                if let Some(why) = refuses(node)? {
+                if let Some(why) = refuses(node, None)? {
                     refused.push(node.clone());
                     first.get_or_insert(why);
                 }
             }
             pool.usable.retain(|node| !refused.contains(node));
-            // What Karpenter would create may have what these nodes lack.
+            if let Some(created) = &pool.created {
+                first = refuses(CREATED, Some(created))?;
+            }
             if let Some(why) = first.filter(|_| refused.len() == pool.nodes.len()) {
                 pool.fits = false;
                 pool.excluded_by = Some(format!("the policy refuses to bind the Pod to it: {why}"));
@@ -126,7 +133,7 @@ impl Placed {
             let fits = excluded.is_none();
             let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
             // A NodePool may take what its nodes do not.
-            let takes_it = self.constraints.iter().all(|constraints| fits && pool.nodes_exclude(constraints).is_none());
+            let takes_it = self.constraints.iter().all(|constraints| pool.nodes_exclude(constraints).is_none());
             let large: Vec<&Node> = pool.nodes.iter().filter(|node| self.requests.fit(node)).collect();
             let is_too_small = fits && !creates && large.is_empty();
             // Where no node is large enough, it is still worth knowing that none is ready either.
@@ -138,6 +145,8 @@ impl Placed {
             if fits && !creates && !counted.iter().any(|node| is_ready(node)) {
                 fit.not_now.push(pool.name.clone());
             }
+            let node_pool = pool.creates.as_ref().filter(|_| creates && pool.nodes.is_empty());
+            let created = node_pool.zip(self.constraints.last());
             let usable = large.iter().filter(|node| takes_it && is_ready(node));
             fit.pools.push(PoolFit {
                 name: pool.name.clone(),
@@ -147,6 +156,7 @@ impl Placed {
                 lacks: if is_too_small { self.lacking(pool) } else { vec![] },
                 usable: usable.map(|node| node.name.clone()).collect(),
                 has_small_nodes: large.len() < pool.nodes.len(),
+                created: created.map(|(node_pool, pod)| node_pool.node_for(pod)),
             });
         }
         fit

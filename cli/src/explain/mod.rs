@@ -284,7 +284,7 @@ impl Explanation {
         let read = |specs: &[Value]| Placed::read(specs, deployed.cluster).with_context(|| whose.clone());
         let as_is = read(std::slice::from_ref(as_is))?;
         let as_new = match created {
-            Created::LetIn { after: specs, .. } | Created::NotAsked { specs, .. } => Some(read(specs)?),
+            Created::LetIn { after, .. } => Some(read(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
         let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), deployed.cluster)?;
@@ -295,12 +295,12 @@ impl Explanation {
         self.subject.as_is = as_is.fit(&pools, if self.subject.is_pod() { demands } else { &[] });
         self.subject.as_new = as_new.map(|as_new| as_new.fit(&pools, demands)).unwrap_or_default();
         match created {
-            Created::NotAsked { reason, .. } => self.not_asked = Some(reason.clone()),
             Created::Unknown(gap) => {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());
             }
-            Created::LetIn { before, after, .. } => {
+            Created::LetIn { before, after, not_sent, .. } => {
+                self.not_asked.clone_from(not_sent);
                 let is_changed = after.len() > 1 && before != after;
                 if is_changed && self.subject.as_is.pools != self.subject.as_new.pools {
                     self.subject.outdated = Some(self.why_it_is_outdated(deployed.cluster));
@@ -316,9 +316,18 @@ impl Explanation {
         let is_waiting = self.subject.is_waiting();
         let Subject { name, as_is, as_new, .. } = &mut self.subject;
         let pod = name.as_deref().unwrap_or("any");
-        let refuses = |node: &str| match deployed.ask_for_binding(&self.namespace, pod, node, Enforced::AsWritten)? {
-            Reply::Refused(refusal) => Ok(Some(refusal.message)),
-            _ => Ok(None),
+        let (namespace, how) = (&self.namespace, Enforced::AsWritten);
+        let refuses = |node: &str, created: Option<&Value>| {
+            let reply = match created {
+                Some(created) => deployed.ask_for_binding_to_absent(namespace, pod, created.clone(), how)?,
+                None => deployed.ask_for_binding(namespace, pod, node, how)?,
+            };
+            Ok(match reply {
+                // Others may give it what its NodePool does not.
+                Reply::Refused(refusal) if created.is_some() && refusal.is_about_metadata() => None,
+                Reply::Refused(refusal) => Some(refusal.message),
+                _ => None,
+            })
         };
         if is_waiting {
             as_is.leave_out(refuses)?;

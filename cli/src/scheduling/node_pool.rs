@@ -10,6 +10,7 @@ use k8s_openapi::{
 };
 use node_placement_policy::{placement::node_affinity::Term, toleration::Taint};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     constraints::Constraints,
@@ -19,6 +20,12 @@ use super::{
     quantity::Amount,
     well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
 };
+
+/// What a node is called that is not there yet.
+pub const CREATED: &str = "created-by-karpenter";
+
+/// A label that every node has.
+const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
 #[derive(Clone, Debug, Deserialize)]
@@ -114,7 +121,7 @@ pub struct NodePool {
     /// Of labels, how many values must be left when a Pod has chosen.
     min_values: BTreeMap<String, usize>,
     /// The annotations that its nodes have.
-    pub annotations: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     /// The lasting taints that its nodes have. Startup taints pass, and Karpenter does not count them.
     pub lasting_taints: Vec<Taint>,
 }
@@ -148,8 +155,15 @@ impl NodePool {
         Ok(Self { name, labels, min_values, annotations, lasting_taints })
     }
 
-    /// Labels that a node has which Karpenter would create for the Pod: of each some value that both allow.
-    pub fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
+    /// The metadata of a node that Karpenter would create for the Pod.
+    pub fn node_for(&self, pod: &Constraints) -> Value {
+        let mut labels = self.labels_for(pod);
+        labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
+        json!({ "name": CREATED, "labels": labels, "annotations": self.annotations })
+    }
+
+    /// Its labels: of each some value that both allow.
+    fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
         let pairs = pairs(pod);
         let mut terms = pod.terms.iter().flatten();
         let asked = terms
@@ -254,7 +268,6 @@ fn add(labels: &mut BTreeMap<String, LabelValues>, key: &str, values: LabelValue
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::{Value, json};
 
     use super::*;
 
