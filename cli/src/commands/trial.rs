@@ -78,7 +78,7 @@ impl Trial<'_> {
                 "warnings": answer.warnings,
                 "patch": evaluation.patch,
                 "auditAnnotations": answer.audit_annotations,
-                "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "lookups": evaluation.record.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "missing": self.missing(evaluation).map(ToString::to_string).collect::<Vec<_>>(),
             }));
             if let Some(changed) = &answer.mutated_object {
@@ -100,7 +100,7 @@ impl Trial<'_> {
 
     /// What was looked up, and is not there.
     fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
-        evaluation.lookups.iter().filter(|lookup| !self.known.finds(lookup))
+        evaluation.record.lookups.iter().filter(|lookup| !self.known.finds(lookup))
     }
 
     /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,

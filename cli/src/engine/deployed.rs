@@ -5,6 +5,7 @@ use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::{Value, json};
 
 use super::{
+    call::Record,
     cluster::Cluster,
     evaluation::{Answer, Evaluation},
     gap::Gap,
@@ -48,7 +49,7 @@ fn evaluate(
 ) -> Result<Evaluation> {
     let mut evaluation = policy.validate(request, &file.settings, cluster)?;
     if may_not_mutate(file) && evaluation.patch.take().is_some() {
-        evaluation.cause = None;
+        evaluation.record.cause = None;
         evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
     }
     Ok(evaluation)
@@ -202,7 +203,7 @@ impl<'p> Deployed<'p> {
             InTurn::ask(self.policy, files, request, self.cluster, self.cluster.clone())?;
         let is_sent = !asked.is_empty();
         let mut changed = None;
-        for (_, Evaluation { answer, patch, lookups, cause, .. }) in asked {
+        for (_, Evaluation { answer, patch, record: Record { lookups, cause, .. } }) in asked {
             if let Some(lookup) = lookups.iter().find(|lookup| !self.cluster.finds(lookup)) {
                 return Ok(Reply::Unknown(lacking(&lookup.kind, Some(&lookup.name))));
             }

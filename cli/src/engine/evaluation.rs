@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use json_patch::Patch;
-use node_placement_policy::decision::Cause;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
-    engine::cluster::{Cluster, Lookup, NoCluster},
-    engine::{call::Call, policy::Policy},
+    engine::cluster::{Cluster, NoCluster},
+    engine::{
+        call::{Call, Record},
+        policy::Policy,
+    },
 };
 
 /// What a policy says to a request, word for word.
@@ -37,12 +39,8 @@ pub struct Evaluation {
     pub answer: Answer,
     /// The JSON patch that the API server would get; none if the answer changes nothing.
     pub patch: Option<Patch>,
-    /// See [`Call`].
-    pub lookups: Vec<Lookup>,
-    pub logs: Vec<Value>,
-    pub refused: Vec<String>,
-    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one. Only the policy's own crate can tell.
-    pub cause: Option<Cause>,
+    /// What happened meanwhile.
+    pub record: Record,
 }
 
 impl Policy {
@@ -56,8 +54,7 @@ impl Policy {
             Some(mutated) => patch_between(&request["object"], mutated)?,
             None => None,
         };
-        let Call { lookups, logs, refused, cause, .. } = call;
-        Ok(Evaluation { answer, patch, lookups, logs, refused, cause })
+        Ok(Evaluation { answer, patch, record: call.record })
     }
 
     /// Asks whether settings are valid.

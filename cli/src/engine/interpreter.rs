@@ -81,7 +81,7 @@ impl Engine for Interpreted {
             (Ok(1), _) => {
                 if operation == "validate" {
                     let cause = cause_of(&guest.response, payload, &guest.host_calls);
-                    lock(&guest.host_calls).cause = cause;
+                    lock(&guest.host_calls).record.cause = cause;
                 }
                 Ok(guest.response)
             }

@@ -77,7 +77,7 @@ impl Test {
 
     /// What the policy looks up, and the test's cluster does not have.
     fn lacking(&self, evaluation: &Evaluation) -> impl Iterator<Item = Mismatch> {
-        let missing = evaluation.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
+        let missing = evaluation.record.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
         missing.map(|lookup| Mismatch { field: "cluster", expected: lookup.to_string(), found: "nothing".to_owned() })
     }
 
