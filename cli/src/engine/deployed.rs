@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use super::{
     call::Record,
     cluster::Cluster,
-    evaluation::{Answer, Evaluation},
     gap::Gap,
+    policy::{Answer, Evaluation, Policy},
 };
 use crate::{
-    engine::policy::Policy,
     input::{
         json::text, manifests::Manifests, policy_spec::PolicySpec, settings::ManagedKeys, settings_file::SettingsFile,
     },
