@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, anyhow};
 use node_placement_policy::{
     decision::Rejection,
     json::Pairs,
     object_meta::LabelsAndAnnotations,
     placement::{
-        entry::{MatchedEntry, unmet},
+        entry::{CandidateEntries, MatchedEntry, unmet},
         in_tree,
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
@@ -18,37 +19,42 @@ use node_placement_policy::{
     },
     toleration::Toleration,
 };
+use serde_json::Value;
 
-/// What holds in a namespace.
+use crate::input::json::{members, text};
+
+/// What one policy holds a namespace to.
 ///
 /// ```
-/// use std::collections::BTreeMap;
 /// use cli::demands::Demands;
 /// use node_placement_policy::settings::Settings;
+/// use serde_json::json;
 ///
 /// let text = r#"{"placement": {"namespaces": [{"namespaceSelector": "tenant", "requiredNodeSelector": "pool=$(tenant)"}]}}"#;
 /// let settings = Settings::read(Some(text)).unwrap();
-/// let labels = BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]);
-/// let found = Demands::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
+/// let namespace = json!({ "metadata": { "name": "team-a", "labels": { "tenant": "blue" } } });
+/// let found = Demands::of(&settings, "team-a", Some(&namespace)).unwrap();
 /// assert_eq!(found.entry.map(|at| at.position), Some(0));
 /// let demand = &found.demands[0];
-/// assert_eq!((demand.text.as_str(), demand.source.path().as_str()),
-///     ("pool=blue", "placement.namespaces[0].requiredNodeSelector"));
+/// assert_eq!((demand.text.as_str(), demand.path.as_deref()),
+///     ("pool=blue", Some("placement.namespaces[0].requiredNodeSelector")));
 /// ```
 #[derive(Debug, Default)]
 pub struct Demands<'s> {
     /// The entry of `placement.namespaces` that holds, if one does.
     pub entry: Option<EntryAt<'s>>,
-    /// The entries before it, and why none of them holds.
-    pub passed_over: Vec<(EntryAt<'s>, Mismatch)>,
+    /// The entries before it, and those after it that match, too; and why none of them holds.
+    pub others: Vec<(EntryAt<'s>, WhyNot<'s>)>,
     /// All that is demanded: of nodes first, in the order in which it is decided, then what is allowed and preferred,
     /// then of tolerations.
-    pub demands: Vec<Demand<'s>>,
+    pub demands: Vec<Demand>,
+    /// The labels of the Namespace, with its name.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Why an entry does not hold for a namespace.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mismatch {
+pub enum WhyNot<'s> {
     /// Its name is another one.
     Name,
     /// The Namespace does not have what the namespaceSelector asks for.
@@ -58,21 +64,25 @@ pub enum Mismatch {
         /// The value of that label, if the Namespace has it.
         found: Option<String>,
     },
+    /// It matches, and this one before it does, too.
+    EntryAbove(EntryAt<'s>),
 }
 
 /// Something that is demanded in a namespace.
-#[derive(Debug)]
-pub struct Demand<'s> {
+#[derive(Clone, Debug)]
+pub struct Demand {
     /// What it is about.
     pub kind: DemandKind,
     /// As text: with references filled in; as it is written, if that can't be done.
     pub text: String,
-    /// Where it is demanded.
-    pub source: Source<'s>,
-    /// The selector, if it is one; empty, if it can't be read.
-    pub selector: Selector,
+    /// As messages name where it is demanded.
+    pub source: String,
+    /// The path of the setting; nothing for an annotation.
+    pub path: Option<String>,
+    /// The selector, if it is one that can be read.
+    pub selector: Option<Selector>,
     /// Why nobody knows what is demanded, if so: then what depends on it is rejected.
-    pub problem: Option<Rejection>,
+    pub problem: Option<String>,
 }
 
 /// What a demand is about.
@@ -90,53 +100,59 @@ pub enum DemandKind {
     ForbiddenTolerations,
 }
 
+impl Demand {
+    /// Its requirements on labels of nodes, one by one, as text.
+    pub fn requirements(&self) -> Vec<String> {
+        self.selector.iter().flat_map(Selector::requirements).map(ToString::to_string).collect()
+    }
+}
+
 impl<'s> Demands<'s> {
-    /// What holds in the namespace of this name, whose Namespace has these labels and annotations.
+    /// What holds in the namespace of this name; `namespace` is its object, if that is known.
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
-    pub fn of(
-        settings: &'s Settings,
-        namespace: &'s str,
-        labels: &BTreeMap<String, String>,
-        annotations: &BTreeMap<String, String>,
-    ) -> Result<Self, SettingsError> {
-        let mut found = LabelsAndAnnotations { labels: pairs(labels), annotations: pairs(annotations) };
+    pub fn of(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Self> {
+        let mut found =
+            LabelsAndAnnotations { labels: pairs(namespace, "labels"), annotations: pairs(namespace, "annotations") };
         // The API server sets it.
         if !found.labels.contains_key(reference::NAME) {
-            found.labels.insert(reference::NAME.into(), namespace.into());
+            found.labels.insert(reference::NAME.into(), name.into());
         }
+        let labels = found.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let demands = Self { labels, ..Self::default() };
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
-            (Some(placement), _) => Self::of_placement(placement, namespace, found),
-            (None, Some(config)) => Ok(Self::of_plugin(config, namespace, &found.annotations)),
-            (None, None) => Ok(Self::default()),
+            (Some(placement), _) => demands.of_placement(placement, name, found).map_err(|error| anyhow!("{error}")),
+            (None, Some(config)) => Ok(demands.of_plugin(config, name, &found.annotations)),
+            (None, None) => Ok(demands),
         }
     }
 
     fn of_placement(
+        mut self,
         settings: &'s Placement,
         namespace: &'s str,
         found: LabelsAndAnnotations<'s>,
     ) -> Result<Self, SettingsError> {
-        let mut explanation = Self::default();
+        let matched = CandidateEntries::new(settings, namespace).find(found)?;
+        self.entry = matched.entry;
         for (position, entry) in settings.namespaces.iter().enumerate() {
             let at = EntryAt { position, entry };
-            let mismatch = if !entry.name_fits(namespace) {
-                Mismatch::Name
-            } else if let Some(asked) = unmet(at, &found)? {
-                let found = found.labels.get(asked.key()).map(str::to_owned);
-                Mismatch::Label { asked, found }
-            } else {
-                explanation.entry = Some(at);
-                break;
+            let above = self.entry.filter(|holding| holding.position <= position);
+            let why_not = match (above, unmet(at, &matched.found)?) {
+                (Some(holding), None) if holding != at && entry.name_fits(namespace) => WhyNot::EntryAbove(holding),
+                (Some(_), _) => continue,
+                (None, Some(asked)) if entry.name_fits(namespace) => {
+                    let found = matched.found.labels.get(asked.key()).map(str::to_owned);
+                    WhyNot::Label { asked, found }
+                }
+                (None, _) => WhyNot::Name,
             };
-            explanation.passed_over.push((at, mismatch));
+            self.others.push((at, why_not));
         }
-        let entry = explanation.entry;
-        let matched = MatchedEntry::new(settings, namespace, entry, found);
-        explanation.add_node_selectors(&matched);
-        explanation.add_tolerations(&matched);
-        Ok(explanation)
+        self.add_node_selectors(&matched);
+        self.add_tolerations(&matched);
+        Ok(self)
     }
 
     fn add_node_selectors(&mut self, matched: &MatchedEntry<'s>) {
@@ -157,13 +173,11 @@ impl<'s> Demands<'s> {
         }
     }
 
-    fn add_selector(&mut self, kind: DemandKind, source: Source<'s>, written: &str, read: Result<Selector, Rejection>) {
-        let (selector, problem) = match read {
-            Ok(selector) => (selector, None),
-            Err(problem) => (Selector::default(), Some(problem)),
-        };
-        let text = if problem.is_some() { written.to_owned() } else { selector.to_string() };
-        self.demands.push(Demand { kind, text, source, selector, problem });
+    fn add_selector(&mut self, kind: DemandKind, source: Source<'_>, written: &str, read: Result<Selector, Rejection>) {
+        match read {
+            Ok(selector) => self.add(kind, source, selector.to_string(), Some(selector), None),
+            Err(problem) => self.add(kind, source, written.to_owned(), None, Some(&problem)),
+        }
     }
 
     fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
@@ -172,11 +186,10 @@ impl<'s> Demands<'s> {
                 let added = defaults.into_iter().map(|list| (DemandKind::Added, list));
                 let allowed = allowed.into_iter().map(|list| (DemandKind::AllowedTolerations, list));
                 let forbidden = forbidden.into_iter().map(|list| (DemandKind::ForbiddenTolerations, list));
-                for (kind, TolerationList { tolerations, source, unresolved: problem }) in
-                    added.chain(allowed).chain(forbidden)
+                for (kind, TolerationList { tolerations, source, unresolved }) in added.chain(allowed).chain(forbidden)
                 {
-                    let text = if problem.is_some() { written_at(source, matched) } else { as_text(&tolerations) };
-                    self.demands.push(Demand { kind, text, source, selector: Selector::default(), problem });
+                    let text = if unresolved.is_some() { written_at(source, matched) } else { as_text(&tolerations) };
+                    self.add(kind, source, text, None, unresolved.as_ref());
                 }
             }
             // A malformed annotation, or a default that is forbidden, stands in the way of reading the others.
@@ -189,23 +202,34 @@ impl<'s> Demands<'s> {
                     (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, "forbiddenTolerations")),
                     _ => (DemandKind::Added, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
                 };
-                let (text, selector) = (written_at(source, matched), Selector::default());
-                self.demands.push(Demand { kind, text, source, selector, problem: Some(problem) });
+                self.add(kind, source, written_at(source, matched), None, Some(&problem));
             }
         }
     }
 
     /// The in-tree plugin's own configuration.
-    fn of_plugin(config: &'s PodNodeSelectorPluginConfig, namespace: &'s str, annotations: &Pairs<'_>) -> Self {
-        let mut explanation = Self::default();
+    fn of_plugin(mut self, config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Self {
         let demanded = in_tree::demanded(config, namespace, annotations);
         let allowed = in_tree::configured(config, namespace);
         for (kind, (source, text)) in [(DemandKind::Required, demanded), (DemandKind::AllowedNodeSelector, allowed)] {
             if !text.is_empty() || matches!(source, Source::Annotation { .. }) {
-                explanation.add_selector(kind, source, text, in_tree::read(source, text));
+                self.add_selector(kind, source, text, in_tree::read(source, text));
             }
         }
-        explanation
+        self
+    }
+
+    fn add(
+        &mut self,
+        kind: DemandKind,
+        source: Source<'_>,
+        text: String,
+        selector: Option<Selector>,
+        problem: Option<&Rejection>,
+    ) {
+        let path = (!matches!(source, Source::Annotation { .. })).then(|| source.path());
+        let (source, problem) = (source.to_string(), problem.map(Rejection::message));
+        self.demands.push(Demand { kind, text, source, path, selector, problem });
     }
 }
 
@@ -225,8 +249,10 @@ fn as_text(tolerations: &[Toleration]) -> String {
     tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn pairs(map: &BTreeMap<String, String>) -> Pairs<'static> {
-    map.iter().map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect()
+/// The labels or annotations of a Namespace.
+fn pairs(namespace: Option<&Value>, field: &str) -> Pairs<'static> {
+    let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
+    metadata.into_iter().flat_map(members).map(|(key, value)| (key.as_str().into(), text(value).into())).collect()
 }
 
 #[cfg(test)]
@@ -241,8 +267,8 @@ mod tests {
             "defaultTolerations": [{"key": "dedicated", "value": "blue"}],
             "forbiddenTolerations": [{"key": "dedicated", "value": "$(tenant)"}]}]}}"#;
         let settings = Settings::read(Some(text)).unwrap();
-        let labels = BTreeMap::from([("tenant".to_owned(), "blue".to_owned())]);
-        let found = Demands::of(&settings, "team-a", &labels, &BTreeMap::new()).unwrap();
+        let namespace = serde_json::json!({ "metadata": { "labels": { "tenant": "blue" } } });
+        let found = Demands::of(&settings, "team-a", Some(&namespace)).unwrap();
         let told: Vec<_> =
             found.demands.iter().map(|own| (own.kind, own.text.as_str(), own.problem.is_some())).collect();
         let expected = [

@@ -36,8 +36,7 @@ pub mod testing;
 pub use engine::{
     call::{Call, Metadata},
     cluster::{Cluster, Lookup, NoCluster},
-    evaluation::{Answer, Evaluation, SettingsAnswer, admission_request, payload},
-    policy::Policy,
+    policy::{Answer, Evaluation, Policy, SettingsAnswer, admission_request, payload},
 };
 pub use input::{
     documents::{read_document, read_documents},

@@ -596,6 +596,55 @@ fn what_a_subject_waits_for_is_told(
     Ok(())
 }
 
+/// A Pod that is older than the fence may get a node from Karpenter, and can't be bound to it.
+#[test]
+fn a_node_that_would_be_created_must_be_one_that_the_policy_lets_the_pod_be_bound_to() -> Result<()> {
+    let settings = "{ placement: { onBindings: Verify, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }, \
+                    nodeMetadata: { propagate: [{ nodeLabel: rack, required: true }] } }";
+    let objects = "
+- { apiVersion: v1, kind: Pod, metadata: { name: old, namespace: a }, spec: { containers: [{ name: c, image: i }] } }
+- { apiVersion: karpenter.sh/v1, kind: NodePool, metadata: { name: of-blue },
+    spec: { template: { metadata: { labels: { pool: blue } }, spec: {} } } }
+- { apiVersion: karpenter.sh/v1, kind: NodePool, metadata: { name: of-red },
+    spec: { template: { metadata: { labels: { pool: red } }, spec: {} } } }
+";
+    let output = explain_one(settings, "spec: {}", objects, &["pod/old"])?;
+    let told = text(&output);
+    // Whether it gets a rack nobody knows.
+    assert!(told.contains("NodePool of-blue (no nodes yet): fits"), "{told}");
+    let refused =
+        "NodePool of-red (no nodes yet): no: the policy refuses to bind the Pod to it: Pod \"old\" can't be bound";
+    assert!(told.contains(refused), "{told}");
+    Ok(())
+}
+
+/// Of a Pod that is older than its template, with the template, whether the policy is asked or not.
+#[test]
+fn a_pod_that_no_policy_is_asked_about_is_created_from_its_template() -> Result<()> {
+    let settings = file("settings.yml", BLUE)?.to_string_lossy().into_owned();
+    let policy = String::from_utf8(run(&["policy", &settings, "--namespaces", "tenant"])?.stdout)?;
+    let objects = "
+- apiVersion: apps/v1
+  kind: StatefulSet
+  metadata: { name: web, namespace: a }
+  spec: { template: { spec: { nodeSelector: { pool: red }, containers: [{ name: c, image: i }] } } }
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    { name: web-0, namespace: a, ownerReferences: [{ apiVersion: apps/v1, kind: StatefulSet, name: web, controller: true }] }
+  spec: { nodeSelector: { pool: blue }, containers: [{ name: c, image: i }] }
+";
+    let output = explain_one(&policy, "spec: {}", objects, &["pod/web-0", "-o", "json"])?;
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(told["notAsked"], "the policy's namespaceSelector leaves the namespace out", "{told}");
+    let fits = |when: &str| -> Vec<Value> {
+        let pools = told["subject"][when]["pools"].as_array().into_iter().flatten();
+        pools.filter(|pool| pool["fits"] == true).map(|pool| pool["nodes"].clone()).collect()
+    };
+    assert_eq!((fits("asIs"), fits("asNew")), (vec![json!(["blue"])], vec![json!(["red"])]), "{told}");
+    Ok(())
+}
+
 #[test]
 fn nothing_is_created_in_a_namespace_that_is_deleted() -> Result<()> {
     let output = explain_one(BLUE, "status: { phase: Terminating }", "", &[])?;

@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::{
-    collections::BTreeMap,
     env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -201,9 +200,28 @@ fn a_pod_is_explained() -> Result<()> {
     Ok(())
 }
 
+/// Whoever owns it has the template that it would be created from.
+#[test]
+fn a_pod_of_a_replication_controller_is_created_from_its_template() -> Result<()> {
+    let owners = r#"[{"apiVersion": "v1", "kind": "ReplicationController", "name": "web", "controller": true}]"#;
+    let pod =
+        PODS.replace(r#""namespace": "team-a"}"#, &format!(r#""namespace": "team-a", "ownerReferences": {owners}}}"#));
+    let controller = r#"{"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "web", "namespace":
+        "team-a"}, "spec": {"template": {"spec": {"nodeSelector": {"pool": "red"}, "containers": []}}}}"#;
+    let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("pods", &pod), ("replicationcontrollers", controller)];
+    let output =
+        Played::new("explain-rc", &files)?.run(&["explain", "-n", "team-a", "pod/web", "-s", "settings.yml"])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stdout).contains("is refused: pod node label selector conflicts"), "{output:?}");
+    Ok(())
+}
+
 #[rstest]
 #[case::a_namespace_that_may_not_be_read(&["-n", "gone"], "it can't be told what holds in gone: namespaces is forbidden")]
-#[case::a_pod_that_may_not_be_read(&["-n", "team-a", "pod/gone"], "there is no Pod team-a/gone")]
+#[case::a_pod_that_may_not_be_read(
+    &["-n", "team-a", "pod/gone"],
+    "it can't be told what becomes of Pod team-a/gone: pods is forbidden"
+)]
 fn what_is_not_there_is_said(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
     let mut files = vec![("nodes", NODES)];
     if arguments.len() > 2 {
@@ -238,9 +256,7 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let of_namespace = serde_json::from_value(labels.clone())?;
-            let explained = cli::demands::Demands::of(&read, name, &of_namespace, &BTreeMap::new())
-                .map_err(|error| anyhow!("{error}"))?;
+            let explained = cli::demands::Demands::of(&read, name, Some(&namespace))?;
             let holding = explained.entry.map(|at| format!("e{}", at.position));
             let request = cli::requests::plain_pod::creation(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();

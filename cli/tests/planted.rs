@@ -13,7 +13,7 @@ use cli::{
         kubectl::{Listed, Unreadable},
     },
     output::preview::{Origin, commands, page, text},
-    preview::{Accepted, Input, Outcome, Preview},
+    preview::{Accepted, Forecast, Input, Outcome, Preview},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -117,7 +117,7 @@ fn unreadable(resource: &String) -> Unreadable {
     Unreadable { resource: resource.clone(), is_not_found: false, reason: format!("{resource} is forbidden") }
 }
 
-fn outcome(outcome: Outcome, would_be: bool) -> String {
+fn outcome(Forecast { outcome, would_be }: Forecast) -> String {
     let would_be = if would_be { "would be " } else { "" };
     format!("{would_be}{outcome:?}")
 }
@@ -128,14 +128,14 @@ fn found(preview: &Preview, expected: &Expected) -> Expected {
     let workloads = || preview.workloads.iter().map(|it| (name(&it.kind, &it.namespace, &it.name), it));
     let script = commands(preview);
     let runs = script.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "set -e");
-    let of_workloads = workloads().filter_map(|(name, it)| Some((name, it.was?)));
-    let of_namespaces = preview.namespaces.iter().filter_map(|it| Some((it.name.clone(), it.was?)));
-    let was = of_workloads.chain(of_namespaces).map(|(name, was)| (name, outcome(was.outcome, was.would_be)));
+    let of_workloads = workloads().filter_map(|(name, it)| Some((name, it.finding.was?)));
+    let of_namespaces = preview.namespaces.iter().filter_map(|it| Some((it.name.clone(), it.finding.was?)));
+    let was = of_workloads.chain(of_namespaces).map(|(name, was)| (name, outcome(was)));
     Expected {
         ready: preview.verdict.ready,
-        exit: expected.exit.map(|_| u8::from(preview.is_bad())),
-        workloads: workloads().map(|(name, it)| (name, outcome(it.outcome, it.would_be))).collect(),
-        namespaces: preview.namespaces.iter().map(|it| (it.name.clone(), outcome(it.outcome, it.would_be))).collect(),
+        exit: expected.exit.map(|_| u8::from(preview.is_bad)),
+        workloads: workloads().map(|(name, it)| (name, outcome(it.finding.forecast))).collect(),
+        namespaces: preview.namespaces.iter().map(|it| (it.name.clone(), outcome(it.finding.forecast))).collect(),
         was: expected.was.as_ref().map(|_| was.collect()),
         advice: expected
             .advice

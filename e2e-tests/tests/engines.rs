@@ -30,5 +30,5 @@ fn said(policy: &Policy, case: &Case) -> Result<String> {
     let verdict = policy.validate_settings(&settings)?;
     let call = policy.call("validate", &payload(&case.request()?, &settings), case.cluster().clone());
     let answer = call.result.map_err(anyhow::Error::msg).context("no answer")?;
-    Ok(format!("{verdict:?} {} {:?} {:?}", String::from_utf8(answer)?, call.lookups, call.logs))
+    Ok(format!("{verdict:?} {} {:?} {:?}", String::from_utf8(answer)?, call.record.lookups, call.record.logs))
 }

@@ -96,8 +96,8 @@ fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[
     let message = answer.message.unwrap_or_default();
     ensure!(answer.code == Some(500) && !message.contains('\n'), "{message}");
     ensure!(message.starts_with(&format!("Namespace \"team-a\" can't be read: {reason}")), "{message}");
-    let levels: Vec<&Value> = call.logs.iter().map(|event| &event["level"]).collect();
-    ensure!(levels == ["warning", "info"], "{:?}", call.logs);
+    let levels: Vec<&Value> = call.record.logs.iter().map(|event| &event["level"]).collect();
+    ensure!(levels == ["warning", "info"], "{:?}", call.record.logs);
     Ok(())
 }
 
@@ -148,7 +148,7 @@ fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'sta
 fn what_is_accepted_is_not_logged(policy: &Policy) -> Result<()> {
     let settings = json!({"placement": {"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b"}});
     let call = policy.call("validate", &payload(&request("pod-create"), &settings), NoCluster);
-    ensure!(answer(&call)?.accepted && call.logs.is_empty(), "{call:?}");
+    ensure!(answer(&call)?.accepted && call.record.logs.is_empty(), "{call:?}");
     Ok(())
 }
 

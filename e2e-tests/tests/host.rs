@@ -147,8 +147,8 @@ fn calls_are_refused(#[case] capabilities: Value, #[case] kinds: Value, #[case] 
     let lookup = node("worker-1", Value::Null).to_string();
     let call = policy.call(operation, lookup.as_bytes(), worker());
     assert!(error(&call).contains(reason), "{call:?}");
-    assert!(call.refused[0].contains(reason), "{call:?}");
-    assert!(call.lookups.is_empty(), "{call:?}");
+    assert!(call.record.refused[0].contains(reason), "{call:?}");
+    assert!(call.record.lookups.is_empty(), "{call:?}");
 }
 
 #[rstest]
@@ -167,7 +167,7 @@ fn logging_needs_no_declaration() {
     let policy = Policy::from_bytes(CALLER, Metadata::default(), None).unwrap();
     let call = policy.call("tracing/log", br#"{"level":"info","message":"hello"}"#, NoCluster);
     assert_eq!(text(&call), "");
-    assert_eq!(call.logs, [json!({ "level": "info", "message": "hello" })]);
+    assert_eq!(call.record.logs, [json!({ "level": "info", "message": "hello" })]);
 }
 
 #[rstest]
@@ -197,7 +197,7 @@ fn an_object_that_is_not_there_is_told_in_the_words_of_the_real_host() {
     let call = look_up(&node("worker-9", Value::Null), worker());
     let words = "Cannot find v1/Node named 'worker-9' inside of namespace 'None'";
     assert!(error(&call).contains(words), "{call:?}");
-    assert_eq!(call.lookups[0].to_string(), "Node worker-9");
+    assert_eq!(call.record.lookups[0].to_string(), "Node worker-9");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn the_limit_looks_up_and_answers_as_the_policy() -> Result<()> {
         let limit = Policy::from_bytes(module.as_bytes(), metadata.clone(), None)?;
         let answered = case.evaluate(&limit);
         ensure!(answered.result == asked.result, "{case}: {:?}", answered.result);
-        ensure!(answered.lookups == asked.lookups, "{case}: {:?}", answered.lookups);
+        ensure!(answered.record.lookups == asked.record.lookups, "{case}: {:?}", answered.record.lookups);
     }
     Ok(())
 }

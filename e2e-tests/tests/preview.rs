@@ -12,7 +12,7 @@ use e2e_tests::{
     Identity, Manifests, Policy, SettingsFile,
     generated::{Born, Size, cluster, list},
     policy_under_test,
-    preview::{Accepted, Input, Outcome, Preview},
+    preview::{Accepted, Forecast, Input, Outcome, Preview},
 };
 use rstest::rstest;
 use serde_json::Value;
@@ -79,12 +79,13 @@ fn what_is_refused_is_what_was_refused_when_it_was_created(
     for workload in &preview.workloads {
         let called = format!("{} {}/{}", workload.kind, workload.namespace, workload.name);
         let was = refused.get(&called).with_context(|| format!("nobody created {called}"))?;
-        let is = workload.outcome == Outcome::Refused && !workload.would_be;
+        let Forecast { outcome, would_be } = workload.finding.forecast;
+        let is = outcome == Outcome::Refused && !would_be;
         // Of what has no Pods, no request shows whether they would be refused.
         if is && !was && !with_pods.contains(&called) {
             continue;
         }
-        ensure!(is == *was, "{called}: refused {was}, the preview says {:?}: {:?}", workload.outcome, workload.reason);
+        ensure!(is == *was, "{called}: refused {was}, the preview says {outcome:?}: {:?}", workload.finding.reason);
     }
     Ok(())
 }

@@ -87,7 +87,11 @@ impl Run {
             None => Box::new(NoCluster),
         };
         let evaluation = policy.validate(&request, &settings, cluster)?;
-        ensure!(self.session.is_some() || evaluation.lookups.is_empty(), "looked up {:?}", evaluation.lookups);
+        ensure!(
+            self.session.is_some() || evaluation.record.lookups.is_empty(),
+            "looked up {:?}",
+            evaluation.record.lookups
+        );
         Ok(evaluation)
     }
 

@@ -67,7 +67,7 @@ impl Worst {
         };
         let payload = String::from_utf8(payload(&self.request, &self.settings))?.replace(FIRST, LAST).into_bytes();
         let (call, cost) = POLICY.measure("validate", &payload, cluster);
-        let read: usize = call.lookups.iter().filter_map(|lookup| sizes.get(lookup.kind.as_str())).sum();
+        let read: usize = call.record.lookups.iter().filter_map(|lookup| sizes.get(lookup.kind.as_str())).sum();
         let answer = call.result.map_err(anyhow::Error::msg)?;
         Ok((cost, 2 * *FLOOR + 4 * (payload.len() + read), serde_json::from_slice(&answer)?))
     }

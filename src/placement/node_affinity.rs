@@ -211,14 +211,28 @@ impl Term {
         self.expressions.iter().any(|expression| expression.key == key)
     }
 
+    /// What it demands of fields of the node, first of all.
+    pub fn first_field(&self) -> Option<&Expression> {
+        self.fields.first()
+    }
+
+    /// The names of the nodes that its fields name.
+    pub fn node_names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().flat_map(|field| &field.values).map(String::as_str)
+    }
+
+    /// The first expression that labels don't meet, of which `label` tells the value by key.
+    pub fn first_unmet<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> Option<&Expression> {
+        let is_met = |own: &&Expression| own.requirement.as_ref().is_some_and(|it| it.accepts(label(&own.key)));
+        self.expressions.iter().find(|own| !is_met(own))
+    }
+
     /// Whether a node with this name, of which `label` tells the labels, matches.
     ///
     /// Upstream: `nodeSelectorTerm.match` of `k8s.io/component-helpers/scheduling/corev1/nodeaffinity`.
     pub fn matches<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         !self.is_empty()
-            && self.expressions.iter().all(|expression| {
-                expression.requirement.as_ref().is_some_and(|own| own.accepts(label(&expression.key)))
-            })
+            && self.first_unmet(label).is_none()
             && self.fields.iter().all(|field| field.matches_field(node))
     }
 
@@ -342,7 +356,8 @@ const OPERATORS: [(Operator, &str); 6] = [
     (Operator::LessThan, "Lt"),
 ];
 
-fn name_of(operator: Operator) -> &'static str {
+/// How node affinity spells `operator`.
+pub fn name_of(operator: Operator) -> &'static str {
     let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
     known.map(|(_, name)| *name).unwrap_or_default()
 }

@@ -2,16 +2,27 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use node_placement_policy::resource::Resource;
 
 use super::{
     Format, Outcome,
     input::{AskedCluster, Engine, Settings},
 };
 use crate::{
-    explain::{Question, explain, subject::SubjectName},
-    input::kubectl::{Kubectl, Listed},
+    explain::{explain, subject::SubjectName},
+    input::kubectl::{Kubectl, Listed, NODE_POOLS, listed_as},
     output::{explanation, printer::Printer},
 };
+
+/// What has the templates of Pods: their owners, and the Deployments of these.
+const OWNERS: [Resource; 6] = [
+    Resource::ReplicaSet,
+    Resource::StatefulSet,
+    Resource::DaemonSet,
+    Resource::Job,
+    Resource::ReplicationController,
+    Resource::Deployment,
+];
 
 /// Show which rules hold in a namespace, and why one of its Pods waits, is refused, or runs where it runs
 #[derive(Args)]
@@ -50,14 +61,7 @@ impl Explain {
         if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
             bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
         }
-        let question = Question {
-            policy: &policy,
-            files: &files,
-            listed: &listed,
-            namespace: &self.namespace,
-            subject: subject.as_ref(),
-        };
-        let explained = explain(&question)?;
+        let explained = explain(&policy, &files, &listed, &self.namespace, subject.as_ref())?;
         match self.output {
             Format::Text => explanation::write(&explained, printer),
             format => printer.data(format, &explained)?,
@@ -71,18 +75,14 @@ impl Explain {
     /// The Namespace, the subject with what made it, all Nodes and NodePools.
     fn ask(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
         let namespace = self.namespace.as_str();
-        let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec!["nodepools.karpenter.sh"]];
-        if let Some(SubjectName { resource, name, kind, .. }) = subject {
-            asked.push(vec![resource, name, "--namespace", namespace]);
-            let owners: &[&str] = match *kind {
-                "Pod" => {
-                    &["replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "deployments.apps"]
-                }
-                _ => &[],
-            };
-            asked.extend(owners.iter().map(|owners| vec![*owners, "--namespace", namespace]));
-            asked.push(vec!["runtimeclasses.node.k8s.io"]);
+        let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
+        let Some(subject) = subject else { return kubectl.get(&asked) };
+        let (resource, owners) = (listed_as(subject.resource), OWNERS.map(listed_as));
+        asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
+        if subject.resource == Resource::Pod {
+            asked.extend(owners.iter().map(|owners| vec![owners, "--namespace", namespace]));
         }
+        asked.push(vec!["runtimeclasses.node.k8s.io"]);
         kubectl.get(&asked)
     }
 }

@@ -105,7 +105,7 @@ impl Preview {
             Output::Yaml => printer.data(Format::Yaml, &preview)?,
             Output::Commands => printer.write(commands(&preview).trim_end()),
         }
-        Ok(if preview.is_bad() { Outcome::Rejected } else { Outcome::Accepted })
+        Ok(if preview.is_bad { Outcome::Rejected } else { Outcome::Accepted })
     }
 
     fn origin(&self) -> Origin {

@@ -5,11 +5,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::{
-    Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
-    engine::{
-        cluster,
-        deployed::{AskedPolicy, InTurn},
-    },
+    Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
+    engine::deployed::InTurn,
     explain::{
         fit::{Fit, Placed},
         pools_for,
@@ -34,11 +31,10 @@ impl Trial<'_> {
     /// Asks about one request.
     pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(Outcome, Vec<Value>)> {
         let name = name(request);
-        let policies: Vec<AskedPolicy<'_>> = self.files.iter().map(AskedPolicy::from).collect();
-        let answers = self.ask(&policies, request)?;
+        let answers = self.ask(request)?;
         if let Some(reason) = &answers.not_sent {
             printer.unsent(&name, reason);
-            let nodes = self.tell_of_pods(&policies, request, &request["object"], printer)?;
+            let nodes = self.tell_of_pods(request, &request["object"], printer)?;
             let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
             return Ok((Outcome::Accepted, vec![data]));
         }
@@ -53,7 +49,7 @@ impl Trial<'_> {
             return Ok((Outcome::Rejected, told));
         }
         let object = answers.object().unwrap_or(&request["object"]);
-        let nodes = self.tell_of_pods(&policies, request, object, printer)?;
+        let nodes = self.tell_of_pods(request, object, printer)?;
         if let Some(last) = told.last_mut() {
             last["nodes"] = nodes;
         }
@@ -82,7 +78,7 @@ impl Trial<'_> {
                 "warnings": answer.warnings,
                 "patch": evaluation.patch,
                 "auditAnnotations": answer.audit_annotations,
-                "lookups": evaluation.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "lookups": evaluation.record.lookups.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "missing": self.missing(evaluation).map(ToString::to_string).collect::<Vec<_>>(),
             }));
             if let Some(changed) = &answer.mutated_object {
@@ -92,25 +88,24 @@ impl Trial<'_> {
         told
     }
 
-    fn ask<'d>(&self, policies: &'d [AskedPolicy<'_>], request: &Value) -> Result<InTurn<'d>> {
-        let cluster = Reached { known: self.known.clone(), has_cluster: self.has_cluster };
-        InTurn::ask(self.policy, policies, request.clone(), &self.known, cluster)
+    /// Without a cluster, nothing is known of what is not created here.
+    fn ask(&self, request: &Value) -> Result<InTurn<'_>> {
+        let (mut known, has_cluster) = (self.known.clone(), self.has_cluster);
+        let cluster = move |lookup: &Lookup| {
+            let found = if has_cluster || known.finds(lookup) { known.get(lookup) } else { NoCluster.get(lookup) };
+            found.map_err(|error| error.to_string())
+        };
+        InTurn::ask(self.policy, &self.files, request.clone(), &self.known, cluster)
     }
 
     /// What was looked up, and is not there.
     fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
-        evaluation.lookups.iter().filter(|lookup| !self.known.finds(lookup))
+        evaluation.record.lookups.iter().filter(|lookup| !self.known.finds(lookup))
     }
 
     /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,
     /// and where they could run. The names of the nodes are for programs.
-    fn tell_of_pods(
-        &self,
-        policies: &[AskedPolicy<'_>],
-        request: &Value,
-        object: &Value,
-        printer: &mut Printer,
-    ) -> Result<Value> {
+    fn tell_of_pods(&self, request: &Value, object: &Value, printer: &mut Printer) -> Result<Value> {
         if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
             return Ok(Value::Null);
         }
@@ -118,7 +113,7 @@ impl Trial<'_> {
             return self.tell_of_nodes("it", &object["spec"], printer);
         }
         let Some(creation) = creation_from(object, &self.known) else { return Ok(Value::Null) };
-        let answers = self.ask(policies, &creation)?;
+        let answers = self.ask(&creation)?;
         if let Some(reason) = &answers.not_sent {
             printer.below(&format!("its Pods are not sent to the policy: {reason}"));
             return self.tell_of_nodes("its Pods", &creation["object"]["spec"], printer);
@@ -161,19 +156,6 @@ impl Trial<'_> {
         let usable: Vec<&String> = fit.usable().flat_map(|pool| &pool.usable).collect();
         where_to_run(whose, &fit).iter().for_each(|line| printer.below(line));
         Ok(json!(usable))
-    }
-}
-
-/// Whom look-ups reach. Without a cluster, nothing is known of what is not created here.
-#[derive(Clone)]
-struct Reached {
-    known: Manifests,
-    has_cluster: bool,
-}
-
-impl cluster::Cluster for Reached {
-    fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        if self.has_cluster || self.known.finds(lookup) { self.known.get(lookup) } else { NoCluster.get(lookup) }
     }
 }
 

@@ -23,19 +23,26 @@ pub trait Engine: Any + Send + Sync {
     fn call(&self, operation: &str, payload: &[u8], host_calls: Arc<Mutex<HostCalls>>) -> Result<Vec<u8>>;
 }
 
-/// What came of one call into a policy.
-#[derive(Debug)]
-pub struct Call {
-    /// The bytes the policy answered with, or the error of the call.
-    pub result: Result<Vec<u8>, String>,
+/// What happens beside an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
     /// The look-ups that reached the cluster, in order.
     pub lookups: Vec<Lookup>,
     /// What the policy logged; a string where it logged no JSON.
     pub logs: Vec<Value>,
     /// The host calls that were turned down, each with the reason the policy was given.
     pub refused: Vec<String>,
-    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one.
+    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one. Only the policy's own crate can tell.
     pub cause: Option<Cause>,
+}
+
+/// What came of one call into a policy.
+#[derive(Debug)]
+pub struct Call {
+    /// The bytes the policy answered with, or the error of the call.
+    pub result: Result<Vec<u8>, String>,
+    /// What happened meanwhile.
+    pub record: Record,
     /// What the [`Cluster`] had to complain about afterwards.
     pub complaint: Option<String>,
 }
@@ -46,10 +53,7 @@ impl Call {
         let mut calls = lock(host_calls);
         Self {
             result: result.map_err(|error| format!("{error:#}")),
-            lookups: std::mem::take(&mut calls.lookups),
-            logs: std::mem::take(&mut calls.logs),
-            refused: std::mem::take(&mut calls.refused),
-            cause: calls.cause.take(),
+            record: std::mem::take(&mut calls.record),
             complaint: calls.cluster.verify().err().map(|error| format!("{error:#}")),
         }
     }
@@ -102,11 +106,7 @@ impl Metadata {
 pub struct HostCalls {
     metadata: Arc<Metadata>,
     pub(crate) cluster: Box<dyn Cluster>,
-    pub(crate) lookups: Vec<Lookup>,
-    pub(crate) logs: Vec<Value>,
-    pub(crate) refused: Vec<String>,
-    /// Why the policy rejects, or would reject, as its own crate tells.
-    pub(crate) cause: Option<Cause>,
+    pub(crate) record: Record,
 }
 
 /// For the time of one host call.
@@ -117,21 +117,7 @@ pub fn lock(host_calls: &Mutex<HostCalls>) -> MutexGuard<'_, HostCalls> {
 impl HostCalls {
     /// Of a policy that declares `metadata`.
     pub fn new(metadata: Arc<Metadata>, cluster: Box<dyn Cluster>) -> Self {
-        Self { metadata, cluster, lookups: vec![], logs: vec![], refused: vec![], cause: None }
-    }
-
-    /// Does something whose own host calls are not told of.
-    pub(crate) fn aside<T>(host_calls: &Mutex<Self>, act: impl FnOnce() -> T) -> T {
-        let counts = {
-            let calls = lock(host_calls);
-            (calls.lookups.len(), calls.logs.len(), calls.refused.len())
-        };
-        let result = act();
-        let mut calls = lock(host_calls);
-        calls.lookups.truncate(counts.0);
-        calls.logs.truncate(counts.1);
-        calls.refused.truncate(counts.2);
-        result
+        Self { metadata, cluster, record: Record::default() }
     }
 
     /// Answers one of them.
@@ -156,7 +142,7 @@ impl HostCalls {
     /// Logging needs no declaration.
     fn log(&mut self, entry: &[u8]) -> Result<Vec<u8>> {
         let entry = serde_json::from_slice(entry).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(entry)));
-        self.logs.push(entry);
+        self.record.logs.push(entry);
         Ok(vec![])
     }
 
@@ -173,13 +159,13 @@ impl HostCalls {
     }
 
     fn refuse(&mut self, reason: &anyhow::Error) {
-        self.refused.push(format!("{reason:#}"));
+        self.record.refused.push(format!("{reason:#}"));
     }
 
     /// The words before the error are the real host's.
     fn look_up(&mut self, lookup: Lookup) -> Result<Vec<u8>> {
         let answer = self.cluster.get(&lookup);
-        self.lookups.push(lookup);
+        self.record.lookups.push(lookup);
         match answer {
             Ok(object) => Ok(object.into_bytes()),
             Err(error) => bail!("Callback evaluation failure: {error:#}"),

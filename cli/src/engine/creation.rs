@@ -8,7 +8,7 @@ use super::{
     gap::Gap,
 };
 use crate::{
-    input::{json::text, manifests::Manifests, settings::ManagedKeys},
+    input::{json::text, manifests::Manifests},
     requests::{
         admission::{self, request, somebody},
         owner::Owner,
@@ -18,137 +18,114 @@ use crate::{
     },
 };
 
-/// What the policy says to a workload and its Pods, or to a Pod.
+/// What the policy says to a workload and its Pods, or to a Pod. What decides on the node of a Pod is its PodSpec; of a
+/// DaemonSet also, and first, that of its template, with which its controller compares nodes.
 #[derive(Clone, Debug)]
 pub enum Created {
-    /// Neither is sent.
-    NotAsked {
-        /// Why.
-        reason: String,
-        /// What decides on the node, as in [`LetIn`].
-        specs: Vec<Value>,
-    },
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
     Refused(Refusal),
-    /// Both are let in.
-    LetIn(LetIn),
+    /// Both are let in, or neither is sent.
+    LetIn {
+        /// What decides on the node without the policy.
+        before: Vec<Value>,
+        /// The same with it.
+        after: Vec<Value>,
+        /// Whether the Pod, or its workload, gets anything.
+        is_changed: bool,
+        /// Why neither is sent, if so.
+        not_sent: Option<String>,
+    },
 }
 
-/// A Pod without the policy, and with it.
-#[derive(Clone, Debug)]
-pub struct LetIn {
-    /// What decides on its node: the Pod; of a DaemonSet also its template, with which its controller compares nodes.
-    pub stages: Vec<Stage>,
-    /// Whether the Pod, or its workload, gets anything.
-    pub is_changed: bool,
-}
-
-/// A PodSpec without the policy, and with it.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// Without.
-    pub before: Value,
-    /// With it.
-    pub after: Value,
-}
-
-/// Creates Pods and workloads, for a trial.
-pub struct Creation<'p> {
-    /// The policy.
-    pub deployed: &'p Deployed<'p>,
-    /// The cluster.
-    pub cluster: &'p Manifests,
-    /// The keys of Pods that it manages.
-    pub managed: &'p ManagedKeys,
-}
-
-impl Creation<'_> {
+impl Deployed<'_> {
     /// What becomes of a workload, or of a Pod as it is created anew; `owner` has the template that it is made from, if
     /// that counts.
     ///
     /// # Errors
     /// It is no such object, or the policy failed to answer.
-    pub fn of(&self, object: &Value, owner: Option<&Owner<'_>>, enforcement: Enforcement) -> Result<Created> {
+    pub fn create(&self, object: &Value, owner: Option<&Owner<'_>>, enforcement: Enforcement) -> Result<Created> {
         let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == POD {
             template::check_pod(object, "")?;
-            let mut request = pod::creation(object, owner, self.managed, self.cluster);
+            let mut request = pod::creation(object, owner, &self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
-            return self.of_pod(request, enforcement);
+            return self.create_pod(request, enforcement);
         }
         template::check(object)?;
-        let workload = self.deployed.ask(admission::creation(resource, object), enforcement)?;
-        let changed = match &workload {
-            Reply::LetIn(Some(changed)) => changed,
-            _ => object,
-        };
+        let workload = self.ask(admission::creation(resource, object), enforcement)?;
         let is_daemon_set = resource.kind == "DaemonSet";
+        let seen = |workload| template::seen_by_controller(workload).filter(|_| is_daemon_set);
         let make = |workload| match is_daemon_set {
             // The policy does not look at which node it is.
             true => template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template"),
             false => pod_of(workload, self.cluster),
         };
-        let stand_for = |workload: &Value, mut spec: Value| {
-            if !is_daemon_set {
-                return Ok(vec![spec]);
-            }
-            unpin(&mut spec);
-            let seen = template::seen_by_controller(workload).context("a DaemonSet without a template")?;
-            anyhow::Ok(vec![seen, spec])
+        let before = specs(seen(object), make(object)?["object"]["spec"].take());
+        let changed = match &workload {
+            Reply::LetIn(Some(changed)) => changed,
+            _ => object,
         };
-        let (mut without, made) = (make(object)?, make(changed)?);
-        let before = stand_for(object, without["object"]["spec"].take())?;
-        let asked = made["object"]["spec"].clone();
-        let pod = self.deployed.ask(made, enforcement)?;
-        if let Some(created) = self.without_nodes(Some(&workload), &pod, &asked, &before) {
-            return Ok(created);
-        }
-        let is_changed = matches!(workload, Reply::LetIn(Some(_))) || matches!(pod, Reply::LetIn(Some(_)));
-        let after = stand_for(changed, spec_of(pod, &asked))?;
-        let stages = before.into_iter().zip(after).map(|(before, after)| Stage { before, after }).collect();
-        Ok(Created::LetIn(LetIn { stages, is_changed }))
+        let (request, seen) = (make(changed)?, seen(changed));
+        self.answer(Some(workload), request, before, seen, enforcement)
     }
 
     /// What becomes of a Pod in `namespace` that asks for nothing.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn of_plain_pod(&self, namespace: &str, enforcement: Enforcement) -> Result<Created> {
-        self.of_pod(plain_pod::creation(namespace), enforcement)
+    pub fn create_plain_pod(&self, namespace: &str, enforcement: Enforcement) -> Result<Created> {
+        self.create_pod(plain_pod::creation(namespace), enforcement)
     }
 
-    fn of_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
-        let before = request["object"]["spec"].clone();
-        let reply = self.deployed.ask(request, enforcement)?;
-        if let Some(created) = self.without_nodes(None, &reply, &before, std::slice::from_ref(&before)) {
-            return Ok(created);
-        }
-        let is_changed = matches!(reply, Reply::LetIn(Some(_)));
-        let after = spec_of(reply, &before);
-        Ok(Created::LetIn(LetIn { stages: vec![Stage { before, after }], is_changed }))
+    fn create_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
+        let before = vec![request["object"]["spec"].clone()];
+        self.answer(None, request, before, None, enforcement)
     }
 
-    /// What is said whatever nodes there are.
-    fn without_nodes(&self, workload: Option<&Reply>, pod: &Reply, spec: &Value, before: &[Value]) -> Option<Created> {
-        if let (None, Reply::NotSent(reason)) | (Some(Reply::NotSent(reason)), Reply::NotSent(_)) = (workload, pod) {
-            return Some(Created::NotAsked { reason: reason.clone(), specs: before.to_vec() });
-        }
-        if runtime_class::missing(spec, self.cluster).is_some() {
-            let name = text(&spec["runtimeClassName"]).to_owned();
-            return Some(Created::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name }));
-        }
-        match (workload, pod) {
-            (Some(Reply::Refused(refusal)), _) => Some(Created::Refused(refusal.clone())),
-            (_, Reply::Refused(refusal)) => {
-                Some(Created::Refused(Refusal { is_of_pods: workload.is_some(), ..refusal.clone() }))
+    /// What becomes of the Pod of a `request`, after what was said to its `workload`.
+    fn answer(
+        &self,
+        workload: Option<Reply>,
+        request: Value,
+        before: Vec<Value>,
+        seen: Option<Value>,
+        enforcement: Enforcement,
+    ) -> Result<Created> {
+        let asked = request["object"]["spec"].clone();
+        let pod = self.ask(request, enforcement)?;
+        let is_changed =
+            [workload.as_ref(), Some(&pod)].into_iter().flatten().any(|reply| matches!(reply, Reply::LetIn(Some(_))));
+        let (is_of_pods, lacks_class) = (workload.is_some(), runtime_class::missing(&asked, self.cluster).is_some());
+        Ok(match (workload, pod) {
+            (None, Reply::NotSent(reason)) | (Some(Reply::NotSent(reason)), Reply::NotSent(_)) => {
+                Created::LetIn { after: before.clone(), before, is_changed: false, not_sent: Some(reason) }
             }
-            (Some(Reply::Unknown(gap)), _) | (_, Reply::Unknown(gap)) => Some(Created::Unknown(gap.clone())),
-            _ => None,
-        }
+            _ if lacks_class => {
+                let name = text(&asked["runtimeClassName"]).to_owned();
+                Created::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name })
+            }
+            (Some(Reply::Refused(refusal)), _) => Created::Refused(refusal),
+            (_, Reply::Refused(refusal)) => Created::Refused(Refusal { is_of_pods, ..refusal }),
+            (Some(Reply::Unknown(gap)), _) | (_, Reply::Unknown(gap)) => Created::Unknown(gap),
+            (_, Reply::LetIn(Some(mut pod))) => {
+                Created::LetIn { before, after: specs(seen, pod["spec"].take()), is_changed, not_sent: None }
+            }
+            (_, Reply::LetIn(None) | Reply::NotSent(_)) => {
+                Created::LetIn { before, after: specs(seen, asked), is_changed, not_sent: None }
+            }
+        })
     }
+}
+
+/// What decides on the node of a Pod: of a DaemonSet also what its controller has `seen`.
+fn specs(seen: Option<Value>, mut spec: Value) -> Vec<Value> {
+    if seen.is_some() {
+        unpin(&mut spec);
+    }
+    seen.into_iter().chain([spec]).collect()
 }
 
 /// The request that creates a Pod of a workload, without the policy.
@@ -167,14 +144,6 @@ pub fn pod_of(workload: &Value, cluster: &Manifests) -> Result<Value> {
     pod["metadata"]["namespace"] = workload["metadata"]["namespace"].clone();
     pod["metadata"]["generateName"] = format!("{}-", text(&workload["metadata"]["name"])).into();
     Ok(request(POD, pod, somebody()))
-}
-
-/// The PodSpec that was let in.
-fn spec_of(reply: Reply, asked: &Value) -> Value {
-    match reply {
-        Reply::LetIn(Some(mut pod)) => pod["spec"].take(),
-        _ => asked.clone(),
-    }
 }
 
 /// Takes away the node that the DaemonSet controller names, as it does it for each node.

@@ -1,35 +1,24 @@
 //! The policies of a deployment: which requests reach them, and what they say, one after the other.
 
-use std::borrow::Cow;
-
 use anyhow::Result;
-use node_placement_policy::decision::Cause;
+use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::{Value, json};
 
 use super::{
+    call::Record,
     cluster::Cluster,
-    evaluation::{Answer, Evaluation},
     gap::Gap,
+    policy::{Answer, Evaluation, Policy},
 };
 use crate::{
-    engine::policy::Policy,
-    input::{manifests::Manifests, policy_spec::PolicySpec, settings_file::SettingsFile},
+    input::{
+        json::text, manifests::Manifests, policy_spec::PolicySpec, settings::ManagedKeys, settings_file::SettingsFile,
+    },
     requests::{
         delivery::{Delivery, delivery},
         pod,
     },
 };
-
-/// One policy of a deployment. The documents of one file are one deployment.
-#[derive(Clone, Debug)]
-pub struct AskedPolicy<'d> {
-    /// Its name, if the file has it.
-    pub name: Option<&'d str>,
-    /// Its settings.
-    pub settings: Cow<'d, Value>,
-    /// How it is deployed, if the file says so.
-    pub policy: Option<&'d PolicySpec>,
-}
 
 /// What the policies of a deployment say to a request, one after the other.
 #[derive(Debug, Default)]
@@ -46,55 +35,48 @@ pub struct InTurn<'d> {
 const MAY_NOT_MUTATE: &str =
     "The policy attempted to mutate the request, but it is currently configured to not allow mutations";
 
-impl<'d> From<&'d SettingsFile> for AskedPolicy<'d> {
-    fn from(file: &'d SettingsFile) -> Self {
-        Self { name: file.name.as_deref(), settings: Cow::Borrowed(&file.settings), policy: file.policy.as_ref() }
-    }
+fn may_not_mutate(file: &SettingsFile) -> bool {
+    file.policy.as_ref().is_some_and(|policy| policy.mutating == Some(false))
 }
 
-impl AskedPolicy<'_> {
-    fn may_not_mutate(&self) -> bool {
-        self.policy.is_some_and(|policy| policy.mutating == Some(false))
+/// What a policy says to a request, as its policy-server hands it on.
+fn evaluate(
+    policy: &Policy,
+    file: &SettingsFile,
+    request: &Value,
+    cluster: impl Cluster + 'static,
+) -> Result<Evaluation> {
+    let mut evaluation = policy.validate(request, &file.settings, cluster)?;
+    if may_not_mutate(file) && evaluation.patch.take().is_some() {
+        evaluation.record.cause = None;
+        evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
     }
-
-    /// When an API server asks: first all policies that mutate, then the others, each in the order of their names.
-    ///
-    /// Upstream: `mutatingWebhookConfigurationManager` of `k8s.io/apiserver/pkg/admission/configuration`, which sorts.
-    fn turn(&self) -> (bool, Option<&str>) {
-        (self.may_not_mutate(), self.name)
-    }
-
-    /// What the policy says to a request, as its policy-server hands it on.
-    fn evaluate(&self, policy: &Policy, request: &Value, cluster: impl Cluster + 'static) -> Result<Evaluation> {
-        let mut evaluation = policy.validate(request, &self.settings, cluster)?;
-        if self.may_not_mutate() && evaluation.patch.take().is_some() {
-            evaluation.cause = None;
-            evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
-        }
-        Ok(evaluation)
-    }
+    Ok(evaluation)
 }
 
-impl InTurn<'_> {
-    /// Asks each policy whose rules take the request, and hands on what one has changed, up to the first that rejects it.
-    /// `known` has the Namespaces; look-ups reach `cluster`.
+impl<'d> InTurn<'d> {
+    /// Asks each policy of a deployment whose rules take the request, and hands on what one has changed, up to the first
+    /// that rejects it. `known` has the Namespaces; look-ups reach `cluster`.
     ///
     /// # Errors
     /// A policy failed to answer.
-    pub fn ask<'d>(
+    pub fn ask(
         policy: &Policy,
-        policies: &'d [AskedPolicy<'_>],
+        files: impl IntoIterator<Item = &'d SettingsFile>,
         mut request: Value,
         known: &Manifests,
         cluster: impl Cluster + Clone + 'static,
-    ) -> Result<InTurn<'d>> {
+    ) -> Result<Self> {
         let namespace = request["namespace"].as_str().and_then(|name| known.namespace(name));
         let mut answers = InTurn::default();
         let mut kept_away = None;
-        let mut policies: Vec<&AskedPolicy<'_>> = policies.iter().collect();
-        policies.sort_by_key(|asked| asked.turn());
-        for asked in policies {
-            let unknown = match asked.policy.map_or(Delivery::Sent, |policy| delivery(policy, &request, namespace)) {
+        let mut files: Vec<&SettingsFile> = files.into_iter().collect();
+        // First all policies that mutate, then the others, each in the order of their names.
+        // Upstream: `mutatingWebhookConfigurationManager` of `k8s.io/apiserver/pkg/admission/configuration`.
+        files.sort_by_key(|file| (may_not_mutate(file), file.name.as_deref()));
+        for file in files {
+            let spec = file.policy.as_ref();
+            let unknown = match spec.map_or(Delivery::Sent, |spec| delivery(spec, &request, namespace)) {
                 Delivery::Sent => None,
                 Delivery::KeptAway(reason) => {
                     kept_away.get_or_insert(reason);
@@ -109,12 +91,12 @@ impl InTurn<'_> {
             if unknown.is_some() {
                 return Ok(InTurn { unknown, ..answers });
             }
-            let evaluation = asked.evaluate(policy, &request, cluster.clone())?;
+            let evaluation = evaluate(policy, file, &request, cluster.clone())?;
             let is_accepted = evaluation.answer.accepted;
             if let Some(object) = &evaluation.answer.mutated_object {
                 request["object"] = object.clone();
             }
-            answers.asked.push((asked.name, evaluation));
+            answers.asked.push((file.name.as_deref(), evaluation));
             if !is_accepted {
                 return Ok(answers);
             }
@@ -135,12 +117,16 @@ impl InTurn<'_> {
 }
 
 /// The policies of a deployment, in front of a cluster: a request goes to each whose rules take it.
+#[derive(Clone)]
 pub struct Deployed<'p> {
     policy: &'p Policy,
-    policies: Vec<AskedPolicy<'p>>,
+    files: Vec<&'p SettingsFile>,
     /// With settings as if every entry was enforced.
-    enforced: Vec<AskedPolicy<'p>>,
-    cluster: &'p Manifests,
+    enforced: Vec<SettingsFile>,
+    /// What its look-ups reach.
+    pub cluster: &'p Manifests,
+    /// The keys of Pods that it manages.
+    pub managed: ManagedKeys,
 }
 
 /// Whether entries with `enforcement: Warn` are taken as they are.
@@ -180,38 +166,27 @@ pub struct Refusal {
 pub const PODS: &str = "its Pods are refused: ";
 
 impl Refusal {
+    /// Whether a Node lacks what node metadata needs.
+    pub fn is_about_metadata(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Metadata)
+    }
+
     /// The message, and whose it is.
     pub fn in_words(&self) -> String {
         if self.is_of_pods { format!("{PODS}{}", self.message) } else { self.message.clone() }
     }
 }
 
-/// What a Binding says of its Pod.
-#[derive(Clone, Copy, Debug)]
-pub struct PodName<'n> {
-    /// Its namespace.
-    pub namespace: &'n str,
-    /// Its name.
-    pub name: &'n str,
-}
-
 impl<'p> Deployed<'p> {
     /// The policy with the settings of `files`.
     pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
         // What only reports changes and refuses nothing.
-        let asked = files.iter().filter(|file| file.policy.as_ref().is_none_or(|policy| !policy.only_reports()));
-        let policies: Vec<AskedPolicy<'p>> = asked.map(AskedPolicy::from).collect();
-        let enforced = policies.iter().map(|asked| AskedPolicy { settings: enforced(asked), ..asked.clone() });
-        Self { policy, enforced: enforced.collect(), policies, cluster }
-    }
-
-    /// The same in front of another cluster.
-    pub fn in_front_of<'c>(&self, cluster: &'c Manifests) -> Deployed<'c>
-    where
-        'p: 'c,
-    {
-        let Self { policy, policies, enforced, .. } = self;
-        Deployed { policy, policies: policies.clone(), enforced: enforced.clone(), cluster }
+        let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
+        let asked: Vec<&SettingsFile> = files.iter().filter(|file| !reports(file)).collect();
+        let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
+        let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
+        let enforced = asked.iter().map(|file| enforced(file)).collect();
+        Self { policy, files: asked, enforced, cluster, managed }
     }
 
     /// What becomes of a request.
@@ -219,15 +194,15 @@ impl<'p> Deployed<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn ask(&self, request: Value, enforcement: Enforcement) -> Result<Reply> {
-        let policies = match enforcement {
-            Enforcement::AsWritten => &self.policies,
-            Enforcement::Everywhere => &self.enforced,
+        let files = match enforcement {
+            Enforcement::AsWritten => self.files.clone(),
+            Enforcement::Everywhere => self.enforced.iter().collect(),
         };
         let InTurn { asked, not_sent, unknown } =
-            InTurn::ask(self.policy, policies, request, self.cluster, self.cluster.clone())?;
+            InTurn::ask(self.policy, files, request, self.cluster, self.cluster.clone())?;
         let is_sent = !asked.is_empty();
         let mut changed = None;
-        for (_, Evaluation { answer, patch, lookups, cause, .. }) in asked {
+        for (_, Evaluation { answer, patch, record: Record { lookups, cause, .. } }) in asked {
             if let Some(lookup) = lookups.iter().find(|lookup| !self.cluster.finds(lookup)) {
                 return Ok(Reply::Unknown(lacking(&lookup.kind, Some(&lookup.name))));
             }
@@ -251,13 +226,31 @@ impl<'p> Deployed<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn ask_for_binding(&self, pod: &PodName<'_>, node: &str, enforcement: Enforcement) -> Result<Reply> {
-        let metadata = json!({ "name": pod.name, "namespace": pod.namespace });
+    pub fn ask_for_binding(&self, namespace: &str, pod: &str, node: &str, enforcement: Enforcement) -> Result<Reply> {
+        let metadata = json!({ "name": pod, "namespace": namespace });
         let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
         match pod::binding(&bound, &json!({}), |name| self.cluster.node(name)) {
             Some(request) => self.ask(request, enforcement),
             None => Ok(Reply::LetIn(None)),
         }
+    }
+
+    /// What becomes of its Binding to a node that is not there, with this metadata.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn ask_for_binding_to_absent(
+        &self,
+        namespace: &str,
+        pod: &str,
+        metadata: Value,
+        enforcement: Enforcement,
+    ) -> Result<Reply> {
+        let name = text(&metadata["name"]).to_owned();
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
+        let known = self.cluster.namespace(namespace).cloned();
+        let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
+        Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)
     }
 }
 
@@ -265,12 +258,12 @@ fn lacking(kind: &str, name: Option<&str>) -> Gap {
     Gap::Object { kind: kind.to_owned(), name: name.unwrap_or_default().to_owned() }
 }
 
-/// Settings as if every entry said `enforcement: Enforce`.
-fn enforced<'d>(asked: &AskedPolicy<'d>) -> Cow<'d, Value> {
-    let mut enforced = asked.settings.clone().into_owned();
-    let entries = enforced.pointer_mut("/placement/namespaces").and_then(Value::as_array_mut);
+/// With settings as if every entry said `enforcement: Enforce`.
+fn enforced(file: &SettingsFile) -> SettingsFile {
+    let mut settings = file.settings.clone();
+    let entries = settings.pointer_mut("/placement/namespaces").and_then(Value::as_array_mut);
     for entry in entries.into_iter().flatten().filter_map(Value::as_object_mut) {
         entry.remove("enforcement");
     }
-    Cow::Owned(enforced)
+    file.with_settings(settings)
 }

@@ -36,8 +36,8 @@ struct Guest {
     response: Vec<u8>,
     error: Option<String>,
     host_calls: Arc<Mutex<HostCalls>>,
-    host_response: Vec<u8>,
-    host_error: String,
+    /// The answer to the last host call, or the error.
+    host_answer: Vec<u8>,
     stderr: Vec<u8>,
 }
 
@@ -70,8 +70,7 @@ impl Engine for Interpreted {
             response: vec![],
             error: None,
             host_calls,
-            host_response: vec![],
-            host_error: String::new(),
+            host_answer: vec![],
             stderr: vec![],
         };
         let lengths = (length(operation.as_bytes()), length(payload));
@@ -82,7 +81,7 @@ impl Engine for Interpreted {
             (Ok(1), _) => {
                 if operation == "validate" {
                     let cause = cause_of(&guest.response, payload, &guest.host_calls);
-                    lock(&guest.host_calls).cause = cause;
+                    lock(&guest.host_calls).record.cause = cause;
                 }
                 Ok(guest.response)
             }
@@ -138,16 +137,13 @@ fn define_wapc(linker: &mut Linker<Guest>) -> Result<(), Error> {
         Ok::<_, Error>(())
     })?;
     linker.func_wrap(WAPC, "__host_call", host_call)?;
-    linker.func_wrap(WAPC, "__host_response_len", |guest: Guests<'_>| length(&guest.data().host_response))?;
-    linker.func_wrap(WAPC, "__host_response", |mut guest: Guests<'_>, at: i32| {
-        let response = std::mem::take(&mut guest.data_mut().host_response);
-        write(&mut guest, at, &response)
-    })?;
-    linker.func_wrap(WAPC, "__host_error_len", |guest: Guests<'_>| length(guest.data().host_error.as_bytes()))?;
-    linker.func_wrap(WAPC, "__host_error", |mut guest: Guests<'_>, at: i32| {
-        let error = std::mem::take(&mut guest.data_mut().host_error);
-        write(&mut guest, at, error.as_bytes())
-    })?;
+    for (of_length, fetch) in [("__host_response_len", "__host_response"), ("__host_error_len", "__host_error")] {
+        linker.func_wrap(WAPC, of_length, |guest: Guests<'_>| length(&guest.data().host_answer))?;
+        linker.func_wrap(WAPC, fetch, |mut guest: Guests<'_>, at: i32| {
+            let answer = std::mem::take(&mut guest.data_mut().host_answer);
+            write(&mut guest, at, &answer)
+        })?;
+    }
     linker.func_wrap(WAPC, "__console_log", |_: Guests<'_>, _at: i32, _length: i32| ())?;
     Ok(())
 }
@@ -172,10 +168,7 @@ fn host_call(
     let guest = guest.data_mut();
     let answer = lock(&guest.host_calls).serve(&binding, &namespace, &operation, &payload);
     let answered = answer.is_ok();
-    (guest.host_response, guest.host_error) = match answer {
-        Ok(response) => (response, String::new()),
-        Err(error) => (vec![], error.to_string()),
-    };
+    guest.host_answer = answer.unwrap_or_else(|error| error.to_string().into_bytes());
     Ok(i32::from(answered))
 }
 

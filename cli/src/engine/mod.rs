@@ -2,7 +2,7 @@
 //!
 //! A [`policy::Policy`] is the policy's own crate ([`native`]) or a module of it, run by an interpreter
 //! ([`interpreter`]); a [`call::Call`] is one operation of either. Its look-ups reach a [`cluster::Cluster`];
-//! [`evaluation`] is what it says to one request, [`deployed`] what all policies of a deployment say, one after the other,
+//! [`deployed`] is what all policies of a deployment say, one after the other,
 //! and [`creation`] what becomes of workloads and their Pods; a [`gap::Gap`] is what nobody knows here;
 //! [`namespace_rules`] is what holds in a namespace.
 
@@ -10,7 +10,6 @@ pub mod call;
 pub mod cluster;
 pub mod creation;
 pub mod deployed;
-pub mod evaluation;
 pub mod gap;
 #[cfg(feature = "module")]
 pub mod interpreter;

@@ -2,22 +2,19 @@
 
 use std::{collections::BTreeMap, ptr};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use node_placement_policy::{
     placement::toleration_rules::DEFAULTS_ANNOTATION,
-    selector::Selector,
+    selector::{Selector, parse},
     settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets, Settings, reference},
     toleration::Toleration,
 };
 use serde_json::Value;
 
+pub use crate::demands::Demand;
 use crate::{
-    demands::{self, DemandKind, Demands, Mismatch},
-    input::{
-        json::{members, text},
-        settings::{ManagedKeys, entries},
-        settings_file::SettingsFile,
-    },
+    demands::{DemandKind, Demands, WhyNot},
+    input::settings_file::SettingsFile,
     requests::{delivery::delivery, plain_pod},
 };
 
@@ -46,19 +43,6 @@ pub struct NamespaceRules<'s> {
     pub cluster_default_tolerations: &'s [Toleration],
 }
 
-/// A node selector that is demanded.
-#[derive(Clone, Debug)]
-pub struct Demand {
-    /// As text, with references filled in.
-    pub text: String,
-    /// As messages name where it is demanded.
-    pub source: String,
-    /// The path of the setting; nothing for an annotation.
-    pub path: Option<String>,
-    /// The selector, if it can be read.
-    pub selector: Option<Selector>,
-}
-
 impl<'s> NamespaceRules<'s> {
     /// What holds in the namespace of this name.
     ///
@@ -73,29 +57,31 @@ impl<'s> NamespaceRules<'s> {
     }
 
     fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<()> {
-        let mut labels = strings(namespace, "labels");
-        let found = explanation(settings, name, namespace)?;
-        self.lacking.extend(found.passed_over.iter().filter_map(|(at, mismatch)| match mismatch {
-            Mismatch::Label { asked, found: None } if !asked.accepts(None) => Some((*at, asked.key().to_owned())),
-            _ => None,
-        }));
-        let selectors = found.demands.iter().filter(|demand| demand.kind == DemandKind::Required);
-        self.demands.extend(selectors.map(Demand::read));
-        self.matching.extend(entries_that_match(settings, name, &labels));
+        let found = Demands::of(settings, name, namespace)?;
+        for (at, why_not) in found.others {
+            match why_not {
+                WhyNot::Label { asked, found: None } if !asked.accepts(None) => {
+                    self.lacking.push((at, asked.key().to_owned()));
+                }
+                WhyNot::EntryAbove(_) => self.matching.push(at),
+                WhyNot::Label { .. } | WhyNot::Name => {}
+            }
+        }
+        self.demands.extend(found.demands.into_iter().filter(|demand| demand.kind == DemandKind::Required));
         if let Some(at) = found.entry {
             self.held.push(at);
+            self.matching.push(at);
             self.warns |= at.entry.enforcement == Enforcement::Warn;
-            self.called = self.called.take().or_else(|| called(at.entry, &labels));
+            self.called = self.called.take().or_else(|| called(at.entry, &found.labels));
         }
         let on_daemon_sets = settings.placement.as_ref().map(|placement| placement.on_daemon_sets);
         self.on_daemon_sets = self.on_daemon_sets.or(on_daemon_sets);
         if let Some(placement) = &settings.placement {
-            let is_annotated = || strings(namespace, "annotations").contains_key(DEFAULTS_ANNOTATION);
-            self.annotates_tolerations |= placement.honors_toleration_annotations() && is_annotated();
+            let annotated = namespace.and_then(|it| it["metadata"]["annotations"].get(DEFAULTS_ANNOTATION));
+            self.annotates_tolerations |= placement.honors_toleration_annotations() && annotated.is_some();
             self.cluster_default_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
         }
-        labels.insert(reference::NAME.to_owned(), name.to_owned());
-        self.labels = labels;
+        self.labels = found.labels;
         Ok(())
     }
 
@@ -111,31 +97,6 @@ impl<'s> NamespaceRules<'s> {
     }
 }
 
-impl Demand {
-    /// Its requirements, one by one, as text.
-    pub fn requirements(&self) -> Vec<String> {
-        let all = self.selector.iter().flat_map(|selector| selector.requirements());
-        all.map(ToString::to_string).collect()
-    }
-
-    fn read(demand: &demands::Demand<'_>) -> Self {
-        let selector = demand.problem.is_none().then(|| demand.selector.clone());
-        let path = demand.source.path();
-        let source = demand.source.to_string();
-        let is_setting = path.starts_with("placement") || path.starts_with("podNodeSelectorPluginConfig");
-        Self { text: demand.text.clone(), path: is_setting.then_some(path), source, selector }
-    }
-}
-
-/// What the policy itself says of the namespace of this name.
-///
-/// # Errors
-/// The settings have a mistake: they were not validated.
-pub fn explanation<'s>(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Demands<'s>> {
-    let (labels, annotations) = (strings(namespace, "labels"), strings(namespace, "annotations"));
-    Demands::of(settings, name, &labels, &annotations).map_err(|error| anyhow!("{error}"))
-}
-
 /// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
 pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
     let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
@@ -147,35 +108,12 @@ pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<
     if asked.is_empty() { placing } else { asked }
 }
 
-/// The keys of Pods that a deployment manages.
-pub fn managed_keys(files: &[SettingsFile]) -> ManagedKeys {
-    let about = files.iter().map(|file| &file.typed).find(|settings| settings.node_metadata.is_some());
-    about.map_or_else(ManagedKeys::default, ManagedKeys::of)
-}
-
-fn strings(namespace: Option<&Value>, field: &str) -> BTreeMap<String, String> {
-    let metadata = namespace.map(|namespace| &namespace["metadata"][field]);
-    metadata.into_iter().flat_map(members).map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-}
-
 /// `tenant=blue`: by the first label that the entry refers to, or selects by.
 fn called(entry: &NamespaceEntry, labels: &BTreeMap<String, String>) -> Option<String> {
     let referred = entry.node_selectors().flat_map(|(_, text)| reference::keys(text));
-    let selector =
-        entry.namespace_selector.as_deref().and_then(|text| node_placement_policy::selector::parse(text).ok());
+    let selector = entry.namespace_selector.as_deref().and_then(|text| parse(text).ok());
     let selected: Vec<String> =
         selector.iter().flat_map(Selector::requirements).map(|one| one.key().to_owned()).collect();
     let keys = referred.map(str::to_owned).chain(selected);
     keys.filter(|key| key != reference::NAME).find_map(|key| Some(format!("{key}={}", labels.get(&key)?)))
-}
-
-/// All entries that match a namespace, whether they hold or not.
-fn entries_that_match<'s>(settings: &'s Settings, name: &str, labels: &BTreeMap<String, String>) -> Vec<EntryAt<'s>> {
-    let selects = |entry: &NamespaceEntry| {
-        let Some(text) = &entry.namespace_selector else { return true };
-        let label = |key: &str| if key == reference::NAME { Some(name) } else { labels.get(key).map(String::as_str) };
-        node_placement_policy::selector::parse(text).is_ok_and(|selector| selector.matches(label))
-    };
-    let all = entries(settings).iter().enumerate().map(|(position, entry)| EntryAt { position, entry });
-    all.filter(|at| at.entry.name_fits(name) && selects(at.entry)).collect()
 }

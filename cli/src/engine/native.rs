@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, bail};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
-use node_placement_policy::selector::parse;
-pub use node_placement_policy::selector::{Selector, syntax::label_key};
 use node_placement_policy::{Evaluation, decision::Cause, evaluate};
 use serde_json::{Value, json};
 
@@ -19,7 +17,7 @@ impl Engine for Native {
         match operation {
             "validate" => {
                 let Evaluation { answer, cause } = evaluate(payload, &Host(&host_calls));
-                lock(&host_calls).cause = cause;
+                lock(&host_calls).record.cause = cause;
                 Ok(answer)
             }
             "validate_settings" => {
@@ -34,7 +32,10 @@ impl Engine for Native {
 /// The cause of an answer that a module of the policy gave, which can't tell it: as the crate has it, if its answer is
 /// the same.
 pub fn cause_of(answer: &[u8], payload: &[u8], host_calls: &Mutex<HostCalls>) -> Option<Cause> {
-    let evaluation = HostCalls::aside(host_calls, || evaluate(payload, &Host(host_calls)));
+    // Its own host calls are not told of.
+    let record = lock(host_calls).record.clone();
+    let evaluation = evaluate(payload, &Host(host_calls));
+    lock(host_calls).record = record;
     evaluation.cause.filter(|_| evaluation.answer == answer)
 }
 
@@ -60,12 +61,4 @@ impl Host<'_> {
 /// What is wrong with settings, a line each.
 pub fn mistakes(settings: &Value) -> Vec<String> {
     node_placement_policy::settings::mistakes(&settings.to_string()).iter().map(ToString::to_string).collect()
-}
-
-/// Reads a node selector.
-///
-/// # Errors
-/// It is none, in words.
-pub fn parse_selector(text: &str) -> Result<Selector, String> {
-    parse(text).map_err(|error| error.to_string())
 }

@@ -1,12 +1,20 @@
-//! A policy, bound by what its metadata declares.
+//! A policy, what it says to one request, and to its settings.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use json_patch::Patch;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
 use super::{
-    call::{Call, Engine, HostCalls, Metadata},
-    cluster::Cluster,
+    call::{Call, Engine, HostCalls, Metadata, Record},
+    cluster::{Cluster, NoCluster},
     native::Native,
 };
 
@@ -32,7 +40,7 @@ impl Policy {
     /// # Errors
     /// It is no module, or none that a waPC host can run.
     #[cfg(feature = "module")]
-    pub fn interpreted(module: &[u8]) -> anyhow::Result<Self> {
+    pub fn interpreted(module: &[u8]) -> Result<Self> {
         Ok(Self::new(Interpreted::load(module)?, Metadata::of_this_policy()))
     }
 
@@ -52,4 +60,79 @@ impl Policy {
         let result = self.engine.call(operation, payload, host_calls.clone());
         Call::of(result, &host_calls)
     }
+
+    /// Evaluates a request: a bare one, or a whole AdmissionReview. Fails if the policy fails to
+    /// answer, or if the cluster complains.
+    pub fn validate(&self, request: &Value, settings: &Value, cluster: impl Cluster + 'static) -> Result<Evaluation> {
+        let request = admission_request(request);
+        let call = self.call("validate", &payload(request, settings), cluster);
+        let answer: Answer = parse_answer(&call)?;
+        let patch = match &answer.mutated_object {
+            Some(mutated) => patch_between(&request["object"], mutated)?,
+            None => None,
+        };
+        Ok(Evaluation { answer, patch, record: call.record })
+    }
+
+    /// Asks whether settings are valid.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {
+        parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), NoCluster))
+    }
+}
+
+/// What a policy says to a request, word for word.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Answer {
+    pub accepted: bool,
+    pub message: Option<String>,
+    pub code: Option<u16>,
+    pub mutated_object: Option<Value>,
+    pub audit_annotations: Option<BTreeMap<String, String>>,
+    pub warnings: Option<Vec<String>>,
+}
+
+/// What a policy says to its settings.
+#[derive(Clone, Debug, Deserialize)]
+pub struct SettingsAnswer {
+    pub valid: bool,
+    pub message: Option<String>,
+}
+
+/// One evaluated request.
+#[derive(Debug, Default)]
+pub struct Evaluation {
+    pub answer: Answer,
+    /// The JSON patch that the API server would get; none if the answer changes nothing.
+    pub patch: Option<Patch>,
+    /// What happened meanwhile.
+    pub record: Record,
+}
+
+/// The request within an AdmissionReview; anything else is taken for the request itself.
+pub fn admission_request(document: &Value) -> &Value {
+    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
+}
+
+/// What the host hands to `validate`.
+pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
+    format!(r#"{{"request":{request},"settings":{settings}}}"#).into_bytes()
+}
+
+fn parse_answer<T: DeserializeOwned>(call: &Call) -> Result<T> {
+    if let Some(complaint) = &call.complaint {
+        bail!("{complaint}");
+    }
+    let bytes = call.result.as_ref().map_err(|error| anyhow!("the call failed: {error}"))?;
+    serde_json::from_slice(bytes).with_context(|| format!("the policy answered {:?}", String::from_utf8_lossy(bytes)))
+}
+
+fn patch_between(object: &Value, mutated: &Value) -> Result<Option<Patch>> {
+    if object.is_null() {
+        bail!("the policy mutates a request that has no object");
+    }
+    let patch = json_patch::diff(object, mutated);
+    Ok((!patch.is_empty()).then_some(patch))
 }

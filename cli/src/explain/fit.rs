@@ -1,7 +1,7 @@
 //! Which pools take a Pod, and what excludes it from the others.
 
 use anyhow::Result;
-use node_placement_policy::selector::{Requirement, parse};
+use node_placement_policy::selector::{Requirement, Selector, parse};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,6 +14,7 @@ use crate::{
         exclusion::{Exclusion, LabelExclusion},
         label_values::LabelValues,
         node::Node,
+        node_pool::CREATED,
         pool::{Pool, Pools},
         resources::Requests,
     },
@@ -57,6 +58,9 @@ pub struct PoolFit {
     /// Whether the Pod is too large for some of its nodes.
     #[serde(skip)]
     pub has_small_nodes: bool,
+    /// The metadata of the node that Karpenter would create for it, if the pool has none.
+    #[serde(skip)]
+    pub created: Option<Value>,
 }
 
 impl Fit {
@@ -67,21 +71,24 @@ impl Fit {
         self.pools.iter().filter(is_usable)
     }
 
-    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node.
+    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node, or of the metadata
+    /// of one that Karpenter would create.
     ///
     /// # Errors
     /// Those of `refuses`.
-    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str) -> Result<Option<String>>) -> Result<()> {
+    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str, Option<&Value>) -> Result<Option<String>>) -> Result<()> {
         for pool in self.pools.iter_mut().filter(|pool| pool.fits) {
             let (mut first, mut refused) = (None, vec![]);
             for node in &pool.nodes {
-                if let Some(why) = refuses(node)? {
+                if let Some(why) = refuses(node, None)? {
                     refused.push(node.clone());
                     first.get_or_insert(why);
                 }
             }
             pool.usable.retain(|node| !refused.contains(node));
-            // What Karpenter would create may have what these nodes lack.
+            if let Some(created) = &pool.created {
+                first = refuses(CREATED, Some(created))?;
+            }
             if let Some(why) = first.filter(|_| refused.len() == pool.nodes.len()) {
                 pool.fits = false;
                 pool.excluded_by = Some(format!("the policy refuses to bind the Pod to it: {why}"));
@@ -103,7 +110,8 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Reads PodSpecs that stand for one Pod.
+    /// Reads PodSpecs that stand for one Pod; the last is its own. What its controller sees of a template lacks the
+    /// overhead of a RuntimeClass.
     ///
     /// # Errors
     /// One is none.
@@ -112,12 +120,12 @@ impl Placed {
             let class = runtime_class::class_of(spec, cluster)?;
             Constraints::read(spec, class.as_ref())
         });
-        let requests = specs.first().map_or_else(|| Ok(Requests::default()), Requests::read)?;
+        let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
         Ok(Self { constraints: constraints.collect::<Result<_>>()?, requests })
     }
 
     /// Where it fits; `demands` are those of its namespace, where it has them.
-    pub fn fit(&self, pools: &Pools, demands: &[Sourced<'_>]) -> Fit {
+    pub fn fit(&self, pools: &Pools, demands: &[Demand]) -> Fit {
         let mut fit = Fit::default();
         for pool in &pools.pools {
             let excludes = |pod| Some((pod, pool.excludes(pod)?));
@@ -125,7 +133,7 @@ impl Placed {
             let fits = excluded.is_none();
             let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
             // A NodePool may take what its nodes do not.
-            let takes_it = self.constraints.iter().all(|constraints| fits && pool.nodes_exclude(constraints).is_none());
+            let takes_it = self.constraints.iter().all(|constraints| pool.nodes_exclude(constraints).is_none());
             let large: Vec<&Node> = pool.nodes.iter().filter(|node| self.requests.fit(node)).collect();
             let is_too_small = fits && !creates && large.is_empty();
             // Where no node is large enough, it is still worth knowing that none is ready either.
@@ -137,6 +145,8 @@ impl Placed {
             if fits && !creates && !counted.iter().any(|node| is_ready(node)) {
                 fit.not_now.push(pool.name.clone());
             }
+            let node_pool = pool.creates.as_ref().filter(|_| creates && pool.nodes.is_empty());
+            let created = node_pool.zip(self.constraints.last());
             let usable = large.iter().filter(|node| takes_it && is_ready(node));
             fit.pools.push(PoolFit {
                 name: pool.name.clone(),
@@ -146,6 +156,7 @@ impl Placed {
                 lacks: if is_too_small { self.lacking(pool) } else { vec![] },
                 usable: usable.map(|node| node.name.clone()).collect(),
                 has_small_nodes: large.len() < pool.nodes.len(),
+                created: created.map(|(node_pool, pod)| node_pool.node_for(pod)),
             });
         }
         fit
@@ -161,45 +172,32 @@ impl Placed {
     }
 }
 
-/// A demand of a namespace, and where it is demanded.
-pub struct Sourced<'d> {
-    /// What is demanded.
-    pub demand: &'d Demand<'d>,
-    /// The name of the policy that demands it, where several place.
-    pub policy: Option<&'d str>,
-}
-
-/// Where something stands: `placement.namespaces[0]`; with the policy, where several place.
-pub fn in_policy(policy: Option<&str>, path: &str) -> String {
-    policy.map_or_else(|| path.to_owned(), |policy| format!("{policy}: {path}"))
-}
-
 /// The exclusion, and who asked for it.
-fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Sourced<'_>]) -> String {
+fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut told = excluded.describe(pool.place());
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
     if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
         told += &format!(", or to meet another of the {terms} terms of its node affinity");
     }
     match excluded {
-        Exclusion::Label(label) => match demanded_by(label, demands) {
+        Exclusion::Label(label) if label.class.is_none() => match demanded_by(label, demands) {
             Some(source) => format!("{told}, demanded by {source}"),
             None => format!("{told}, which it asks for itself"),
         },
-        Exclusion::Name | Exclusion::RuntimeClass { .. } | Exclusion::Taints { .. } | Exclusion::MatchesNothing => told,
+        _ => told,
     }
 }
 
 /// Who demands the label that excludes a Pod; nobody but the Pod, perhaps.
-fn demanded_by(label: &LabelExclusion, demands: &[Sourced<'_>]) -> Option<String> {
+fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d str> {
     let needed = parse(&label.needs).unwrap_or_default();
     // What is needed of a NodePool is told as Karpenter compares values.
     let is_needed = |requirement: &Requirement| {
         needed.requirements().iter().any(|own| own.same_as(requirement))
             || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
     };
-    let demands_it = |Sourced { demand, .. }: &&Sourced<'_>| {
-        demand.kind == DemandKind::Required && demand.selector.requirements().iter().any(is_needed)
-    };
-    demands.iter().find(demands_it).map(|demanded| in_policy(demanded.policy, &demanded.demand.source.to_string()))
+    let required = demands.iter().filter(|demand| demand.kind == DemandKind::Required);
+    let mut demanding =
+        required.filter(|demand| demand.selector.iter().flat_map(Selector::requirements).any(is_needed));
+    demanding.next().map(|demand| demand.source.as_str())
 }

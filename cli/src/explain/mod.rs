@@ -7,37 +7,41 @@
 pub mod fit;
 pub mod subject;
 
+use std::fmt::Display;
+
 use anyhow::{Context, Result, bail};
-use node_placement_policy::settings::{Enforcement, EntryAt, NamespaceEntry, Settings};
+use node_placement_policy::{
+    resource::Resource,
+    settings::{Enforcement, NamespaceEntry},
+};
 use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    fit::{Fit, Placed, Sourced, in_policy},
+    fit::{Fit, Placed},
     subject::SubjectName,
 };
 use crate::{
-    demands::{DemandKind, Demands, Mismatch},
+    demands::{self, DemandKind, Demands, WhyNot},
     engine::{
-        creation::{Created, Creation, LetIn, pod_of},
-        deployed::{Deployed, Enforcement as Enforced, PodName, Reply},
+        creation::{Created, pod_of},
+        deployed::{Deployed, Enforcement as Enforced, Reply},
         gap::Gap,
-        namespace_rules::{asked_about, explanation, managed_keys},
+        namespace_rules::asked_about,
         policy::Policy,
     },
     input::{
         json::{list_of, remove, text},
-        kubectl::Listed,
-        manifests::Manifests,
-        settings::node_selectors,
-        settings_file::SettingsFile,
+        kubectl::{Listed, listed_as},
+        manifests::{Identity, Manifests},
+        settings_file::{SettingsFile, selected_labels},
     },
     requests::{
         admission::is_terminating,
         owner::{Owner, controller},
         plain_pod, pod,
     },
-    scheduling::{keys::Keys, pool::Pools},
+    scheduling::pool::Pools,
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
@@ -106,7 +110,7 @@ pub struct Demand {
 }
 
 /// A Pod, or a workload.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
@@ -127,61 +131,71 @@ pub struct Subject {
     pub as_new: Fit,
 }
 
-/// What somebody asks.
-pub struct Question<'q> {
-    /// The policy.
-    pub policy: &'q Policy,
-    /// Its deployment.
-    pub files: &'q [SettingsFile],
-    /// The cluster, as far as it is known.
-    pub listed: &'q Listed,
-    /// The name of the namespace.
-    pub namespace: &'q str,
-    /// One of its Pods or workloads.
-    pub subject: Option<&'q SubjectName>,
-}
-
-/// Answers.
+/// What holds in `namespace`, and what becomes of one of its Pods or workloads; of a Pod that asks for nothing, if none
+/// is named.
 ///
 /// # Errors
 /// The namespace or the subject is not there, or the policy failed to answer.
-pub fn explain(question: &Question<'_>) -> Result<Explanation> {
-    let Question { policy, files, listed, namespace, subject } = *question;
+pub fn explain(
+    policy: &Policy,
+    files: &[SettingsFile],
+    listed: &Listed,
+    namespace: &str,
+    subject: Option<&SubjectName>,
+) -> Result<Explanation> {
     let cluster = &listed.manifests;
-    let held = held(question)?;
-    let rules = held.iter().find(|held| held.rules.entry.is_some()).or(held.first());
-    let entry = rules.and_then(|held| Some((held, held.rules.entry?)));
-    let demands: Vec<Sourced<'_>> = held.iter().flat_map(Held::demands).collect();
-    let deployed = Deployed::new(policy, files, cluster);
-    let object = subject.map(|subject| subject.find(namespace, cluster)).transpose()?;
-    let creation = Creation { deployed: &deployed, cluster, managed: &managed_keys(files) };
-    let trial = Trial::of(object, namespace, &creation)?;
-    let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
-    let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
+    let found = find(Resource::Namespace, None, namespace, listed)?;
+    let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
+    let is_one = files.iter().filter(|file| file.places()).count() == 1;
+    let (mut entry, mut passed_over, mut demands) = (None, vec![], vec![]);
+    for file in asked_about(files, namespace, Some(found)) {
+        let at = |path: &dyn Display| match &file.name {
+            Some(policy) if !is_one => format!("{policy}: {path}"),
+            _ => path.to_string(),
+        };
+        let rules = Demands::of(&file.typed, namespace, Some(found))?;
+        entry = entry.or(rules.entry.map(|holding| (at(&holding), holding.entry)));
+        let others = rules.others.iter();
+        passed_over.extend(
+            others.map(|(other, why_not)| PassedOver { entry: at(other), because: because(other.entry, why_not) }),
+        );
+        demands.extend(rules.demands.into_iter().map(|demand| demands::Demand {
+            source: at(&demand.source),
+            path: demand.path.map(|path| at(&path)),
+            ..demand
+        }));
+    }
+    let unreadable = listed.unreadable.iter();
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
-        entry: entry.map(|(held, at)| in_policy(held.policy, &at.to_string())),
-        enforcement: entry.map(|(_, at)| at.entry.enforcement),
-        entry_for: entry.map(|(_, at)| about(at.entry)),
-        passed_over: held.iter().map(|held| held.passed_over(question)).collect::<Result<Vec<_>>>()?.concat(),
+        entry: entry.as_ref().map(|(path, _)| path.clone()),
+        entry_for: entry.as_ref().map(|(_, entry)| about(entry)),
+        enforcement: entry.map(|(_, entry)| entry.enforcement),
+        passed_over,
         demands: demands.iter().flat_map(Demand::read).collect(),
-        subject: Subject {
-            kind: subject.map(|subject| subject.kind.to_owned()),
-            name: subject.map(|subject| subject.name.clone()),
-            node: node.filter(|_| not_running.is_none()).map(str::to_owned),
-            not_running,
-            outdated: None,
-            as_is: Fit::default(),
-            as_new: Fit::default(),
-        },
+        subject: Subject::new(subject, object, cluster),
         not_asked: None,
-        unknown: unreadable(listed),
+        unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
         commands: vec![],
         is_unknown: false,
     };
-    explanation.place(&trial, files, &demands, cluster).with_context(|| object.map(title).unwrap_or_default())?;
-    explanation.leave_out_bindings(&deployed)?;
-    if is_terminating(namespace_of(question)?) {
+    let deployed = Deployed::new(policy, files, cluster);
+    let create = |enforcement| match object {
+        Some(object) => {
+            let owner = Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
+            deployed.create(object, owner.as_ref(), enforcement)
+        }
+        None => deployed.create_plain_pod(namespace, enforcement),
+    };
+    let created = create(Enforced::AsWritten)?;
+    let as_is = pod_as_it_is(object, namespace, cluster)?;
+    explanation.place(&deployed, files, &as_is, &created, &demands)?;
+    explanation.subject.as_new.refused = match (created, create(Enforced::Everywhere)?) {
+        (Created::Refused(refusal), _) => Some(refusal.in_words()),
+        (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{}", refusal.in_words())),
+        _ => None,
+    };
+    if is_terminating(found) {
         let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
         explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
     }
@@ -189,55 +203,54 @@ pub fn explain(question: &Question<'_>) -> Result<Explanation> {
     Ok(explanation)
 }
 
-/// What becomes of the subject.
-struct Trial {
-    /// Its Pod without the policy, as a PodSpec.
-    as_is: Value,
-    /// What the policy makes of it.
-    as_new: Created,
-    /// What would be refused if `enforcement` was not `Warn`.
-    would_be_refused: Option<String>,
+fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l Listed) -> Result<&'l Value> {
+    let identity = Identity::new(resource.api_version(), resource.kind(), namespace, name);
+    if let Some(found) = listed.manifests.find(&identity) {
+        return Ok(found);
+    }
+    let asked = listed_as(resource);
+    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == asked && !it.is_not_found) {
+        let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("holds in {name}") };
+        bail!("it can't be told what {what}: {}", unreadable.reason);
+    }
+    let there = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+    bail!("there is no {identity}; kubectl get {asked}{there} lists those that are there")
 }
 
-impl Trial {
-    fn of(object: Option<&Value>, namespace: &str, creation: &Creation<'_>) -> Result<Self> {
-        let create = |enforcement| match object {
-            Some(object) => {
-                let owner = Owner::of(object, creation.cluster).filter(|owner| owner.kind != "Node");
-                creation.of(object, owner.as_ref(), enforcement)
-            }
-            None => creation.of_plain_pod(namespace, enforcement),
-        };
-        let as_new = create(Enforced::AsWritten)?;
-        let would_be_refused = match (&as_new, create(Enforced::Everywhere)?) {
-            (Created::LetIn(_), Created::Refused(refusal)) => Some(refusal.in_words()),
-            _ => None,
-        };
-        Ok(Self { as_is: Self::as_is(object, namespace, creation.cluster)?, as_new, would_be_refused })
+/// The PodSpec of the subject without the policy.
+fn pod_as_it_is(object: Option<&Value>, namespace: &str, cluster: &Manifests) -> Result<Value> {
+    let Some(object) = object else { return Ok(plain_pod::creation(namespace)["object"]["spec"].take()) };
+    if object["kind"] != "Pod" {
+        return Ok(pod_of(object, cluster)?["object"]["spec"].take());
     }
+    let mut spec = object["spec"].clone();
+    // Of a Pod that is bound nobody can tell who chose its node.
+    remove(&mut spec, &["nodeName"]);
+    Ok(spec)
+}
 
-    fn as_is(object: Option<&Value>, namespace: &str, cluster: &Manifests) -> Result<Value> {
-        let Some(object) = object else { return Ok(plain_pod::creation(namespace)["object"]["spec"].take()) };
-        if object["kind"] != "Pod" {
-            return Ok(pod_of(object, cluster)?["object"]["spec"].take());
+impl Subject {
+    fn new(name: Option<&SubjectName>, object: Option<&Value>, cluster: &Manifests) -> Self {
+        let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
+        let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
+        Self {
+            kind: name.map(|name| name.resource.kind().to_owned()),
+            name: name.map(|name| name.name.clone()),
+            node: node.filter(|_| not_running.is_none()).map(str::to_owned),
+            not_running,
+            ..Self::default()
         }
-        let mut spec = object["spec"].clone();
-        // Of a Pod that is bound nobody can tell who chose its node.
-        remove(&mut spec, &["nodeName"]);
-        Ok(spec)
     }
 
-    /// Whether the policy adds something to the template of a DaemonSet: it is older than the rules.
-    fn is_outdated(&self) -> bool {
-        let Created::LetIn(LetIn { stages, .. }) = &self.as_new else { return false };
-        stages.len() > 1 && stages.iter().any(|stage| stage.before != stage.after)
+    /// Whether it is a Pod that is there.
+    pub fn is_pod(&self) -> bool {
+        self.kind.as_deref() == Some("Pod")
     }
-}
 
-/// `Deployment team-a/web`
-fn title(object: &Value) -> String {
-    let metadata = &object["metadata"];
-    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+    /// Whether it is a Pod that the scheduler looks for a node for.
+    fn is_waiting(&self) -> bool {
+        self.is_pod() && self.node.is_none() && self.not_running.is_none()
+    }
 }
 
 /// Why a Pod that names a node does not run there, or why no scheduler looks at it.
@@ -255,135 +268,68 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 
-/// What one policy holds a namespace to.
-struct Held<'q> {
-    /// Its name, where several policies place.
-    policy: Option<&'q str>,
-    settings: &'q Settings,
-    rules: Demands<'q>,
-}
-
-/// What the policies that place hold the namespace to: those that are asked about its Pods; all, if none is.
-fn held<'q>(question: &Question<'q>) -> Result<Vec<Held<'q>>> {
-    let Question { files, namespace, .. } = *question;
-    let found = namespace_of(question)?;
-    let is_one = files.iter().filter(|file| file.places()).count() == 1;
-    let held = asked_about(files, namespace, Some(found)).into_iter().map(|file| {
-        let policy = file.name.as_deref().filter(|_| !is_one);
-        Ok(Held { policy, settings: &file.typed, rules: explanation(&file.typed, namespace, Some(found))? })
-    });
-    held.collect()
-}
-
-impl Held<'_> {
-    fn demands(&self) -> impl Iterator<Item = Sourced<'_>> {
-        self.rules.demands.iter().map(|demand| Sourced { demand, policy: self.policy })
-    }
-
-    /// The entries before the one that holds, and those after it that would hold, too.
-    fn passed_over(&self, question: &Question<'_>) -> Result<Vec<PassedOver>> {
-        let passed = self.rules.passed_over.iter();
-        let mut passed_over: Vec<PassedOver> = passed.map(|(at, mismatch)| PassedOver::new(*at, mismatch)).collect();
-        passed_over.extend(too_late(question, self.settings, &self.rules)?);
-        for passed in &mut passed_over {
-            passed.entry = in_policy(self.policy, &passed.entry);
-        }
-        Ok(passed_over)
-    }
-}
-
-fn namespace_of<'q>(question: &Question<'q>) -> Result<&'q Value> {
-    let Question { listed, namespace, .. } = question;
-    if let Some(found) = listed.manifests.namespace(namespace) {
-        return Ok(found);
-    }
-    match listed.unreadable.iter().find(|unreadable| unreadable.resource == "namespaces" && !unreadable.is_not_found) {
-        Some(unreadable) => bail!("it can't be told what holds in {namespace}: {}", unreadable.reason),
-        None => bail!("there is no Namespace {namespace}; kubectl get namespaces lists those that are there"),
-    }
-}
-
-/// The entries after the one that holds which would hold for the namespace, too.
-fn too_late(question: &Question<'_>, settings: &Settings, rules: &Demands<'_>) -> Result<Vec<PassedOver>> {
-    let (Some(placement), Some(holding)) = (&settings.placement, rules.entry) else { return Ok(vec![]) };
-    let namespace = namespace_of(question)?;
-    let mut too_late = vec![];
-    for (position, entry) in placement.namespaces.iter().enumerate().skip(holding.position + 1) {
-        let mut alone = settings.clone();
-        if let Some(placement) = &mut alone.placement {
-            placement.namespaces = vec![entry.clone()];
-        }
-        if explanation(&alone, question.namespace, Some(namespace))?.entry.is_some() {
-            let because = format!("it is for {}, and would hold, but {holding} comes before", about(entry));
-            too_late.push(PassedOver { entry: EntryAt { position, entry }.to_string(), because });
-        }
-    }
-    Ok(too_late)
-}
-
-fn unreadable(listed: &Listed) -> Vec<String> {
-    let told = |unreadable: &crate::input::kubectl::Unreadable| {
-        format!("{} could not be listed: {}", unreadable.resource, unreadable.reason)
-    };
-    listed.unreadable.iter().map(told).collect()
-}
-
 impl Explanation {
-    /// Finds the pools that the Pod fits, as it is and as it would be created now.
+    /// Finds the pools that the subject fits, as it is and as it would be created now.
     fn place(
         &mut self,
-        trial: &Trial,
+        deployed: &Deployed<'_>,
         files: &[SettingsFile],
-        demands: &[Sourced<'_>],
-        cluster: &Manifests,
+        as_is: &Value,
+        created: &Created,
+        demands: &[demands::Demand],
     ) -> Result<()> {
-        let as_is = Placed::read(std::slice::from_ref(&trial.as_is), cluster)?;
-        let as_new = match &trial.as_new {
-            Created::LetIn(let_in) => {
-                // The Pod comes before what its controller sees of the template, which lacks a RuntimeClass's overhead.
-                let specs: Vec<Value> = let_in.stages.iter().rev().map(|stage| stage.after.clone()).collect();
-                Some(Placed::read(&specs, cluster)?)
-            }
-            Created::NotAsked { .. } => Some(Placed::read(std::slice::from_ref(&trial.as_is), cluster)?),
+        let Subject { kind, name, .. } = &self.subject;
+        let whose =
+            format!("{} {}/{}", kind.as_deref().unwrap_or("Pod"), self.namespace, name.as_deref().unwrap_or("*"));
+        let read = |specs: &[Value]| Placed::read(specs, deployed.cluster).with_context(|| whose.clone());
+        let as_is = read(std::slice::from_ref(as_is))?;
+        let as_new = match created {
+            Created::LetIn { after, .. } => Some(read(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
-        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), cluster)?;
+        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), deployed.cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
         // What a Pod brought itself, and what a Pod has got, can be told apart in the latter only.
-        let of_pod = if self.subject.kind.as_deref() == Some("Pod") { demands } else { &[] };
-        self.subject.as_is = as_is.fit(&pools, of_pod);
-        if let Some(as_new) = as_new {
-            self.subject.as_new = as_new.fit(&pools, demands);
-        }
-        if trial.is_outdated() && self.subject.as_is.pools != self.subject.as_new.pools {
-            self.subject.outdated = Some(self.why_it_is_outdated(cluster));
-        }
-        match &trial.as_new {
-            Created::NotAsked { reason, .. } => self.not_asked = Some(reason.clone()),
+        self.subject.as_is = as_is.fit(&pools, if self.subject.is_pod() { demands } else { &[] });
+        self.subject.as_new = as_new.map(|as_new| as_new.fit(&pools, demands)).unwrap_or_default();
+        match created {
             Created::Unknown(gap) => {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());
             }
-            Created::Refused(refusal) => self.subject.as_new.refused = Some(refusal.in_words()),
-            Created::LetIn(_) => {
-                let refused = trial.would_be_refused.as_ref().map(|message| format!("{WOULD_BE}{message}"));
-                self.subject.as_new.refused = refused;
+            Created::LetIn { before, after, not_sent, .. } => {
+                self.not_asked.clone_from(not_sent);
+                let is_changed = after.len() > 1 && before != after;
+                if is_changed && self.subject.as_is.pools != self.subject.as_new.pools {
+                    self.subject.outdated = Some(self.why_it_is_outdated(deployed.cluster));
+                }
             }
+            Created::Refused(_) => {}
         }
-        Ok(())
+        self.leave_out_bindings(deployed)
     }
 
     /// The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
     fn leave_out_bindings(&mut self, deployed: &Deployed<'_>) -> Result<()> {
-        let Subject { kind, name, node, not_running, as_is, as_new, .. } = &mut self.subject;
-        let pod = PodName { namespace: &self.namespace, name: name.as_deref().unwrap_or("any") };
-        let refuses = |node: &str| match deployed.ask_for_binding(&pod, node, Enforced::AsWritten)? {
-            Reply::Refused(refusal) => Ok(Some(refusal.message)),
-            _ => Ok(None),
+        let is_waiting = self.subject.is_waiting();
+        let Subject { name, as_is, as_new, .. } = &mut self.subject;
+        let pod = name.as_deref().unwrap_or("any");
+        let (namespace, how) = (&self.namespace, Enforced::AsWritten);
+        let refuses = |node: &str, created: Option<&Value>| {
+            let reply = match created {
+                Some(created) => deployed.ask_for_binding_to_absent(namespace, pod, created.clone(), how)?,
+                None => deployed.ask_for_binding(namespace, pod, node, how)?,
+            };
+            Ok(match reply {
+                // Others may give it what its NodePool does not.
+                Reply::Refused(refusal) if created.is_some() && refusal.is_about_metadata() => None,
+                Reply::Refused(refusal) => Some(refusal.message),
+                _ => None,
+            })
         };
-        if kind.as_deref() == Some("Pod") && node.is_none() && not_running.is_none() {
+        if is_waiting {
             as_is.leave_out(refuses)?;
         }
         as_new.leave_out(refuses)
@@ -416,13 +362,11 @@ impl Explanation {
 
     /// The cluster's own events tell what nobody can compute: how full nodes are, what a volume needs.
     fn add_commands(&mut self) {
-        let Subject { kind, name, node, not_running, as_is, .. } = &self.subject;
+        let Subject { kind, name, as_is, .. } = &self.subject;
         let (Some(kind), Some(name)) = (kind, name) else { return };
-        let namespace = &self.namespace;
-        let waits_for_something_else =
-            kind == "Pod" && node.is_none() && not_running.is_none() && as_is.pools.iter().any(|pool| pool.fits);
-        if waits_for_something_else || kind != "Pod" {
-            self.commands.push(format!("kubectl describe {} {name} -n {namespace}", kind.to_lowercase()));
+        let waits_for_something_else = self.subject.is_waiting() && as_is.pools.iter().any(|pool| pool.fits);
+        if waits_for_something_else || !self.subject.is_pod() {
+            self.commands.push(format!("kubectl describe {} {name} -n {}", kind.to_lowercase(), self.namespace));
         }
     }
 }
@@ -436,33 +380,21 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p Placed>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    let mut keys = keys_of(files);
-    pods.into_iter().flat_map(|pod| &pod.constraints).for_each(|pod| keys.add(pod));
-    Pools::of(cluster, &keys)
+    Pools::of(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
 }
 
-/// The labels that the settings name.
-fn keys_of(files: &[SettingsFile]) -> Keys {
-    let selectors: Vec<String> =
-        files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed)).collect();
-    let parsed = selectors.iter().filter_map(|text| node_placement_policy::selector::parse(text).ok());
-    let requirements = parsed.flat_map(|selector| selector.requirements().to_vec());
-    Keys::of_labels(requirements.map(|requirement| requirement.key().to_owned()).collect::<Vec<_>>())
-}
-
-impl PassedOver {
-    fn new(at: EntryAt<'_>, mismatch: &Mismatch) -> Self {
-        let about = about(at.entry);
-        let because = match mismatch {
-            Mismatch::Name => format!("it is for {about}"),
-            Mismatch::Label { asked, found: Some(value) } => {
-                format!("it is for {about}, and the Namespace has {}={value}, not {asked}", asked.key())
-            }
-            Mismatch::Label { asked, found: None } => {
-                format!("it is for {about}, and the Namespace has no label {}", asked.key())
-            }
-        };
-        Self { entry: at.to_string(), because }
+/// Why an entry does not hold.
+fn because(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
+    let about = about(entry);
+    match why_not {
+        WhyNot::Name => format!("it is for {about}"),
+        WhyNot::Label { asked, found: Some(value) } => {
+            format!("it is for {about}, and the Namespace has {}={value}, not {asked}", asked.key())
+        }
+        WhyNot::Label { asked, found: None } => {
+            format!("it is for {about}, and the Namespace has no label {}", asked.key())
+        }
+        WhyNot::EntryAbove(holding) => format!("it is for {about}, and would hold, but {holding} comes before"),
     }
 }
 
@@ -475,19 +407,15 @@ fn about(entry: &NamespaceEntry) -> String {
 
 impl Demand {
     /// A node selector is one demand for each label; a list of tolerations is one.
-    fn read(sourced: &Sourced<'_>) -> Vec<Self> {
-        let Sourced { demand: demanded, policy } = sourced;
-        let source = in_policy(*policy, &demanded.source.path());
-        let problem = demanded.problem.as_ref().map(|rejection| rejection.message());
-        let requirements = match demanded.kind {
-            DemandKind::Required if !demanded.selector.is_empty() => {
-                demanded.selector.requirements().iter().map(ToString::to_string).collect()
-            }
-            _ => vec![demanded.text.clone()],
-        };
-        let kind = demanded.kind;
-        let demand = |requirement| Self { kind, requirement, source: source.clone(), problem: problem.clone() };
-        requirements.into_iter().map(demand).collect()
+    fn read(demand: &demands::Demand) -> Vec<Self> {
+        let demands::Demand { kind, text, source, path, problem, .. } = demand;
+        let mut requirements = demand.requirements();
+        if *kind != DemandKind::Required || requirements.is_empty() {
+            requirements = vec![text.clone()];
+        }
+        let source = path.as_ref().unwrap_or(source);
+        let one = |requirement| Self { kind: *kind, requirement, source: source.clone(), problem: problem.clone() };
+        requirements.into_iter().map(one).collect()
     }
 }
 

@@ -1,31 +1,26 @@
 //! Whom somebody asks about: a Pod, or a workload that makes Pods.
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use node_placement_policy::resource::Resource;
 
-use crate::input::manifests::{Identity, Manifests};
-
-/// The kinds that have, or are, Pods: their API version, kind, resource as kubectl lists it, and short name.
-const KINDS: [(&str, &str, &str, &str); 9] = [
-    ("v1", "Pod", "pods", "po"),
-    ("apps/v1", "Deployment", "deployments.apps", "deploy"),
-    ("apps/v1", "ReplicaSet", "replicasets.apps", "rs"),
-    ("apps/v1", "StatefulSet", "statefulsets.apps", "sts"),
-    ("apps/v1", "DaemonSet", "daemonsets.apps", "ds"),
-    ("batch/v1", "Job", "jobs.batch", "job"),
-    ("batch/v1", "CronJob", "cronjobs.batch", "cj"),
-    ("v1", "ReplicationController", "replicationcontrollers", "rc"),
-    ("v1", "PodTemplate", "podtemplates", "podtemplate"),
+/// The kinds that have, or are, Pods, and what kubectl calls them for short.
+const KINDS: [(Resource, &str); 9] = [
+    (Resource::Pod, "po"),
+    (Resource::Deployment, "deploy"),
+    (Resource::ReplicaSet, "rs"),
+    (Resource::StatefulSet, "sts"),
+    (Resource::DaemonSet, "ds"),
+    (Resource::Job, "job"),
+    (Resource::CronJob, "cj"),
+    (Resource::ReplicationController, "rc"),
+    (Resource::PodTemplate, "podtemplate"),
 ];
 
 /// An object by its kind and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectName {
-    api_version: &'static str,
-    /// Its kind.
-    pub kind: &'static str,
-    /// As kubectl lists it: `deployments.apps`.
-    pub resource: &'static str,
+    /// What it is.
+    pub resource: Resource,
     /// Its name.
     pub name: String,
 }
@@ -41,28 +36,17 @@ impl SubjectName {
         };
         ensure!(!name.is_empty() && !name.contains('/'), "expected KIND/NAME, with one name; found {written:?}");
         let lower = written_kind.to_lowercase();
-        let is_meant = |(_, kind, resource, short): &(&str, &str, &str, &str)| {
-            let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
-            let (name, of_group) = lower.split_once('.').unwrap_or((&lower, group));
+        let is_meant = |(resource, short): &(Resource, &str)| {
+            let (name, of_group) = lower.split_once('.').unwrap_or((&lower, resource.group()));
             let of_group = of_group.strip_prefix("v1").map_or(of_group, |group| group.trim_start_matches('.'));
-            [kind.to_lowercase().as_str(), plural, short].contains(&name) && of_group == group
+            let names = [resource.kind().to_lowercase().as_str(), resource.plural(), short].contains(&name);
+            names && of_group == resource.group()
         };
-        let (api_version, kind, resource, _) = KINDS.into_iter().find(is_meant).with_context(|| {
-            let kinds: Vec<String> = KINDS.iter().map(|(_, kind, ..)| kind.to_lowercase()).collect();
+        let (resource, _) = KINDS.into_iter().find(is_meant).with_context(|| {
+            let kinds: Vec<String> = KINDS.iter().map(|(resource, _)| resource.kind().to_lowercase()).collect();
             format!("{written}: no Pods come from a {written_kind}; expected one of {}", kinds.join(", "))
         })?;
-        Ok(Self { api_version, kind, resource, name: name.to_owned() })
-    }
-
-    /// The object in a cluster.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub fn find<'c>(&self, namespace: &str, cluster: &'c Manifests) -> Result<&'c Value> {
-        let identity = Identity::new(self.api_version, self.kind, Some(namespace), &self.name);
-        cluster.find(&identity).with_context(|| {
-            format!("there is no {identity}; kubectl get {} -n {namespace} lists those that are there", self.resource)
-        })
+        Ok(Self { resource, name: name.to_owned() })
     }
 }
 
@@ -77,7 +61,7 @@ mod tests {
     #[case::with_its_group("cronjobs.batch/web", "CronJob")]
     #[case::a_kind("DaemonSet/web", "DaemonSet")]
     fn subjects_are_written_as_for_kubectl(#[case] written: &str, #[case] kind: &str) {
-        assert_eq!(SubjectName::read(written).unwrap().kind, kind);
+        assert_eq!(SubjectName::read(written).unwrap().resource.kind(), kind);
     }
 
     #[rstest::rstest]

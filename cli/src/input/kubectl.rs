@@ -21,12 +21,16 @@ pub const NODE_POOLS: &str = "nodepools.karpenter.sh";
 /// What is listed of a cluster, as kubectl names it: all that the policy has rules for, but Bindings, which nobody can
 /// list, and what is looked at besides.
 fn listed() -> Vec<String> {
-    let names = Resource::all().filter(|resource| *resource != Resource::Binding);
-    let name = |resource: Resource| match resource.group() {
+    let resources = Resource::all().filter(|resource| *resource != Resource::Binding);
+    resources.map(listed_as).chain(LOOKED_AT.map(str::to_owned)).collect()
+}
+
+/// What kubectl calls a resource: `deployments.apps`.
+pub fn listed_as(resource: Resource) -> String {
+    match resource.group() {
         "" => resource.plural().to_owned(),
         group => format!("{}.{group}", resource.plural()),
-    };
-    names.map(name).chain(LOOKED_AT.map(str::to_owned)).collect()
+    }
 }
 
 /// How kubectl is called.

@@ -1,9 +1,12 @@
 //! What the tool asks of settings. The policy's own types say what stands where, and what holds where nothing is said;
 //! the table of what features need names settings by their paths, as its readers do.
 
+use std::collections::BTreeSet;
+
 pub use node_placement_policy::settings::{Enforcement, NODE_METADATA, NamespaceEntry, PLACEMENT, Placement, Settings};
 use node_placement_policy::{
     node_metadata::propagation::Propagations,
+    selector::parse,
     settings::{
         key::{KeyPattern, TargetKind},
         reference,
@@ -52,8 +55,8 @@ pub fn read_namespaces(placement: &Placement) -> bool {
     placement.reads_annotations() || placement.namespaces.iter().any(NamespaceEntry::reads_labels)
 }
 
-/// All node selectors of the settings, with something in the place of references.
-pub fn node_selectors(settings: &Settings) -> Vec<String> {
+/// The labels of nodes that the settings name.
+pub fn selected_labels(settings: &Settings) -> BTreeSet<String> {
     let mut selectors: Vec<&String> = vec![];
     for entry in entries(settings) {
         selectors.extend(entry.node_selectors().map(|(_, text)| text));
@@ -62,11 +65,12 @@ pub fn node_selectors(settings: &Settings) -> Vec<String> {
     selectors
         .extend(settings.placement.iter().filter_map(|placement| placement.cluster_default_node_selector.as_ref()));
     selectors.extend(settings.pod_node_selector_plugin_config.iter().flat_map(|config| config.values().flatten()));
-    selectors.into_iter().filter_map(|text| Some(reference::with_stand_ins(text).ok()?.into_owned())).collect()
+    let parsed = selectors.into_iter().filter_map(|text| parse(&reference::with_stand_ins(text).ok()?).ok());
+    parsed.flat_map(|selector| selector.requirements().to_vec()).map(|one| one.key().to_owned()).collect()
 }
 
 /// The keys of Pods that node metadata is written to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {
@@ -112,6 +116,6 @@ pub fn entry_name(entry: &NamespaceEntry) -> String {
 pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
     let is_for_any_name = entry.name.as_deref().is_none_or(|name| name == "*");
     let text = entry.namespace_selector.as_deref().unwrap_or_default();
-    let selector = node_placement_policy::selector::parse(text).unwrap_or_default();
+    let selector = parse(text).unwrap_or_default();
     is_for_any_name && selector.requirements().iter().all(|requirement| requirement.accepts(None))
 }

@@ -1,6 +1,6 @@
 //! A file with settings, or with the policy that has them.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{
     input::documents::read_documents,
     input::policy_spec::PolicySpec,
-    input::settings::{Settings, read},
+    input::settings::{self, Settings, read},
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";
@@ -16,7 +16,7 @@ const POLICY: &str = "ClusterAdmissionPolicy";
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
 /// A file with the settings of the policy, or with a whole policy that has them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SettingsFile {
     /// As they are written.
     pub settings: Value,
@@ -30,10 +30,21 @@ pub struct SettingsFile {
     pub policy: Option<PolicySpec>,
 }
 
+/// The labels of nodes that the policies of a deployment name.
+pub fn selected_labels(files: &[SettingsFile]) -> BTreeSet<String> {
+    let placing = files.iter().filter(|file| file.places());
+    placing.flat_map(|file| settings::selected_labels(&file.typed)).collect()
+}
+
 impl SettingsFile {
     /// Whether it is a policy whose rules are about Nodes alone: one that guards these, beside one that places Pods.
     pub fn is_about_nodes(&self) -> bool {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
+    }
+
+    /// The same policy with other settings.
+    pub fn with_settings(&self, settings: Value) -> Self {
+        Self { typed: read(&settings), settings, ..self.clone() }
     }
 
     /// Whether it places Pods.

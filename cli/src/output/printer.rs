@@ -136,10 +136,10 @@ impl Printer {
         for warning in answer.warnings.iter().flatten() {
             self.below(&format!("warning: {warning}"));
         }
-        for refused in &evaluation.refused {
+        for refused in &evaluation.record.refused {
             self.below(&format!("refused: {refused}"));
         }
-        let lookups: Vec<_> = evaluation.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
+        let lookups: Vec<_> = evaluation.record.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
         if !lookups.is_empty() {
             self.aside(&format!("looked up: {}", lookups.join(", ")));
         }
@@ -147,7 +147,7 @@ impl Printer {
 
     /// What was looked up, and nobody has written down.
     pub fn missing(&mut self, evaluation: &Evaluation, known: &Manifests, has_cluster: bool) {
-        for lookup in evaluation.lookups.iter().filter(|lookup| !known.finds(lookup)) {
+        for lookup in evaluation.record.lookups.iter().filter(|lookup| !known.finds(lookup)) {
             self.below(&match has_cluster {
                 true => format!("the cluster has no {lookup}"),
                 false => format!("without a cluster (-c), there is no {lookup}"),
@@ -204,7 +204,7 @@ impl Printer {
         for (key, value) in evaluation.answer.audit_annotations.iter().flatten() {
             self.aside(&format!("audit: {key}: {value}"));
         }
-        for log in &evaluation.logs {
+        for log in &evaluation.record.logs {
             // A rejection is told already.
             if log["message"].as_str().is_some_and(|message| Some(message) == evaluation.answer.message.as_deref()) {
                 continue;

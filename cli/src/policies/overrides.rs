@@ -3,9 +3,9 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use node_placement_policy::selector::{Operator, Requirement, syntax::is_subdomain};
+use node_placement_policy::selector::{Operator, Requirement, parse, syntax::is_subdomain};
 
-use crate::{PolicySpec, engine::native::parse_selector, requests::resource::NAMESPACE_NAME};
+use crate::{PolicySpec, requests::resource::NAMESPACE_NAME};
 
 /// What a policy is called if nobody says it.
 pub const NAME: &str = "node-placement";
@@ -93,7 +93,7 @@ pub fn excludes_kubewarden(expression: &LabelSelectorRequirement) -> bool {
 
 /// A selector as an object has it.
 fn expressions(selector: &str) -> Result<Vec<LabelSelectorRequirement>> {
-    let selector = parse_selector(selector).map_err(|error| anyhow!(error))?;
+    let selector = parse(selector).map_err(|error| anyhow!("{error}"))?;
     ensure!(!selector.is_empty(), "expected a selector, such as tenant=blue");
     selector.requirements().iter().map(expression).collect()
 }

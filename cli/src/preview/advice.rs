@@ -1,9 +1,6 @@
 //! What to do: the causes that a person must change, each once, the worst first.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ptr,
-};
+use std::{collections::BTreeMap, ptr};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
@@ -13,10 +10,11 @@ use node_placement_policy::{
 use serde::Serialize;
 
 use super::{
-    blame::{Blame, blame},
+    asking::Round,
+    blame::Blame,
     judging::{Judged, Why},
-    outcome::Outcome,
-    placing::{Nodes, PodId},
+    outcome::{Forecast, Outcome},
+    subject::Subject,
     tolerating::{Remedy, remedy},
 };
 use crate::{
@@ -111,77 +109,69 @@ const NAMED: usize = 4;
 /// So many pieces of advice about one label of one setting are told.
 const ALIKE: usize = 5;
 
+/// Stands for who is concerned, and the verb behind it: `Deployment web in blue is`.
+const WHO: &str = "\u{1}";
+/// Stands for who is concerned.
+const WHO_ALONE: &str = "\u{2}";
+
 /// Collects what is wrong, and words it.
 pub struct Advisor<'p> {
-    files: &'p [SettingsFile],
-    rules: &'p BTreeMap<String, NamespaceRules<'p>>,
-    nodes: &'p Nodes,
-    points: BTreeMap<Key, Vec<Who>>,
+    round: &'p Round<'p>,
+    points: BTreeMap<Point, Vec<Who>>,
 }
 
 /// What makes two pieces of advice the same: how bad it is, the cause, and what is said of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    would_be: bool,
-    rank: Rank,
+struct Point {
+    /// Of what is no trouble, and worth a word: the outcome Changed.
+    forecast: Forecast,
     kind: CauseKind,
     said: String,
     cause: Cause,
 }
 
-/// The worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Of(Outcome),
-    EntryAbove,
-    NoTaint,
-}
-
 /// Who is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+struct Who {
     /// `Deployment web`, or nothing for Pods that ask for nothing.
-    pub name: Option<String>,
-    /// The namespace.
-    pub namespace: String,
+    name: Option<String>,
+    namespace: String,
 }
 
 impl<'p> Advisor<'p> {
-    /// About settings, and the namespaces and nodes of a cluster.
-    pub fn new(files: &'p [SettingsFile], rules: &'p BTreeMap<String, NamespaceRules<'p>>, nodes: &'p Nodes) -> Self {
-        Self { files, rules, nodes, points: BTreeMap::new() }
+    /// About the settings of a round, and the namespaces of its cluster.
+    pub fn new(round: &'p Round<'p>) -> Self {
+        Self { round, points: BTreeMap::new() }
     }
 
     /// Notes what is to be done about an outcome, if anything is.
-    pub fn note(&mut self, who: Who, judged: &Judged) {
-        let point = match &judged.why {
-            Why::Unknown(gap) => Some(lacks(gap)),
-            Why::NotAsked(reason) if judged.outcome.is_trouble() => {
-                let said = format!("{WHO_ALONE} would no longer get the tolerations of the old settings: {reason}");
-                Some((said, Cause { kind: CauseKind::Taint, nodes: judged.nodes.clone(), ..Cause::default() }))
-            }
-            Why::Refused(refusal) => Some(self.refused(&who, refusal)),
-            Why::Unbound(refusal) if judged.outcome.is_trouble() => Some(Self::unbound(refusal, judged)),
-            Why::Excluded(pod) if judged.outcome == Outcome::LeavesNodes => Some(self.leaves_nodes(&who, pod, judged)),
-            Why::Excluded(pod) if judged.outcome == Outcome::Waits => {
-                Some(self.waits(&who, &blame(self.nodes, pod, demands(self.rules, &who.namespace))))
-            }
-            _ => None,
+    pub fn note(&mut self, subject: &Subject<'_>, judged: &Judged) {
+        let who = Who { name: subject.called(judged.part.as_deref()), namespace: subject.namespace.clone() };
+        let outcome = judged.forecast.outcome;
+        let (said, cause) = match &judged.why {
+            Why::Unknown(gap) => lacks(gap),
+            Why::Refused(refusal) => self.refused(&who, refusal),
+            Why::NoNode(blame) => self.waits(&who, blame),
+            Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => self.leaves_nodes(&who, taints, judged),
+            Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
+            Why::NotAsked(reason) if outcome.is_trouble() => (
+                format!("{WHO_ALONE} would no longer get the tolerations of the old settings: {reason}"),
+                Cause { kind: CauseKind::Taint, nodes: judged.nodes.clone(), ..Cause::default() },
+            ),
+            _ => return,
         };
-        if let Some((said, cause)) = point {
-            self.add(judged.would_be, Rank::Of(judged.outcome), said, cause, who);
-        }
+        self.add(judged.forecast, said, cause, [who]);
     }
 
     /// Notes what is lacking of the cluster as a whole.
     pub fn note_gap(&mut self, gap: &Gap) {
         let (said, cause) = lacks(gap);
-        self.points.entry(key(false, Rank::Of(Outcome::CannotTell), said, cause)).or_default();
+        self.add(Forecast::real(Outcome::CannotTell), said, cause, []);
     }
 
     /// Notes entries whose namespaces are all taken by entries above them.
     pub fn note_entries(&mut self) {
-        for file in self.files.iter().filter(|file| file.places()) {
+        for file in self.round.files.iter().filter(|file| file.places()) {
             for (position, entry) in entries(&file.typed).iter().enumerate() {
                 self.note_entry(EntryAt { position, entry }, entries(&file.typed));
             }
@@ -189,16 +179,16 @@ impl<'p> Advisor<'p> {
     }
 
     fn note_entry(&mut self, at: EntryAt<'_>, all: &[NamespaceEntry]) {
-        let matching: Vec<_> = self.rules.iter().filter(|(_, rules)| rules.matches(at.entry)).collect();
-        let holding = |rules: &NamespaceRules<'p>| {
+        let matching: Vec<_> = self.round.rules.iter().filter(|(_, rules)| rules.matches(at.entry)).collect();
+        let held = |rules: &NamespaceRules<'p>| {
             rules.held.iter().copied().find(|held| all.iter().any(|own| ptr::eq(own, held.entry)))
         };
-        let holds = |rules: &NamespaceRules<'p>| holding(rules).is_some_and(|held| ptr::eq(held.entry, at.entry));
-        if is_for_the_rest(at.entry) || matching.iter().any(|(_, rules)| holds(rules)) {
+        let mut held = matching.iter().filter_map(|(_, rules)| held(rules)).peekable();
+        let Some(above) = held.peek().copied() else { return };
+        if is_for_the_rest(at.entry) || held.any(|held| ptr::eq(held.entry, at.entry)) {
             return;
         }
-        let Some(above) = matching.iter().find_map(|(_, rules)| holding(rules)) else { return };
-        let namespaces: Vec<String> = matching.iter().map(|(name, _)| (*name).clone()).collect();
+        let namespaces: Vec<String> = matching.iter().map(|(name, _)| (**name).to_owned()).collect();
         let said = format!(
             "{} holds in no namespace, since {} stands above it and takes {}: move it up",
             capital(&self.entry_told(at)),
@@ -207,282 +197,193 @@ impl<'p> Advisor<'p> {
         );
         let cause = Cause { kind: CauseKind::EntryAbove, setting: Some(at.to_string()), ..Cause::default() };
         let who = namespaces.into_iter().next().map(|namespace| Who { name: None, namespace });
-        self.points.entry(key(false, Rank::EntryAbove, said, cause)).or_default().extend(who);
+        self.add(Forecast::real(Outcome::Changed), said, cause, who);
     }
 
-    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, whose it is, the nodes, who
-    /// else.
+    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, the selectors that it makes,
+    /// a namespace of one, the nodes, who else.
     pub fn note_untainted(
         &mut self,
-        setting: String,
-        whose: String,
+        setting: &str,
+        namespace: &str,
         tenants: usize,
         nodes: Vec<String>,
         others: &[String],
     ) {
-        let whose = if tenants > 1 { format!("{tenants} tenants of {whose}") } else { whose };
+        let entry = self.entry_at(namespace, setting).map_or_else(|| "some namespaces".to_owned(), entry_name);
+        let whose = if tenants > 1 { format!("{tenants} tenants of {entry}") } else { entry };
         let said = format!(
             "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, taint the nodes, and add the \
              toleration to the entry with defaultTolerations",
             names(others),
             names(&nodes),
         );
-        let cause = Cause { kind: CauseKind::NoTaint, setting: Some(setting), nodes, ..Cause::default() };
-        self.points.entry(key(false, Rank::NoTaint, said, cause)).or_default();
+        let cause = Cause { kind: CauseKind::NoTaint, setting: Some(setting.to_owned()), nodes, ..Cause::default() };
+        self.add(Forecast::real(Outcome::Changed), said, cause, []);
     }
 
     /// All of it. Of many pieces that are about the same label of the same setting, the first are told one by one.
     pub fn advice(self) -> Vec<Advice> {
-        let mut alike: BTreeMap<_, Vec<(Key, Vec<Who>)>> = BTreeMap::new();
-        for (key, whos) in self.points {
-            let about = (key.would_be, key.rank, key.kind, key.cause.setting.clone(), key.cause.label.clone());
-            alike.entry(about).or_default().push((key, whos));
+        let mut alike: BTreeMap<_, Vec<(Point, Vec<Who>)>> = BTreeMap::new();
+        for (point, whos) in self.points {
+            let about = (point.forecast, point.kind, point.cause.setting.clone(), point.cause.label.clone());
+            alike.entry(about).or_default().push((point, whos));
         }
         alike.into_values().flat_map(told).collect()
     }
 
-    fn add(&mut self, would_be: bool, rank: Rank, said: String, cause: Cause, who: Who) {
-        let whos = self.points.entry(key(would_be, rank, said, cause)).or_default();
-        if !whos.contains(&who) {
-            whos.push(who);
+    fn add(&mut self, forecast: Forecast, said: String, cause: Cause, whos: impl IntoIterator<Item = Who>) {
+        let known = self.points.entry(Point { forecast, kind: cause.kind, said, cause }).or_default();
+        for who in whos {
+            if !known.contains(&who) {
+                known.push(who);
+            }
         }
     }
 
     fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal) -> (String, Cause) {
         let Some(found) = cause else {
-            let cause = Cause { kind: CauseKind::Asks, ..Cause::default() };
-            return (format!("{WHO} refused: {message}"), cause);
+            return (format!("{WHO} refused: {message}"), Cause { kind: CauseKind::Asks, ..Cause::default() });
         };
         if let Some(point) = self.missing_label(who, found) {
             return point;
         }
-        let cause = Cause {
-            kind: kind(found.kind),
-            setting: found.setting.clone(),
-            namespace: None,
-            label: found.label.clone(),
-            taint: found.taint.clone(),
-            demanded: found.demanded.clone(),
-            asked: found.asked.clone(),
-            nodes: vec![],
-        };
-        (self.said(who, found, message), cause)
+        let said = format!("{WHO} refused: {}", self.obstacle(who, found).unwrap_or_else(|| message.clone()));
+        (said, Cause::from(found))
     }
 
-    fn said(&self, who: &Who, cause: &PolicyCause, message: &str) -> String {
+    /// What stands in the way, and the way out; nothing, where the message says it best.
+    fn obstacle(&self, who: &Who, cause: &PolicyCause) -> Option<String> {
         let source = match (&cause.annotation, &cause.setting) {
             (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
             (None, Some(setting)) => self.demanded_by(&who.namespace, setting),
             (None, None) => "the policy".to_owned(),
         };
         let asked = cause.asked.as_ref().or(cause.taint.as_ref());
-        let label = cause.label.as_deref().unwrap_or_default();
-        // An empty whitelist.
-        let demanded = cause.demanded.as_ref().filter(|demanded| !demanded.is_empty());
-        match (cause.kind, asked, demanded) {
-            (PolicyCauseKind::MissingLabel, ..) if cause.setting.is_some() => {
-                let labels = format!("Namespace {} has no usable label {label}", who.namespace);
-                format!("{labels}, which {source} refers to: label it. Until then {WHO} refused")
+        let (what, way_out) = match cause.kind {
+            PolicyCauseKind::MissingLabel if cause.setting.is_some() => {
+                let label = cause.label.as_deref().unwrap_or_default();
+                let lacking = format!("Namespace {} has no usable label {label}", who.namespace);
+                return Some(format!("{lacking}, which {source} refers to: label it"));
             }
-            (PolicyCauseKind::Annotation, ..) => {
+            PolicyCauseKind::Annotation => {
                 let annotation = cause.annotation.as_deref().unwrap_or("of the node selector");
-                format!("{WHO} refused: correct the annotation {annotation} of Namespace {}", who.namespace)
+                return Some(format!("correct the annotation {annotation} of Namespace {}", who.namespace));
             }
-            (PolicyCauseKind::RuntimeClass, Some(asked), Some(demanded)) => {
-                format!(
-                    "{WHO} refused: the RuntimeClass brings {asked}, and {source} demands {demanded}: use another class"
-                )
-            }
-            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) if !self.is_added(who, asked) => format!(
-                "{WHO} refused: {asked} is asked for, and {source} demands {demanded}. Change the object, or the setting"
+            PolicyCauseKind::RuntimeClass => (format!("the RuntimeClass brings {}", asked?), "Use another class"),
+            PolicyCauseKind::Asks if self.is_added(who, asked?) => (
+                format!("they get {}", asked?),
+                "Correct the settings: nothing that asks for nothing can be created there",
             ),
-            (PolicyCauseKind::Asks, Some(asked), Some(demanded)) => format!(
-                "{WHO} refused: they get {asked}, and {source} demands {demanded}. Correct the settings: nothing that asks for \
-                 nothing can be created there"
-            ),
-            (PolicyCauseKind::Asks, Some(asked), None) => {
-                format!(
-                    "{WHO} refused: {asked} is asked for, and {source} does not allow it. Change the object, or the setting"
-                )
-            }
-            _ => format!("{WHO} refused: {message}"),
-        }
+            PolicyCauseKind::Asks => (format!("{} is asked for", asked?), "Change the object, or the setting"),
+            _ => return None,
+        };
+        // An empty whitelist demands nothing.
+        Some(match cause.demanded.as_ref().filter(|demanded| !demanded.is_empty()) {
+            Some(demanded) => format!("{what}, and {source} demands {demanded}. {way_out}"),
+            None => format!("{what}, and {source} does not allow it. {way_out}"),
+        })
     }
 
     /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
     fn is_added(&self, who: &Who, asked: &str) -> bool {
-        let mut demands = demands(self.rules, &who.namespace).iter();
+        let mut demands = self.round.demands(&who.namespace).iter();
         who.name.is_none() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
     }
 
     /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
     fn missing_label(&self, who: &Who, found: &PolicyCause) -> Option<(String, Cause)> {
-        let rules = self.rules.get(&who.namespace)?;
+        let rules = self.round.rules.get(&*who.namespace)?;
         let asked = found.asked.as_deref()?;
         let (at, label) = rules.lacking.iter().find(|(at, _)| {
             at.entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         })?;
         let said = format!(
-            "Namespace {} has no label {label}, by which {} selects, and {WHO} refused by the entry that holds instead: \
-             label the namespace, if it is meant there",
+            "{WHO} refused by the entry that holds, since Namespace {} has no label {label}, by which {} selects: label \
+             the namespace, if it is meant there",
             who.namespace,
             self.entry_told(*at),
         );
-        let cause = Cause {
-            kind: CauseKind::MissingLabel,
-            setting: Some(format!("{at}.namespaceSelector")),
-            label: Some(label.clone()),
-            ..Cause::default()
-        };
+        let setting = Some(format!("{at}.namespaceSelector"));
+        let cause = Cause { kind: CauseKind::MissingLabel, setting, label: Some(label.clone()), ..Cause::default() };
         Some((said, cause))
     }
 
-    fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
-        let (outcome, nodes) = (judged.outcome, judged.nodes.as_slice());
-        let found = cause.as_ref();
-        let setting = found.and_then(|cause| cause.setting.clone());
-        let cause = Cause {
-            kind: found.map_or(CauseKind::Metadata, |cause| kind(cause.kind)),
-            label: found.and_then(|cause| cause.label.clone()),
-            nodes: nodes.to_vec(),
-            setting,
-            ..Cause::default()
-        };
-        let said = match (outcome, nodes) {
-            (Outcome::CannotTell, []) => format!(
-                "Bindings of {WHO_ALONE} to nodes that Karpenter creates would be refused, unless somebody else labels \
-                 these"
-            ),
-            (Outcome::CannotTell, nodes) => {
-                format!("Bindings of {WHO_ALONE} to {} would be refused, and the scheduler may pick that", names(nodes))
-            }
-            _ => format!("Bindings of {WHO_ALONE} would be refused"),
-        };
-        (format!("{said}: {message}"), cause)
-    }
-
-    fn leaves_nodes(&self, who: &Who, pod: &[PodId], judged: &Judged) -> (String, Cause) {
-        let taints = self.nodes.taints(pod, &judged.nodes);
-        if !taints.is_empty() {
-            return self.no_longer_tolerates(who, &taints, judged);
-        }
-        let demand = demands(self.rules, &who.namespace).iter().find(|demand| !demand.text.is_empty());
-        let demanded = demand.map(|demand| demand.text.clone());
+    fn leaves_nodes(&self, who: &Who, taints: &[Taint], judged: &Judged) -> (String, Cause) {
         let nodes =
             if judged.nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(&judged.nodes) };
-        let on_daemon_sets = self.rules.get(&who.namespace).and_then(|rules| rules.on_daemon_sets);
+        let runs = match judged.pods {
+            0 => "none of its Pods runs now".to_owned(),
+            1 => "1 of its Pods runs now".to_owned(),
+            pods => format!("{pods} of its Pods run now"),
+        };
+        let said = format!("{WHO_ALONE} would leave {nodes}, where {runs}");
+        let cause = Cause { kind: CauseKind::LeavesNodes, nodes: judged.nodes.clone(), ..Cause::default() };
+        // What only the old settings let it tolerate.
+        if !taints.is_empty() {
+            let Remedy { taints, text, setting, .. } = self.remedy(&who.namespace, taints);
+            let said = format!("{said}: it would no longer tolerate the taint {}. {text}", taints.join(", "));
+            return (said, Cause { setting, taint: taints.into_iter().next(), ..cause });
+        }
+        let demand = self.round.demands(&who.namespace).iter().find(|demand| !demand.text.is_empty());
+        let why = demand.map(|demand| format!(": {} demands {}", self.source(&who.namespace, demand), demand.text));
         // Its template is not changed, so its controller still counts on these nodes.
-        let planned = match on_daemon_sets {
+        let planned = match self.round.rules.get(&*who.namespace).and_then(|rules| rules.on_daemon_sets) {
             Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
                 "Its controller would still make Pods for these nodes, and they would wait for ever: set \
                  placement.onDaemonSets to Inject. "
             }
             _ => "",
         };
-        let why = demand
-            .map(|demand| format!(": {} demands {}", self.source(&who.namespace, demand), demand.text))
-            .unwrap_or_default();
-        let said = format!(
-            "{WHO_ALONE} would leave {nodes}, where {}{why}. {planned}If it must run there, exempt its namespace or widen \
-             what it may use",
-            counted_runs(judged.pods),
-        );
-        let setting = demand.and_then(|demand| demand.path.clone());
-        (
-            said,
-            Cause { kind: CauseKind::LeavesNodes, setting, demanded, nodes: judged.nodes.clone(), ..Cause::default() },
-        )
-    }
-
-    /// What only the old settings let it tolerate.
-    fn no_longer_tolerates(&self, who: &Who, taints: &[Taint], judged: &Judged) -> (String, Cause) {
-        let Remedy { taints, text, setting, .. } = self.remedy(&who.namespace, taints);
-        let said = format!(
-            "{WHO_ALONE} would leave {}, where {}: it would no longer tolerate the taint {}. {text}",
-            names(&judged.nodes),
-            counted_runs(judged.pods),
-            taints.join(", "),
-        );
-        let (taint, nodes) = (taints.first().cloned(), judged.nodes.clone());
-        (said, Cause { kind: CauseKind::LeavesNodes, setting, taint, nodes, ..Cause::default() })
+        let why = why.unwrap_or_default();
+        let said = format!("{said}{why}. {planned}If it must run there, exempt its namespace or widen what it may use");
+        let (setting, demanded) = (demand.and_then(|it| it.path.clone()), demand.map(|it| it.text.clone()));
+        (said, Cause { setting, demanded, ..cause })
     }
 
     fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
-        let demand = demands(self.rules, &who.namespace).iter().find(|demand| blame.is_demanded_by(demand));
+        let demand = self.round.demands(&who.namespace).iter().find(|demand| blame.is_demanded_by(demand));
         let source = demand.map(|demand| self.source(&who.namespace, demand));
-        let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
         let setting = demand.and_then(|demand| demand.path.clone());
+        let cause = Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() };
         let (said, cause) = match blame {
-            Blame::Taints { taints, nodes, for_a_time: true } => {
-                let told: Vec<String> = taints.iter().map(ToString::to_string).collect();
-                let said = format!(
-                    "{WHO} without a node: those that match ({}) have the taint {}, which they tolerate for some seconds \
-                     only, and are evicted then. Tolerate it without tolerationSeconds",
-                    names(nodes),
-                    told.join(", ")
-                );
-                let taint = told.into_iter().next();
-                (said, Cause { kind: CauseKind::Taint, taint, nodes: nodes.clone(), ..Cause::default() })
-            }
-            Blame::Taints { taints, nodes, for_a_time: false } => {
-                let Remedy { taints, is_for_all, text, setting } = self.remedy(&who.namespace, taints);
-                // The other tenants of the entry have other nodes.
-                let nodes = if is_for_all { vec![] } else { nodes.clone() };
-                let named = if is_for_all { String::new() } else { format!(" ({})", names(&nodes)) };
-                let said = format!(
-                    "{WHO} without a node: those that match{named} have the taint {}. {text}",
-                    taints.join(", ")
-                );
-                let taint = taints.first().cloned();
-                (said, Cause { kind: CauseKind::Taint, setting, taint, nodes, ..Cause::default() })
-            }
+            Blame::Taints { taints, nodes, for_a_time } => self.tainted(who, taints, nodes, *for_a_time),
             Blame::Label { key, needs, similar, class } => {
-                let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
                 let class = class.as_ref().map(|class| format!(" (RuntimeClass {class})")).unwrap_or_default();
-                let said = format!(
-                    "{WHO} without a node: no node has {needs}{class}{by}{similar}. Correct the selector, or label nodes"
-                );
-                let cause = Cause {
-                    kind: CauseKind::NoSuchLabel,
-                    setting,
-                    label: Some(key.clone()),
-                    demanded: Some(needs.clone()),
-                    ..Cause::default()
-                };
-                (said, cause)
+                let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
+                let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
+                let said = format!("no node has {needs}{class}{by}{similar}. Correct the selector, or label nodes");
+                (said, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
             }
             Blame::Together { demanded, asked, key } => {
-                let all: Vec<String> = demanded.iter().chain(asked).cloned().collect();
-                let said = format!(
-                    "{WHO} without a node: none has {} together{}. Label nodes, or change one of them",
-                    listed(&all),
-                    if demanded.is_empty() {
-                        String::new()
-                    } else {
-                        format!(
-                            "; {} is demanded{}",
-                            listed(demanded),
-                            by.replace(", which", " by").replace(" demands", "")
-                        )
-                    },
-                );
-                let text = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
-                let cause = Cause {
-                    kind: CauseKind::NoSuchLabel,
-                    setting,
-                    label: Some(key.clone()),
-                    demanded: text(demanded),
-                    asked: text(asked),
-                    ..Cause::default()
+                let all = listed(&[demanded.as_slice(), asked].concat());
+                let by = source.map(|source| format!(" by {source}")).unwrap_or_default();
+                let by = match listed(demanded) {
+                    demanded if demanded.is_empty() => demanded,
+                    demanded => format!("; {demanded} is demanded{by}"),
                 };
-                (said, cause)
+                let text = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+                let said = format!("none has {all} together{by}. Label nodes, or change one of them");
+                (said, Cause { label: Some(key.clone()), demanded: text(demanded), asked: text(asked), ..cause })
             }
-            Blame::Nothing => {
-                let said = format!("{WHO} without a node: its node affinity matches none. Correct it");
-                (said, Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() })
-            }
+            Blame::Nothing => ("its node affinity matches none. Correct it".to_owned(), cause),
         };
-        (said, cause)
+        (format!("{WHO} without a node: {said}"), cause)
+    }
+
+    fn tainted(&self, who: &Who, taints: &[Taint], nodes: &[String], for_a_time: bool) -> (String, Cause) {
+        let remedy = match for_a_time {
+            true => Remedy::new(taints, "Tolerate it without tolerationSeconds".to_owned(), None),
+            false => self.remedy(&who.namespace, taints),
+        };
+        let evicted = if for_a_time { ", which they tolerate for some seconds only, and are evicted then" } else { "" };
+        // The other tenants of the entry have other nodes.
+        let nodes = if remedy.is_for_all { vec![] } else { nodes.to_vec() };
+        let named = if remedy.is_for_all { String::new() } else { format!(" ({})", names(&nodes)) };
+        let told = remedy.taints.join(", ");
+        let said = format!("those that match{named} have the taint {told}{evicted}. {}", remedy.text);
+        let (setting, taint) = (remedy.setting, remedy.taints.into_iter().next());
+        (said, Cause { kind: CauseKind::Taint, setting, taint, nodes, ..Cause::default() })
     }
 
     /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`
@@ -500,7 +401,7 @@ impl<'p> Advisor<'p> {
 
     /// A path; where several policies place, with the name of that which the entry is of.
     fn in_policy(&self, entry: &NamespaceEntry, path: &str) -> String {
-        let mut placing = self.files.iter().filter(|file| file.places());
+        let mut placing = self.round.files.iter().filter(|file| file.places());
         let is_of = |file: &&SettingsFile| entries(&file.typed).iter().any(|own| ptr::eq(own, entry));
         let policy = placing.clone().find(is_of).and_then(|file| file.name.as_deref());
         policy.filter(|_| placing.nth(1).is_some()).map_or_else(|| path.to_owned(), |name| format!("{name}: {path}"))
@@ -510,97 +411,81 @@ impl<'p> Advisor<'p> {
         demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(namespace, path))
     }
 
-    /// The name of the entry that holds in a namespace and has this setting.
-    pub fn whose(&self, namespace: &str, setting: &str) -> String {
-        self.entry_at(namespace, setting).map_or_else(|| "some namespaces".to_owned(), entry_name)
-    }
-
     fn entry_at(&self, namespace: &str, setting: &str) -> Option<&'p NamespaceEntry> {
         let position = setting.strip_prefix("placement.namespaces[")?.split(']').next()?.parse::<usize>().ok()?;
-        self.rules.get(namespace)?.held.iter().find(|at| at.position == position).map(|at| at.entry)
+        self.round.rules.get(namespace)?.held.iter().find(|at| at.position == position).map(|at| at.entry)
     }
 
     fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
         let none = NamespaceRules::default();
-        let rules = self.rules.get(namespace).unwrap_or(&none);
+        let rules = self.round.rules.get(namespace).unwrap_or(&none);
         let entry = rules.held.first();
         let entry = entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(*at));
         remedy(rules, namespace, &entry, taints)
     }
 }
 
-/// The node selectors that hold in a namespace.
-pub fn demands<'r>(rules: &'r BTreeMap<String, NamespaceRules<'_>>, namespace: &str) -> &'r [Demand] {
-    rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
-}
-
-/// Stands for who is concerned, and the verb behind it: `Deployment web in blue is`.
-const WHO: &str = "\u{1}";
-/// Stands for who is concerned.
-const WHO_ALONE: &str = "\u{2}";
-
-fn key(would_be: bool, rank: Rank, said: String, cause: Cause) -> Key {
-    Key { would_be, rank, kind: cause.kind, said, cause }
+fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
+    let found = cause.as_ref();
+    let cause = Cause {
+        kind: found.map_or(CauseKind::Metadata, |cause| cause.kind.into()),
+        label: found.and_then(|cause| cause.label.clone()),
+        nodes: judged.nodes.clone(),
+        setting: found.and_then(|cause| cause.setting.clone()),
+        ..Cause::default()
+    };
+    let said = match (judged.forecast.outcome, judged.nodes.as_slice()) {
+        (Outcome::CannotTell, []) => {
+            " to nodes that Karpenter creates would be refused, unless somebody else labels these".to_owned()
+        }
+        (Outcome::CannotTell, nodes) => {
+            format!(" to {} would be refused, and the scheduler may pick that", names(nodes))
+        }
+        _ => " would be refused".to_owned(),
+    };
+    (format!("Bindings of {WHO_ALONE}{said}: {message}"), cause)
 }
 
 /// Each piece, or the first of them and who else is concerned.
-fn told(mut points: Vec<(Key, Vec<Who>)>) -> Vec<Advice> {
+fn told(mut points: Vec<(Point, Vec<Who>)>) -> Vec<Advice> {
     let is_about_somebody = points.iter().all(|(_, whos)| !whos.is_empty());
     let more = if points.len() > ALIKE && is_about_somebody { points.split_off(ALIKE - 1) } else { vec![] };
-    let mut told: Vec<Advice> = points.into_iter().map(|(key, whos)| advice(key, &whos)).collect();
+    let mut told: Vec<Advice> = points.into_iter().map(|(point, whos)| advice(point, &whos)).collect();
     if !more.is_empty() {
         let Cause { kind, setting, label, .. } = told.last().map(|last| last.cause.clone()).unwrap_or_default();
         let setting_told = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
         let whos: Vec<Who> = more.iter().flat_map(|(_, whos)| whos.clone()).collect();
         let text = format!("The same, {} times more{setting_told}: {}.", more.len(), describe(&whos));
-        let nodes = more.iter().flat_map(|(key, _)| key.cause.nodes.clone()).collect();
+        let nodes = more.iter().flat_map(|(point, _)| point.cause.nodes.clone()).collect();
         told.push(Advice { text, cause: Cause { kind, setting, label, nodes, ..Cause::default() } });
     }
     told
 }
 
-fn advice(key: Key, whos: &[Who]) -> Advice {
-    let Key { would_be, rank, said, cause, .. } = key;
-    let namespaces: BTreeSet<&str> = whos.iter().map(|who| who.namespace.as_str()).collect();
-    let namespace = (namespaces.len() == 1).then(|| whos.first().map(|who| who.namespace.clone())).flatten();
-    let is_one = whos.len() == 1 && whos.iter().all(|who| who.name.is_some());
-    let verb = match (would_be, rank, is_one) {
-        (true, Rank::Of(Outcome::Refused), _) => "would be",
-        (true, ..) => "would be left",
-        (false, Rank::Of(Outcome::Refused), true) => "is",
-        (false, Rank::Of(Outcome::Refused), false) => "are",
-        (false, _, true) => "is left",
-        (false, _, false) => "are left",
+fn advice(Point { forecast, said, cause, .. }: Point, whos: &[Who]) -> Advice {
+    let first = whos.first().map(|who| who.namespace.clone());
+    let namespace = first.filter(|first| whos.iter().all(|who| who.namespace == *first));
+    let is = match whos {
+        _ if forecast.would_be => "would be",
+        [Who { name: Some(_), .. }] => "is",
+        _ => "are",
     };
+    let left = if forecast.outcome == Outcome::Refused { "" } else { " left" };
     let alone = describe(whos);
-    let text = capital(&said.replace(WHO_ALONE, &alone).replace(WHO, &format!("{alone} {verb}")));
+    let text = capital(&said.replace(WHO_ALONE, &alone).replace(WHO, &format!("{alone} {is}{left}")));
     let text = if text.ends_with(['.', '?', ']']) { text } else { format!("{text}.") };
-    let text = if would_be { format!("{text} (So far its entry only warns.)") } else { text };
+    let text = if forecast.would_be { format!("{text} (So far its entry only warns.)") } else { text };
     Advice { text, cause: Cause { namespace, ..cause } }
 }
 
 /// `Deployment web in blue, new Pods in blue and 3 more`
 fn describe(whos: &[Who]) -> String {
-    let named: Vec<String> = whos
-        .iter()
-        .map(|Who { name, namespace }| match name {
-            Some(name) => format!("{name} in {namespace}"),
-            None => format!("new Pods in {namespace}"),
-        })
-        .collect();
-    names(&named)
+    let named = |who: &Who| format!("{} in {}", who.name.as_deref().unwrap_or("new Pods"), who.namespace);
+    names(&whos.iter().map(named).collect::<Vec<_>>())
 }
 
 fn names(names: &[String]) -> String {
     shortened(names, NAMED).unwrap_or_else(|| listed(names))
-}
-
-fn counted_runs(pods: usize) -> String {
-    match pods {
-        0 => "none of its Pods runs now".to_owned(),
-        1 => "1 of its Pods runs now".to_owned(),
-        pods => format!("{pods} of its Pods run now"),
-    }
 }
 
 fn capital(text: &str) -> String {
@@ -612,16 +497,32 @@ fn lacks(gap: &Gap) -> (String, Cause) {
     (gap.advice(), Cause { kind: CauseKind::Lacks, ..Cause::default() })
 }
 
-fn kind(kind: PolicyCauseKind) -> CauseKind {
-    match kind {
-        PolicyCauseKind::Asks => CauseKind::Asks,
-        PolicyCauseKind::MissingLabel => CauseKind::MissingLabel,
-        PolicyCauseKind::Annotation => CauseKind::Annotation,
-        PolicyCauseKind::RuntimeClass => CauseKind::RuntimeClass,
-        PolicyCauseKind::NodeName => CauseKind::NodeName,
-        PolicyCauseKind::Limit => CauseKind::Limit,
-        PolicyCauseKind::Metadata => CauseKind::Metadata,
-        PolicyCauseKind::Taint => CauseKind::Taint,
-        PolicyCauseKind::Unreadable => CauseKind::Lacks,
+impl From<&PolicyCause> for Cause {
+    fn from(cause: &PolicyCause) -> Self {
+        Self {
+            kind: cause.kind.into(),
+            setting: cause.setting.clone(),
+            label: cause.label.clone(),
+            taint: cause.taint.clone(),
+            demanded: cause.demanded.clone(),
+            asked: cause.asked.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<PolicyCauseKind> for CauseKind {
+    fn from(kind: PolicyCauseKind) -> Self {
+        match kind {
+            PolicyCauseKind::Asks => Self::Asks,
+            PolicyCauseKind::MissingLabel => Self::MissingLabel,
+            PolicyCauseKind::Annotation => Self::Annotation,
+            PolicyCauseKind::RuntimeClass => Self::RuntimeClass,
+            PolicyCauseKind::NodeName => Self::NodeName,
+            PolicyCauseKind::Limit => Self::Limit,
+            PolicyCauseKind::Metadata => Self::Metadata,
+            PolicyCauseKind::Taint => Self::Taint,
+            PolicyCauseKind::Unreadable => Self::Lacks,
+        }
     }
 }

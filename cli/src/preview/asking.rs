@@ -1,50 +1,49 @@
 //! What the policy makes of workloads and of their Pods with some settings, before anybody looks at nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::{
     placing::{PodId, Pods},
-    subject::{Part, Subject, Subjects},
+    subject::Subject,
 };
 use crate::{
     engine::{
-        creation::{Created, Creation, LetIn},
+        creation::Created,
         deployed::{Deployed, Enforcement, Refusal},
         gap::Gap,
-        namespace_rules::{NamespaceRules, managed_keys},
+        namespace_rules::{Demand, NamespaceRules},
         policy::Policy,
     },
-    input::{manifests::Manifests, settings_file::SettingsFile},
-    requests::template,
+    input::{
+        manifests::{Manifest, Manifests},
+        settings_file::SettingsFile,
+    },
 };
 
 /// What the policy says to a workload and its Pods.
-#[derive(Clone, Debug)]
 pub enum Said {
-    /// Neither is sent, and why. Its Bindings may be; and it may no longer get the tolerations of the old settings.
-    NotAsked(String, Asked),
     /// That depends on what nobody knows here.
     Unknown(Gap),
     /// One of them is rejected.
     Refused(Refusal),
-    /// Both are let in.
+    /// Both are let in, or neither is sent.
     LetIn(Asked),
 }
 
 /// What a Pod asks of nodes. Several stand for one of a DaemonSet: its controller looks at nodes too.
-#[derive(Clone, Debug)]
 pub struct Asked {
     /// Without the policy.
     pub before: Vec<PodId>,
     /// With the policy.
     pub after: Vec<PodId>,
-    /// Whether the policy is asked about its creation.
-    pub is_sent: bool,
     /// Whether it, or its workload, gets anything.
     pub is_changed: bool,
+    /// Why the policy is not asked about its creation, if it is not. It may be about its Bindings; and what the old
+    /// settings added is added no more.
+    pub not_sent: Option<String>,
 }
 
 /// What is said of one thing that is judged.
@@ -53,111 +52,72 @@ pub struct Answers {
     pub written: Said,
     /// As if every entry was enforced; nothing, where the entry that holds is.
     pub enforced: Option<Said>,
+    /// What is said of its parts, in their order.
+    pub parts: Vec<Self>,
 }
 
-/// What is said of a workload, and of those of its parts that make other Pods.
-pub struct Answered<'s> {
-    /// Of the workload.
-    pub own: Answers,
-    /// Of its parts.
-    pub parts: Vec<(&'s Part<'s>, Answers)>,
-}
-
-/// What the policy says of all that is judged, with one set of settings.
+/// The policy with one set of settings.
 pub struct Round<'s> {
     /// The settings.
     pub files: &'s [SettingsFile],
     /// The policy with these.
     pub deployed: Deployed<'s>,
     /// What holds in each namespace.
-    pub rules: BTreeMap<String, NamespaceRules<'s>>,
-    /// What is said of the workloads, in their order.
-    pub workloads: Vec<Answered<'s>>,
-    /// What is said of a Pod that asks for nothing, for each namespace in the order of `rules`.
-    pub namespaces: Vec<Answers>,
+    pub rules: BTreeMap<&'s str, NamespaceRules<'s>>,
 }
 
 impl<'s> Round<'s> {
-    /// Asks about one subject after the other; what their Pods ask for is noted in `pods`. `told` is called for each.
+    /// In front of a cluster with these namespaces.
     ///
     /// # Errors
-    /// An object is none of its kind, or the policy failed to answer.
-    pub fn of(
+    /// The settings have a mistake.
+    pub fn new(
         policy: &'s Policy,
         files: &'s [SettingsFile],
         cluster: &'s Manifests,
-        subjects: &'s Subjects<'_>,
-        pods: &mut Pods,
-        told: impl Fn(),
+        namespaces: &'s BTreeSet<String>,
     ) -> Result<Self> {
-        let rules = |name: &'s String| Ok((name.clone(), NamespaceRules::of(files, name, cluster.namespace(name))?));
-        let rules = subjects.namespaces.iter().map(rules).collect::<Result<BTreeMap<_, _>>>()?;
-        let (deployed, managed) = (Deployed::new(policy, files, cluster), managed_keys(files));
-        let mut asking = Asking { creation: Creation { deployed: &deployed, cluster, managed: &managed }, pods };
-        let (mut workloads, mut namespaces) = (vec![], vec![]);
-        for subject in &subjects.all {
-            told();
-            let warns = rules.get(subject.namespace()).is_some_and(|rules| rules.warns);
-            workloads.push(asking.about_subject(subject, warns)?);
-        }
-        for (name, rules) in &rules {
-            told();
-            let answers = asking.about(rules.warns, |creation, how| creation.of_plain_pod(name, how));
-            namespaces.push(answers.with_context(|| format!("a new Pod in {name}"))?);
-        }
-        Ok(Self { files, deployed, rules, workloads, namespaces })
-    }
-}
-
-/// Asks, and notes what Pods ask for.
-struct Asking<'a> {
-    creation: Creation<'a>,
-    pods: &'a mut Pods,
-}
-
-impl Asking<'_> {
-    fn about_subject<'s>(&mut self, subject: &'s Subject<'_>, warns: bool) -> Result<Answered<'s>> {
-        let object = subject.manifest.parse();
-        let own = self.about(warns, |creation, how| creation.of(&object, None, how));
-        let mut answered = Answered { own: own.with_context(|| subject.manifest.identity.to_string())?, parts: vec![] };
-        for part in &subject.parts {
-            let made = part.manifest.parse();
-            if template::differ(&object, &made) {
-                let answers = self.about(warns, |creation, how| creation.of(&made, None, how));
-                answered.parts.push((part, answers.with_context(|| part.manifest.identity.to_string())?));
-            }
-        }
-        Ok(answered)
+        let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::of(files, name, cluster.namespace(name))?));
+        let rules = namespaces.iter().map(rules).collect::<Result<_>>()?;
+        Ok(Self { files, deployed: Deployed::new(policy, files, cluster), rules })
     }
 
-    fn about(
-        &mut self,
-        warns: bool,
-        create: impl Fn(&Creation<'_>, Enforcement) -> Result<Created>,
-    ) -> Result<Answers> {
-        let written = create(&self.creation, Enforcement::AsWritten)?;
-        let enforced = warns.then(|| create(&self.creation, Enforcement::Everywhere)).transpose()?;
-        let written = self.noted(written)?;
-        Ok(Answers { written, enforced: enforced.map(|created| self.noted(created)).transpose()? })
-    }
-
-    fn noted(&mut self, created: Created) -> Result<Said> {
-        Ok(match created {
-            Created::NotAsked { reason, specs } => {
-                let before = self.add_all(specs.iter())?;
-                Said::NotAsked(reason, Asked { after: before.clone(), before, is_sent: false, is_changed: false })
-            }
-            Created::Unknown(gap) => Said::Unknown(gap),
-            Created::Refused(refusal) => Said::Refused(refusal),
-            Created::LetIn(LetIn { stages, is_changed }) => {
-                let before = self.add_all(stages.iter().map(|stage| &stage.before))?;
-                let after = self.add_all(stages.iter().map(|stage| &stage.after))?;
-                Said::LetIn(Asked { before, after, is_sent: true, is_changed })
-            }
+    /// Asks about a subject and its parts. What their Pods ask for is noted in `pods`.
+    ///
+    /// # Errors
+    /// An object is none of its kind, or the policy failed to answer.
+    pub fn ask(&self, subject: &Subject<'_>, pods: &mut Pods) -> Result<Answers> {
+        let object = subject.manifest.map(Manifest::parse);
+        let mut said = |enforcement| {
+            let created = match &object {
+                Some(object) => self.deployed.create(object, None, enforcement),
+                None => self.deployed.create_plain_pod(&subject.namespace, enforcement),
+            };
+            created.and_then(|created| self.noted(created, pods)).with_context(|| subject.to_string())
+        };
+        let warns = self.rules.get(&*subject.namespace).is_some_and(|rules| rules.warns);
+        Ok(Answers {
+            written: said(Enforcement::AsWritten)?,
+            enforced: warns.then(|| said(Enforcement::Everywhere)).transpose()?,
+            parts: subject.parts.iter().map(|part| self.ask(part, pods)).collect::<Result<_>>()?,
         })
     }
 
-    fn add_all<'v>(&mut self, specs: impl Iterator<Item = &'v Value>) -> Result<Vec<PodId>> {
-        specs.map(|spec| self.pods.add(spec, self.creation.cluster)).collect()
+    /// The node selectors that hold in a namespace.
+    pub fn demands(&self, namespace: &str) -> &[Demand] {
+        self.rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
+    }
+
+    fn noted(&self, created: Created, pods: &mut Pods) -> Result<Said> {
+        let mut ids = |specs: Vec<Value>| -> Result<Vec<PodId>> {
+            specs.iter().map(|spec| pods.add(spec, self.deployed.cluster)).collect()
+        };
+        Ok(match created {
+            Created::Unknown(gap) => Said::Unknown(gap),
+            Created::Refused(refusal) => Said::Refused(refusal),
+            Created::LetIn { before, after, is_changed, not_sent } => {
+                Said::LetIn(Asked { before: ids(before)?, after: ids(after)?, is_changed, not_sent })
+            }
+        })
     }
 }

@@ -8,7 +8,11 @@ use std::{
 use node_placement_policy::toleration::Taint;
 
 use super::placing::{Nodes, PodId};
-use crate::{engine::namespace_rules::Demand, lists::listed, scheduling::exclusion::Exclusion};
+use crate::{
+    engine::namespace_rules::Demand,
+    lists::listed,
+    scheduling::exclusion::{Exclusion, LabelExclusion},
+};
 
 /// Values that are no more alike than this are not proposed.
 const ALIKE: f64 = 0.7;
@@ -62,8 +66,7 @@ impl fmt::Display for Blame {
             }
             Self::Label { needs, class: None, .. } => write!(f, "no node has {needs}"),
             Self::Together { demanded, asked, .. } => {
-                let all: Vec<String> = demanded.iter().chain(asked).cloned().collect();
-                write!(f, "no node has {} together", listed(&all))
+                write!(f, "no node has {} together", listed(&[demanded.as_slice(), asked].concat()))
             }
             Self::Nothing => f.write_str("its node affinity matches no node"),
         }
@@ -85,47 +88,39 @@ impl Blame {
 
 /// What keeps the Pod that these stand for from every node, in a namespace where this is demanded.
 pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
-    let exclusions = nodes.exclusions(pod);
-    let mut tainted: Vec<String> = vec![];
-    let mut taints: BTreeMap<String, Taint> = BTreeMap::new();
-    let mut is_for_a_time = true;
-    for (pool, exclusion) in &exclusions {
-        if let Exclusion::Taints { taints: of_pool, for_a_time } = exclusion {
-            is_for_a_time &= for_a_time;
-            taints.extend(of_pool.iter().map(|taint| (taint.to_string(), taint.clone())));
-            tainted.extend(pool.nodes.iter().map(|node| node.name.clone()));
-            tainted.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
-        }
-    }
-    if !taints.is_empty() {
-        tainted.sort();
-        return Blame::Taints { taints: taints.into_values().collect(), nodes: tainted, for_a_time: is_for_a_time };
-    }
-    let labels = exclusions.iter().filter_map(|(_, exclusion)| Some((exclusion.label()?, exclusion)));
-    let mut needs: Vec<(String, String, Option<String>)> = vec![];
-    for (label, exclusion) in labels {
-        let class = match exclusion {
-            Exclusion::RuntimeClass { class, .. } => Some(class.clone()),
-            _ => None,
+    let (mut tainted, mut all_taints, mut for_a_time) = (vec![], BTreeMap::new(), true);
+    let mut needs: Vec<LabelExclusion> = vec![];
+    for (pool, exclusion) in nodes.exclusions(pod) {
+        let need = match exclusion {
+            Exclusion::Taints { taints, for_a_time: of_pool } => {
+                for_a_time &= of_pool;
+                all_taints.extend(taints.into_iter().map(|taint| (taint.to_string(), taint)));
+                tainted.extend(pool.nodes.iter().map(|node| node.name.clone()));
+                tainted.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
+                continue;
+            }
+            Exclusion::Label(label) => label,
+            Exclusion::Name | Exclusion::MatchesNothing => continue,
         };
-        let need = (label.key.clone(), label.needs.clone(), class);
-        if !needs.contains(&need) {
+        if needs.iter().all(|known| known.needs != need.needs) {
             needs.push(need);
         }
     }
-    let known: BTreeSet<String> = demands.iter().flat_map(Demand::requirements).collect();
+    if !all_taints.is_empty() {
+        tainted.sort();
+        return Blame::Taints { taints: all_taints.into_values().collect(), nodes: tainted, for_a_time };
+    }
     match needs.as_slice() {
         [] => Blame::Nothing,
-        [(key, needs, class)] => {
+        [LabelExclusion { key, needs, class, .. }] => {
             let similar = similar(nodes, key, needs);
             Blame::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
         }
         _ => {
-            let is_demanded = |need: &&(String, String, Option<String>)| known.contains(&need.1);
-            let (demanded, asked): (Vec<_>, Vec<_>) = needs.iter().partition(is_demanded);
-            let key = demanded.first().or(asked.first()).map(|(key, ..)| key.clone()).unwrap_or_default();
-            let texts =
-                |needs: Vec<&(String, String, Option<String>)>| needs.into_iter().map(|need| need.1.clone()).collect();
+            let known: BTreeSet<String> = demands.iter().flat_map(Demand::requirements).collect();
+            let (demanded, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|label| known.contains(&label.needs));
+            let key = demanded.first().or(asked.first()).map(|label| label.key.clone()).unwrap_or_default();
+            let texts = |labels: Vec<LabelExclusion>| labels.into_iter().map(|label| label.needs).collect();
             Blame::Together { demanded: texts(demanded), asked: texts(asked), key }
         }
     }

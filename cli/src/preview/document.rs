@@ -4,13 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{
-    advice::Advice,
-    outcome::{Change, Outcome, Was},
-    restart::Restart,
-    verdict::{Accepted, Verdict},
-    who_may_run_where::Row,
-};
+use super::{advice::Advice, outcome::Forecast, restart::Restart, verdict::Verdict, who_may_run_where::Row};
+use crate::scheduling::pool;
 
 /// What the policy would do to a cluster.
 ///
@@ -40,9 +35,10 @@ pub struct Preview {
     /// Whether it is compared with other settings: then only differences are listed.
     #[serde(skip)]
     pub compared: bool,
-    /// Outcomes that are wanted.
+    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse
+    /// that is not wanted.
     #[serde(skip)]
-    pub accepted: Accepted,
+    pub is_bad: bool,
 }
 
 /// A workload that makes Pods, or a Pod that no workload of the cluster makes.
@@ -57,21 +53,12 @@ pub struct Workload {
     /// Its name.
     pub name: String,
     /// What would become of it.
-    pub outcome: Outcome,
-    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
-    pub would_be: bool,
-    /// Why; null for Changed and Unchanged.
-    pub reason: Option<String>,
+    #[serde(flatten)]
+    pub finding: Finding,
     /// The names of the nodes that the outcome is about.
     pub nodes: Vec<String>,
     /// How many of its Pods run on `nodes`; where the outcome is about none, how many run at all.
     pub pods: usize,
-    /// What it would be with the old settings.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub was: Option<Was>,
-    /// What the new settings change of it.
-    #[serde(skip)]
-    pub change: Change,
     /// The kind and name of the owner that the cluster lacks, or whose kind is not one of Kubernetes' own.
     #[serde(skip)]
     pub owner: Option<String>,
@@ -80,22 +67,26 @@ pub struct Workload {
 /// A namespace, judged by a Pod in it that asks for nothing.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
 pub struct Namespace {
     /// Its name.
     pub name: String,
     /// What would become of a Pod that asks for nothing.
-    pub outcome: Outcome,
-    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
-    pub would_be: bool,
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// What would become of something, and why.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// What would.
+    #[serde(flatten)]
+    pub forecast: Forecast,
     /// Why; null for Changed and Unchanged.
     pub reason: Option<String>,
     /// What it would be with the old settings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub was: Option<Was>,
-    /// What the new settings change of it.
-    #[serde(skip)]
-    pub change: Change,
+    pub was: Option<Forecast>,
 }
 
 /// Nodes that are alike in the labels that the settings name and in their lasting taints; or a Karpenter NodePool.
@@ -115,23 +106,15 @@ pub struct Pool {
     pub node_pool: Option<String>,
 }
 
-impl Preview {
-    /// Leaves only what the new settings change.
-    pub(super) fn compared(&mut self) {
-        self.workloads.retain(|workload| workload.change != Change::None);
-        self.namespaces.retain(|namespace| namespace.change != Change::None);
-        self.compared = true;
-    }
-
-    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse
-    /// that is not wanted.
-    pub fn is_bad(&self) -> bool {
-        if !self.compared {
-            return !self.verdict.ready;
+impl From<&pool::Pool> for Pool {
+    fn from(pool: &pool::Pool) -> Self {
+        Self {
+            name: pool.name.clone(),
+            labels: pool.labels.clone(),
+            taints: pool.taints.iter().map(ToString::to_string).collect(),
+            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
+            node_pool: pool.node_pool.clone(),
         }
-        let workloads = self.workloads.iter().map(|it| (it.change, it.outcome));
-        let mut all = workloads.chain(self.namespaces.iter().map(|it| (it.change, it.outcome)));
-        all.any(|(change, outcome)| change == Change::Worse && self.accepted.holds_up(outcome))
     }
 }
 

@@ -1,35 +1,29 @@
 //! The outcome of each workload: what the policy says, and where its Pods would run.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeSet, HashMap},
-};
-
 use anyhow::Result;
-use serde_json::{Value, json};
+use node_placement_policy::toleration::Taint;
 
 use super::{
-    asking::{Answered, Answers, Asked, Round, Said},
-    outcome::{Outcome, Was},
-    placing::{Nodes, PodId, Takers},
-    subject::{Part, Subject},
+    asking::{Answers, Asked, Round, Said},
+    binding::Binder,
+    blame::{Blame, blame},
+    outcome::{Forecast, Outcome},
+    placing::{Nodes, PodId},
+    subject::Subject,
 };
 use crate::{
     engine::{
-        deployed::{Deployed, Enforcement, PodName, Refusal, Reply},
+        deployed::{Enforcement, Refusal, Reply},
         gap::Gap,
     },
-    input::{manifests::Manifests, settings_file::SettingsFile},
-    scheduling::{node_pool::NodePool, pool::Pool},
+    input::manifests::Manifests,
 };
 
 /// What becomes of a workload or of a Pod, and why.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// What becomes of it.
-    pub outcome: Outcome,
-    /// Whether it only would.
-    pub would_be: bool,
+    pub forecast: Forecast,
     /// The nodes that it is about.
     pub nodes: Vec<String>,
     /// How many of its Pods run on these; where it is about none, how many run.
@@ -37,31 +31,10 @@ pub struct Judged {
     /// Nodes that its Pods run on, and that would not take them again, with the policy or without, nor with the old
     /// settings.
     pub stranded: Vec<String>,
+    /// The part of a workload that it is about, if it is one: `ReplicaSet web-1`.
+    pub part: Option<String>,
     /// Why.
     pub why: Why,
-}
-
-/// Whether a Pod may be bound where it would run.
-#[derive(Clone, Debug)]
-enum Binding {
-    /// The policy is not asked.
-    NotSent,
-    Allowed,
-    Refused(Refusal),
-    Unknown(Gap),
-}
-
-/// Where a Pod may be bound, of what takes it.
-#[derive(Debug, Default)]
-struct Bindings {
-    /// Whether it may be somewhere.
-    is_allowed: bool,
-    /// Whether nobody knows, somewhere.
-    is_doubtful: bool,
-    /// Why not, the first time.
-    obstacle: Option<Why>,
-    /// Nodes where it may not.
-    nodes: Vec<String>,
 }
 
 /// Why something has its outcome.
@@ -75,403 +48,226 @@ pub enum Why {
     Unknown(Gap),
     /// The policy rejects it.
     Refused(Refusal),
-    /// These, which stand for its Pod, are taken by fewer nodes than without the policy, or with the old settings.
-    Excluded(Vec<PodId>),
+    /// Nothing takes its Pods.
+    NoNode(Blame),
+    /// Nodes no longer take its Pods; for these taints, if it is for taints alone.
+    FewerNodes(Vec<Taint>),
     /// The policy rejects Bindings to nodes that would take it.
     Unbound(Refusal),
 }
 
-/// The metadata of nodes without which a Binding is rejected.
-#[derive(Debug, Default)]
-pub struct Required {
-    /// Labels.
-    pub labels: BTreeSet<String>,
-    /// Whether there is more: annotations and fields, of which each node has its own.
-    is_of_each_node: bool,
-}
-
-impl Required {
-    /// What the settings of a deployment require.
-    pub fn of(files: &[SettingsFile]) -> Self {
-        let mut required = Self::default();
-        for file in files {
-            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(Value::as_array);
-            for entry in entries.into_iter().flatten().filter(|entry| entry["required"] == true) {
-                match entry["nodeLabel"].as_str().filter(|key| !key.ends_with('*')) {
-                    Some(key) => {
-                        required.labels.insert(key.to_owned());
-                    }
-                    None => required.is_of_each_node = true,
-                }
-            }
+impl From<Reply> for Why {
+    /// Of what is said of a Binding.
+    fn from(reply: Reply) -> Self {
+        match reply {
+            Reply::Refused(refusal) => Self::Unbound(refusal),
+            Reply::Unknown(gap) => Self::Unknown(gap),
+            Reply::NotSent(_) | Reply::LetIn(_) => Self::Plain,
         }
-        required
     }
 }
 
 impl Judged {
-    /// Its outcome, and whether it only would be so.
-    pub const fn was(&self) -> Was {
-        Was { outcome: self.outcome, would_be: self.would_be }
+    fn new(outcome: Outcome, subject: &Subject<'_>, nodes: Vec<String>, why: Why) -> Self {
+        let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
+        let pods = subject.nodes.iter().filter(is_about).count();
+        Self { forecast: Forecast::real(outcome), nodes, pods, stranded: vec![], part: None, why }
     }
 
     /// Trouble first, then what would be; the worst first. What is no trouble is all the same.
-    fn rank(&self) -> (bool, bool, Option<Outcome>) {
-        let is_trouble = self.outcome.is_trouble();
-        (!is_trouble, is_trouble && self.would_be, is_trouble.then_some(self.outcome))
+    fn rank(&self) -> Option<Forecast> {
+        Some(self.forecast).filter(|forecast| forecast.outcome.is_trouble())
+    }
+
+    /// Why, as a sentence; nothing, where nothing is wrong.
+    pub fn reason(&self) -> Option<String> {
+        let outcome = self.forecast.outcome;
+        let reason = match &self.why {
+            Why::Plain => return None,
+            Why::NotAsked(reason) => reason.clone(),
+            Why::Unknown(gap) => gap.to_string(),
+            Why::Refused(refusal) => refusal.message.clone(),
+            Why::NoNode(blame) => blame.to_string(),
+            Why::Unbound(Refusal { message, .. }) if outcome == Outcome::CannotTell => {
+                format!("its Pods could not be bound to every node that takes them: {message}")
+            }
+            Why::Unbound(Refusal { message, .. }) => format!("its Pods could not be bound: {message}"),
+            Why::FewerNodes(_) if outcome == Outcome::Moves => "these nodes would not take its Pods again".to_owned(),
+            Why::FewerNodes(_) if self.nodes.is_empty() => {
+                "Karpenter would no longer run it on the nodes that it creates".to_owned()
+            }
+            Why::FewerNodes(_) => "it would no longer run on these nodes".to_owned(),
+        };
+        Some(self.part.as_ref().map_or(reason.clone(), |part| format!("its {part}: {reason}")))
     }
 }
 
-/// Of what is judged, what matters for its outcome.
+/// What counts for an outcome beside what the policy says.
+#[derive(Clone, Copy)]
 struct Case<'s> {
-    namespace: &'s str,
-    is_daemon_set: bool,
-    /// Whether it is a Pod that is there and waits for a node.
-    is_pending: bool,
-    /// The nodes that its Pods run on.
-    running: &'s [String],
-    /// Whether it has Pods, and the cluster as given has none of them.
-    lacks_pods: bool,
+    subject: &'s Subject<'s>,
+    /// What it asks of nodes with the old settings: they are what runs.
+    old: Option<&'s [PodId]>,
+    enforcement: Enforcement,
 }
-
-/// What a node is called that is not there yet.
-const CREATED: &str = "created-by-karpenter";
-/// A label that every node has.
-const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// Compares what the policy says with the nodes of a cluster.
 pub struct Judging<'p> {
     nodes: &'p Nodes,
-    deployed: &'p Deployed<'p>,
+    round: &'p Round<'p>,
     cluster: &'p Manifests,
-    /// Whether the policy may reject Bindings.
-    judges_bindings: bool,
-    /// Whether it rejects those to nodes that lack something.
-    requires_metadata: bool,
-    /// Whether all nodes of a class have the same answer.
-    are_classes_alike: bool,
-    /// Answers to Bindings, by namespace and node.
-    bindings: RefCell<HashMap<(String, String, bool), Binding>>,
+    binder: Binder<'p>,
 }
 
 impl<'p> Judging<'p> {
     /// Of what is said in a round, in front of a cluster.
     pub fn new(nodes: &'p Nodes, round: &'p Round<'p>, cluster: &'p Manifests) -> Self {
-        let Required { labels, is_of_each_node } = Required::of(round.files);
-        let requires_metadata = !labels.is_empty() || is_of_each_node;
-        let verifies = round.files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
-        let judges_bindings = requires_metadata || verifies;
-        let (deployed, are_classes_alike, bindings) = (&round.deployed, !is_of_each_node, RefCell::default());
-        Self { nodes, deployed, cluster, judges_bindings, requires_metadata, are_classes_alike, bindings }
+        Self { nodes, round, cluster, binder: Binder::new(nodes, round) }
     }
 
-    /// The outcome of a workload; where that of one of its parts is worse, that, and the part. `old` is what is said with
-    /// the settings that apply now.
+    /// The outcome of a subject; where that of one of its parts is worse, that. `old` is what is said with the settings
+    /// that apply now.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn workload<'s>(
-        &self,
-        subject: &Subject<'_>,
-        answered: &Answered<'s>,
-        old: Option<&Answered<'_>>,
-    ) -> Result<(Judged, Option<&'s Part<'s>>)> {
-        let kind = subject.manifest.identity.kind.as_str();
-        let case = Case {
-            namespace: subject.namespace(),
-            is_daemon_set: kind == "DaemonSet",
-            is_pending: kind == "Pod" && subject.nodes.is_empty(),
-            running: &subject.nodes,
-            lacks_pods: subject.lacks_pods,
-        };
-        let mut worst = (self.judge(&case, &answered.own, old.map(|old| &old.own))?, None);
-        for (place, (part, answers)) in answered.parts.iter().enumerate() {
-            let case = Case { running: &part.nodes, is_daemon_set: false, lacks_pods: false, ..case };
-            let old = old.and_then(|old| old.parts.get(place)).map(|(_, old)| old);
-            let judged = self.judge(&case, answers, old)?;
-            if judged.rank() < worst.0.rank() {
-                worst = (judged, Some(*part));
+    pub fn judge(&self, subject: &Subject<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
+        let mut worst = self.judge_alone(subject, answers, old)?;
+        for (place, (part, answers)) in subject.parts.iter().zip(&answers.parts).enumerate() {
+            let judged = self.judge_alone(part, answers, old.and_then(|old| old.parts.get(place)))?;
+            if judged.rank().is_some_and(|rank| worst.rank().is_none_or(|worst| rank < worst)) {
+                worst = Judged { part: Some(format!("{} {}", part.kind(), part.name())), ..judged };
             }
         }
         Ok(worst)
     }
 
-    /// The outcome of a Pod in `namespace` that asks for nothing.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn plain_pod(&self, namespace: &str, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
-        let case = Case { namespace, is_daemon_set: false, is_pending: false, running: &[], lacks_pods: false };
-        self.judge(&case, answers, old)
-    }
-
-    fn judge(&self, case: &Case<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
-        // The old settings are what runs.
+    fn judge_alone(&self, subject: &Subject<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
         let old = match old.map(|old| &old.written) {
-            Some(Said::LetIn(asked)) => Some(asked.after.as_slice()),
+            Some(Said::LetIn(asked)) if asked.not_sent.is_none() => Some(asked.after.as_slice()),
             _ => None,
         };
-        let real = self.outcome(case, &answers.written, old, Enforcement::AsWritten)?;
+        let case = Case { subject, old, enforcement: Enforcement::AsWritten };
+        let real = self.outcome(case, &answers.written)?;
         let Some(enforced) = &answers.enforced else { return Ok(real) };
-        // Node metadata, and what is too large, is not warned of but done.
-        if matches!(
-            real.outcome,
-            Outcome::Refused | Outcome::Waits | Outcome::LeavesNodes | Outcome::Moves | Outcome::NotAsked
-        ) {
+        // Of a RuntimeClass that nobody knows, placement alone depends, and that only warns.
+        let is_of_placement = matches!(&real.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
+            && self.cluster.namespace(&subject.namespace).is_some()
+            && !self.binder.requires_metadata;
+        // All other trouble is not warned of but happens: node metadata, what is too large, what nobody knows.
+        if real.forecast.outcome == Outcome::NotAsked || real.forecast.outcome.is_trouble() && !is_of_placement {
             return Ok(real);
         }
-        let judged = self.outcome(case, enforced, old, Enforcement::Everywhere)?;
-        let is_real = real.outcome == judged.outcome && matches!(real.outcome, Outcome::Changed | Outcome::CannotTell);
-        // Whether an entry warns at all may depend on a Namespace that nobody knows.
-        let knows_namespace = self.cluster.namespace(case.namespace).is_some();
-        let lacks_class = matches!(&judged.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass");
-        let is_real = is_real && !(lacks_class && knows_namespace);
-        Ok(Judged { would_be: !is_real, ..judged })
+        let mut judged = self.outcome(Case { enforcement: Enforcement::Everywhere, ..case }, enforced)?;
+        let are_changed = [&real, &judged].iter().all(|it| it.forecast.outcome == Outcome::Changed);
+        judged.forecast.would_be = !are_changed;
+        Ok(judged)
     }
 
-    fn outcome(&self, case: &Case<'_>, said: &Said, old: Option<&[PodId]>, enforcement: Enforcement) -> Result<Judged> {
-        let pods = case.running.len();
-        let told = |outcome, why| Judged { outcome, would_be: false, nodes: vec![], pods, stranded: vec![], why };
-        Ok(match said {
-            Said::NotAsked(reason, asked) => {
-                let judged = self.outcome_on_nodes(case, asked, old, enforcement)?;
-                let why = Why::NotAsked(reason.clone());
-                match (judged.outcome.is_trouble(), &judged.why) {
-                    (false, _) => told(Outcome::NotAsked, why),
-                    (true, Why::Excluded(_)) => Judged { why, ..judged },
-                    (true, _) => judged,
-                }
-            }
-            Said::Unknown(gap) => told(Outcome::CannotTell, Why::Unknown(gap.clone())),
-            Said::Refused(refusal) => told(Outcome::Refused, Why::Refused(refusal.clone())),
-            Said::LetIn(asked) => self.outcome_on_nodes(case, asked, old, enforcement)?,
-        })
-    }
-
-    fn outcome_on_nodes(
-        &self,
-        case: &Case<'_>,
-        asked: &Asked,
-        old: Option<&[PodId]>,
-        enforcement: Enforcement,
-    ) -> Result<Judged> {
-        let told = |outcome, nodes: Vec<String>, why| {
-            let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
-            let pods = case.running.iter().filter(is_about).count();
-            Judged { outcome, would_be: false, nodes, pods, stranded: vec![], why }
+    fn outcome(&self, case: Case<'_>, said: &Said) -> Result<Judged> {
+        let told = |outcome, why| Ok(Judged::new(outcome, case.subject, vec![], why));
+        let asked = match said {
+            Said::Unknown(gap) => return told(Outcome::CannotTell, Why::Unknown(gap.clone())),
+            Said::Refused(refusal) => return told(Outcome::Refused, Why::Refused(refusal.clone())),
+            Said::LetIn(asked) => asked,
         };
-        if let Some(gap) = self.unknown_nodes(case, asked, old, enforcement)? {
-            return Ok(told(Outcome::CannotTell, vec![], Why::Unknown(gap)));
+        let mut judged = self.outcome_on_nodes(case, asked)?;
+        if let Some(reason) = &asked.not_sent {
+            if !judged.forecast.outcome.is_trouble() {
+                judged.forecast.outcome = Outcome::NotAsked;
+            }
+            if matches!(judged.why, Why::Plain | Why::NoNode(_) | Why::FewerNodes(_)) {
+                judged.why = Why::NotAsked(reason.clone());
+            }
+        }
+        Ok(judged)
+    }
+
+    fn outcome_on_nodes(&self, case: Case<'_>, asked: &Asked) -> Result<Judged> {
+        let Case { subject, old, enforcement } = case;
+        let told = |outcome, nodes, why| Ok(Judged::new(outcome, subject, nodes, why));
+        if let Some(gap) = self.unknown_nodes(case, asked)? {
+            return told(Outcome::CannotTell, vec![], Why::Unknown(gap));
         }
         let (without, after) = (self.nodes.takers(&asked.before), self.nodes.takers(&asked.after));
         // What the old settings let it use is taken away too.
-        let before = match old {
-            Some(old) => without.clone().or(&self.nodes.takers(old)),
-            None => without.clone(),
-        };
-        let bindings = self.bindings(case, &asked.after, &after, enforcement)?;
+        let before = old.map_or_else(|| without.clone(), |old| without.or(&self.nodes.takers(old)));
+        let bind = |pods, takers| self.binder.to_takers(&subject.namespace, pods, takers, enforcement);
+        let bindings = bind(&asked.after, &after)?;
+        if before.are_any() && !bindings.are_possible {
+            let no_node = || Why::NoNode(blame(self.nodes, &asked.after, self.round.demands(&subject.namespace)));
+            return told(Outcome::Waits, vec![], bindings.obstacle.map_or_else(no_node, Why::from));
+        }
+        // What waits for its node already was created without the policy, and is not created again.
+        let waiting = subject.waits.then(|| bind(&asked.before, &without)).transpose()?.unwrap_or_default();
+        if subject.waits && without.are_any() && !waiting.are_possible {
+            return told(Outcome::Waits, vec![], waiting.obstacle.map_or(Why::Plain, Why::from));
+        }
+        let is_daemon_set = subject.kind() == "DaemonSet";
         let (mut lost, mut unbound) = (vec![], None);
-        for node in self.nodes_at_stake(case) {
+        for node in self.nodes_at_stake(subject) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
-            if !after.nodes_of(class) {
-                lost.push(node.to_owned());
-            } else if let Binding::Refused(refusal) = self.binding(case, node, enforcement)? {
-                lost.push(node.to_owned());
+            if after.nodes_of(class) {
+                let Reply::Refused(refusal) = self.binder.to_node(&subject.namespace, node, enforcement)? else {
+                    continue;
+                };
                 unbound.get_or_insert(Why::Unbound(refusal));
             }
+            lost.push(node.to_owned());
         }
         lost.sort();
         lost.dedup();
-        let excluded = |unbound: Option<Why>| unbound.unwrap_or_else(|| Why::Excluded(asked.after.clone()));
-        if before.are_any() && !bindings.is_allowed && !bindings.is_doubtful {
-            // Of a Pod that is taken nowhere, the reason may be that no Binding is.
-            return Ok(told(Outcome::Waits, vec![], excluded(unbound.or(bindings.obstacle))));
-        }
-        // What waits for its node already was created without the policy, and is not created again.
-        let waiting = match &without {
-            takers if case.is_pending => self.bindings(case, &asked.before, takers, enforcement)?,
-            _ => Bindings { is_allowed: true, ..Bindings::default() },
-        };
-        if without.are_any() && !waiting.is_allowed && !waiting.is_doubtful {
-            return Ok(told(Outcome::Waits, vec![], excluded(waiting.obstacle)));
-        }
-        if case.is_daemon_set && (!lost.is_empty() || self.loses_created(&before, &after)) {
-            return Ok(told(Outcome::LeavesNodes, lost, excluded(unbound)));
+        if is_daemon_set && (!lost.is_empty() || before.create_more_than(&after)) {
+            let why = unbound.unwrap_or_else(|| Why::FewerNodes(self.nodes.taints(&asked.after, &lost)));
+            return told(Outcome::LeavesNodes, lost, why);
         }
         if !lost.is_empty() {
-            return Ok(told(Outcome::Moves, lost, excluded(unbound)));
+            return told(Outcome::Moves, lost, unbound.unwrap_or_else(|| Why::FewerNodes(vec![])));
         }
         // Nobody knows which node the scheduler picks; it tries one where a Binding is refused again and again.
-        for Bindings { obstacle, nodes, .. } in [bindings, waiting] {
-            if let Some(obstacle) = obstacle {
-                return Ok(told(Outcome::CannotTell, nodes, obstacle));
+        for bindings in [bindings, waiting] {
+            if let Some(obstacle) = bindings.obstacle {
+                return told(Outcome::CannotTell, bindings.nodes, Why::from(obstacle));
             }
         }
         let outcome = if asked.is_changed { Outcome::Changed } else { Outcome::Unchanged };
-        let stranded = case.running.iter().filter(|node| {
-            let class = self.nodes.class_of(node);
-            class.is_some_and(|class| !before.nodes_of(class) && !after.nodes_of(class))
-        });
-        let stranded = if case.is_daemon_set { vec![] } else { stranded.cloned().collect() };
-        Ok(Judged { stranded, ..told(outcome, vec![], Why::Plain) })
+        let mut judged = Judged::new(outcome, subject, vec![], Why::Plain);
+        if !is_daemon_set {
+            let takes_none = |class: usize| !before.nodes_of(class) && !after.nodes_of(class);
+            let stranded = subject.nodes.iter().filter(|node| self.nodes.class_of(node).is_some_and(takes_none));
+            judged.stranded = stranded.cloned().collect();
+        }
+        Ok(judged)
     }
 
     /// What would have to be known of nodes.
-    fn unknown_nodes(
-        &self,
-        case: &Case<'_>,
-        asked: &Asked,
-        old: Option<&[PodId]>,
-        enforcement: Enforcement,
-    ) -> Result<Option<Gap>> {
+    fn unknown_nodes(&self, case: Case<'_>, asked: &Asked) -> Result<Option<Gap>> {
+        let Case { subject, old, enforcement } = case;
         // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
         let is_moved = self.nodes.ask_for_others(&asked.before, &asked.after)
             || old.is_some_and(|old| self.nodes.lacks_tolerations(&asked.after, old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
-        let by_bindings = self.requires_metadata || self.judges_bindings && !asked.is_sent;
-        if !(is_moved || by_bindings && self.sees_bindings(case, enforcement)?) {
+        let by_bindings = self.binder.requires_metadata || asked.not_sent.is_some();
+        if !is_moved && !(by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?) {
             return Ok(None);
         }
-        if self.nodes.is_empty() {
+        if self.nodes.classes().is_empty() {
             return Ok(Some(Gap::Nodes));
         }
-        if case.lacks_pods {
+        if subject.lacks_pods {
             return Ok(Some(Gap::Pods));
         }
-        let unknown = case.running.iter().find(|node| self.cluster.node(node).is_none());
+        let unknown = subject.nodes.iter().find(|node| self.cluster.node(node).is_none());
         Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
     }
 
     /// The nodes that decide about the outcome: for a DaemonSet all, else those that Pods run on.
-    fn nodes_at_stake<'n>(&'n self, case: &Case<'n>) -> Vec<&'n str> {
-        if case.is_daemon_set { self.all_nodes().collect() } else { case.running.iter().map(String::as_str).collect() }
-    }
-
-    fn all_nodes(&self) -> impl Iterator<Item = &str> {
-        self.nodes.classes().iter().flat_map(|class| &class.nodes).map(|node| node.name.as_str())
-    }
-
-    /// Whether the policy lets the Pod that `pods` stand for be bound to what takes it.
-    fn bindings(&self, case: &Case<'_>, pods: &[PodId], takers: &Takers, enforcement: Enforcement) -> Result<Bindings> {
-        let mut found = Bindings::default();
-        if !self.judges_bindings {
-            return Ok(Bindings { is_allowed: takers.are_any(), ..found });
-        }
-        for (class, pool) in self.nodes.classes().iter().enumerate() {
-            if let Some(node_pool) = pool.creates.as_ref().filter(|_| takers.creates(class)) {
-                let binding = self.binding_to_created(case, node_pool, pods, enforcement)?;
-                // Others may give its nodes what it does not.
-                found.is_doubtful |= matches!(binding, Binding::Refused(_));
-                found.note(binding);
+    fn nodes_at_stake<'n>(&'n self, subject: &'n Subject<'_>) -> Vec<&'n str> {
+        match subject.kind() {
+            "DaemonSet" => {
+                let nodes = self.nodes.classes().iter().flat_map(|class| &class.nodes);
+                nodes.map(|node| node.name.as_str()).collect()
             }
-            let of_each = if self.are_classes_alike { 1 } else { usize::MAX };
-            for node in pool.nodes.iter().filter(|_| takers.nodes_of(class)).take(of_each) {
-                let binding = self.binding(case, &node.name, enforcement)?;
-                if matches!(binding, Binding::Refused(_)) {
-                    let alike = if self.are_classes_alike { pool.nodes.as_slice() } else { std::slice::from_ref(node) };
-                    found.nodes.extend(alike.iter().map(|node| node.name.clone()));
-                }
-                found.note(binding);
-            }
-        }
-        found.nodes.sort();
-        Ok(found)
-    }
-
-    fn loses_created(&self, before: &Takers, after: &Takers) -> bool {
-        (0..self.nodes.classes().len()).any(|class| before.creates(class) && !after.creates(class))
-    }
-
-    /// Whether the policy lets Pods of a namespace be bound to a node.
-    fn binding(&self, case: &Case<'_>, node: &str, enforcement: Enforcement) -> Result<Binding> {
-        if !self.judges_bindings {
-            return Ok(Binding::Allowed);
-        }
-        let class = self.nodes.class_of(node).and_then(|class| self.nodes.classes().get(class));
-        let first = class.and_then(|class| class.nodes.first()).filter(|_| self.are_classes_alike);
-        let node = first.map_or(node, |first| first.name.as_str());
-        let key = (case.namespace.to_owned(), node.to_owned(), enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.ask_for_binding(case, node, self.deployed, enforcement))
-    }
-
-    /// Whether it lets a Pod be bound to the node that Karpenter would create for it: as to others of the NodePool; if
-    /// there are none, with what the NodePool says of it.
-    fn binding_to_created(
-        &self,
-        case: &Case<'_>,
-        node_pool: &NodePool,
-        pods: &[PodId],
-        enforcement: Enforcement,
-    ) -> Result<Binding> {
-        let is_of_pool = |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name);
-        let mut others = self.nodes.classes().iter().filter(is_of_pool).flat_map(|pool| &pool.nodes);
-        if let Some(other) = others.next() {
-            return self.binding(case, &other.name, enforcement);
-        }
-        let Some(pod) = pods.last().and_then(|pod| self.nodes.constraints(*pod)) else {
-            return Ok(Binding::Allowed);
-        };
-        let mut labels = node_pool.labels_for(pod);
-        labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
-        let metadata = json!({ "name": CREATED, "labels": labels, "annotations": node_pool.annotations });
-        let key = format!("{}/{:?}", node_pool.name, pods.last());
-        self.binding_to(case, key, metadata, enforcement)
-    }
-
-    /// Whether the policy is asked about Bindings of a namespace at all.
-    fn sees_bindings(&self, case: &Case<'_>, enforcement: Enforcement) -> Result<bool> {
-        let binding = self.binding_to(case, "any".to_owned(), json!({ "name": CREATED }), enforcement)?;
-        Ok(!matches!(binding, Binding::NotSent))
-    }
-
-    /// Whether it lets a Pod be bound to a node that is not there, with this metadata; `key` stands for that.
-    fn binding_to(&self, case: &Case<'_>, key: String, metadata: Value, enforcement: Enforcement) -> Result<Binding> {
-        let key = (case.namespace.to_owned(), format!("/{key}"), enforcement == Enforcement::Everywhere);
-        self.remembered(key, || {
-            let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
-            let namespace = self.cluster.namespace(case.namespace).cloned();
-            let cluster = Manifests::default().with(namespace.into_iter().chain([node]))?;
-            self.ask_for_binding(case, CREATED, &self.deployed.in_front_of(&cluster), enforcement)
-        })
-    }
-
-    fn remembered(&self, key: (String, String, bool), ask: impl FnOnce() -> Result<Binding>) -> Result<Binding> {
-        if let Some(known) = self.bindings.borrow().get(&key) {
-            return Ok(known.clone());
-        }
-        let binding = ask()?;
-        self.bindings.borrow_mut().insert(key, binding.clone());
-        Ok(binding)
-    }
-
-    fn ask_for_binding(
-        &self,
-        case: &Case<'_>,
-        node: &str,
-        deployed: &Deployed<'_>,
-        enforcement: Enforcement,
-    ) -> Result<Binding> {
-        let pod = PodName { namespace: case.namespace, name: "any" };
-        Ok(match deployed.ask_for_binding(&pod, node, enforcement)? {
-            Reply::Refused(refusal) => Binding::Refused(refusal),
-            Reply::Unknown(gap) => Binding::Unknown(gap),
-            Reply::NotSent(_) => Binding::NotSent,
-            Reply::LetIn(_) => Binding::Allowed,
-        })
-    }
-}
-
-impl Bindings {
-    fn note(&mut self, binding: Binding) {
-        match binding {
-            Binding::NotSent | Binding::Allowed => self.is_allowed = true,
-            Binding::Refused(refusal) => {
-                self.obstacle.get_or_insert(Why::Unbound(refusal));
-            }
-            Binding::Unknown(gap) => {
-                self.is_doubtful = true;
-                self.obstacle.get_or_insert(Why::Unknown(gap));
-            }
+            _ => subject.nodes.iter().map(String::as_str).collect(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What the policy would do to a cluster.
 //!
 //! [`making`] makes the document ([`document`]) of what is judged ([`subject`]): the policy is asked about each
-//! ([`asking`]), where its Pods would run is looked up ([`placing`]), and both are compared ([`judging`]). What to do
-//! about it says [`advice`], with [`blame`] and [`tolerating`].
+//! ([`asking`]), where its Pods would run is looked up ([`placing`], [`binding`]), and both are compared ([`judging`], with
+//! [`blame`]). What to do about it says [`advice`], with [`tolerating`].
 
 mod advice;
 mod asking;
+mod binding;
 mod blame;
 mod document;
 mod judging;
@@ -13,9 +14,6 @@ mod making;
 mod outcome;
 mod placing;
 mod restart;
-#[cfg(test)]
-#[allow(clippy::indexing_slicing)]
-pub mod sample;
 mod subject;
 mod tolerating;
 mod verdict;
@@ -23,10 +21,10 @@ mod who_may_run_where;
 
 pub use self::{
     advice::{Advice, Cause, CauseKind},
-    document::{Namespace, Pool, Preview, Workload},
+    document::{Finding, Namespace, Pool, Preview, Workload},
     making::Input,
-    outcome::{Change, Outcome, Was},
-    restart::{Obstacle, Restart},
+    outcome::{Forecast, Outcome},
+    restart::Restart,
     verdict::{Accepted, Verdict},
-    who_may_run_where::Row,
+    who_may_run_where::{Cell, Row},
 };

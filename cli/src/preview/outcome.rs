@@ -25,15 +25,15 @@ pub enum Outcome {
     NotAsked,
 }
 
-/// An outcome with other settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// An outcome, and whether an entry with `enforcement: Warn` keeps it from happening. What happens is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Was {
-    /// What it was.
-    pub outcome: Outcome,
-    /// Whether it only would have been so.
+pub struct Forecast {
+    /// Whether it only would be so: the namespace's entry says `enforcement: Warn`.
     pub would_be: bool,
+    /// What would become of it.
+    pub outcome: Outcome,
 }
 
 impl Outcome {
@@ -69,28 +69,29 @@ impl Outcome {
     }
 }
 
-/// What new settings change of an outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing.
-    #[default]
-    None,
-    /// Something, and nothing gets worse.
-    Other,
-    /// It is in trouble where it was in less, in none, or only would have been; or the trouble is about more nodes.
-    Worse,
-}
+impl Forecast {
+    /// Of what happens.
+    pub const fn real(outcome: Outcome) -> Self {
+        Self { would_be: false, outcome }
+    }
 
-impl Change {
-    /// From one outcome, and the nodes that it is about, to another. What only would be is never worse.
-    pub fn between((was, old_nodes): (Was, &[String]), (now, nodes): (Was, &[String])) -> Self {
-        if was == now && old_nodes == nodes {
-            return Self::None;
-        }
-        let was_as_bad = !was.would_be && was.outcome <= now.outcome;
-        let is_about_more = was.outcome == now.outcome && nodes.iter().any(|node| !old_nodes.contains(node));
-        let is_real = now.outcome.is_trouble() && !now.would_be;
-        if is_real && (!was_as_bad || is_about_more) { Self::Worse } else { Self::Other }
+    /// `refused`, `would be: refused`
+    pub fn title(self) -> String {
+        let would_be = if self.would_be { "would be: " } else { "" };
+        format!("{would_be}{}", self.outcome.title())
+    }
+
+    /// Whether it is trouble, and happens.
+    pub fn is_real_trouble(self) -> bool {
+        self.outcome.is_trouble() && !self.would_be
+    }
+
+    /// Whether this is worse than with other settings: trouble where there was less, none, or none that happened; or
+    /// trouble about more nodes. What only would be is never worse.
+    pub fn is_worse_than(self, was: Self, nodes: &[String], old_nodes: &[String]) -> bool {
+        let was_as_bad = !was.would_be && was.outcome <= self.outcome;
+        let is_about_more = was.outcome == self.outcome && nodes.iter().any(|node| !old_nodes.contains(node));
+        self.is_real_trouble() && (!was_as_bad || is_about_more)
     }
 }
 
@@ -101,32 +102,32 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::in_trouble((Outcome::Unchanged, false), (Outcome::Refused, false), Change::Worse)]
-    #[case::no_longer_only_would((Outcome::Refused, true), (Outcome::Refused, false), Change::Worse)]
-    #[case::in_more_trouble((Outcome::Moves, false), (Outcome::Refused, false), Change::Worse)]
-    #[case::not_known((Outcome::NotAsked, false), (Outcome::CannotTell, false), Change::Worse)]
-    #[case::the_same((Outcome::Refused, false), (Outcome::Refused, false), Change::None)]
-    #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Moves, false), Change::Other)]
-    #[case::only_would((Outcome::Unchanged, false), (Outcome::Refused, true), Change::Other)]
-    #[case::in_no_trouble((Outcome::Unchanged, false), (Outcome::Changed, false), Change::Other)]
+    #[case::in_trouble((Outcome::Unchanged, false), (Outcome::Refused, false), true)]
+    #[case::no_longer_only_would((Outcome::Refused, true), (Outcome::Refused, false), true)]
+    #[case::in_more_trouble((Outcome::Moves, false), (Outcome::Refused, false), true)]
+    #[case::not_known((Outcome::NotAsked, false), (Outcome::CannotTell, false), true)]
+    #[case::the_same((Outcome::Refused, false), (Outcome::Refused, false), false)]
+    #[case::in_less_trouble((Outcome::Refused, false), (Outcome::Moves, false), false)]
+    #[case::only_would((Outcome::Unchanged, false), (Outcome::Refused, true), false)]
+    #[case::in_no_trouble((Outcome::Unchanged, false), (Outcome::Changed, false), false)]
     fn worse_is_what_is_in_more_trouble(
         #[case] was: (Outcome, bool),
         #[case] now: (Outcome, bool),
-        #[case] change: Change,
+        #[case] is_worse: bool,
     ) {
-        let was = Was { outcome: was.0, would_be: was.1 };
-        let now = Was { outcome: now.0, would_be: now.1 };
-        assert_eq!(Change::between((was, &[]), (now, &[])), change);
+        let was = Forecast { outcome: was.0, would_be: was.1 };
+        let now = Forecast { outcome: now.0, would_be: now.1 };
+        assert_eq!(now.is_worse_than(was, &[], &[]), is_worse);
     }
 
     #[rstest]
-    #[case::more(&["a"], &["a", "b"], Change::Worse)]
-    #[case::others(&["a", "b"], &["c"], Change::Worse)]
-    #[case::fewer(&["a", "b"], &["b"], Change::Other)]
-    #[case::the_same(&["a"], &["a"], Change::None)]
-    fn worse_is_what_is_about_more_nodes(#[case] old: &[&str], #[case] new: &[&str], #[case] change: Change) {
+    #[case::more(&["a"], &["a", "b"], true)]
+    #[case::others(&["a", "b"], &["c"], true)]
+    #[case::fewer(&["a", "b"], &["b"], false)]
+    #[case::the_same(&["a"], &["a"], false)]
+    fn worse_is_what_is_about_more_nodes(#[case] old: &[&str], #[case] new: &[&str], #[case] is_worse: bool) {
         let nodes = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let moves = Was { outcome: Outcome::Moves, would_be: false };
-        assert_eq!(Change::between((moves, &nodes(old)), (moves, &nodes(new))), change);
+        let moves = Forecast::real(Outcome::Moves);
+        assert_eq!(moves.is_worse_than(moves, &nodes(new), &nodes(old)), is_worse);
     }
 }

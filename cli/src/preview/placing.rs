@@ -15,7 +15,6 @@ use crate::{
     scheduling::{
         constraints::Constraints,
         exclusion::Exclusion,
-        keys::Keys,
         pool::{Pool, Pools},
     },
 };
@@ -55,13 +54,17 @@ pub struct Nodes {
     pods: Vec<(Constraints, OnceCell<Takers>)>,
 }
 
-/// Which classes of nodes take a Pod.
-#[derive(Clone, Debug)]
-pub struct Takers {
-    /// For each class, whether its nodes do.
-    nodes: Vec<bool>,
-    /// For each class, whether Karpenter would create a node of it for the Pod.
-    created: Vec<bool>,
+/// Which classes of nodes take a Pod, in the order of the classes.
+#[derive(Clone)]
+pub struct Takers(Vec<Takes>);
+
+/// Whether a class of nodes takes a Pod.
+#[derive(Clone, Copy)]
+struct Takes {
+    /// Its nodes do.
+    nodes: bool,
+    /// Karpenter would create a node of it for the Pod.
+    created: bool,
 }
 
 impl Nodes {
@@ -70,18 +73,11 @@ impl Nodes {
     /// # Errors
     /// A Node or a NodePool can't be read.
     pub fn of(cluster: &Manifests, pods: Pods, labels: BTreeSet<String>) -> Result<Self> {
-        let mut keys = Keys::of_labels(labels);
-        pods.constraints.iter().for_each(|pod| keys.add(pod));
-        let classes = Pools::of(cluster, &keys)?;
+        let classes = Pools::of(cluster, labels, &pods.constraints)?;
         Ok(Self { classes, pods: pods.constraints.into_iter().map(|pod| (pod, OnceCell::new())).collect() })
     }
 
-    /// Whether there are neither Nodes nor NodePools.
-    pub fn is_empty(&self) -> bool {
-        self.classes.pools.is_empty()
-    }
-
-    /// The classes.
+    /// The classes; none, if there are neither Nodes nor NodePools.
     pub fn classes(&self) -> &[Pool] {
         &self.classes.pools
     }
@@ -111,21 +107,20 @@ impl Nodes {
 
     /// Which classes take all of these, which stand for one Pod.
     pub fn takers(&self, ids: &[PodId]) -> Takers {
-        let mut all =
-            Takers { nodes: vec![true; self.classes.pools.len()], created: vec![true; self.classes.pools.len()] };
+        let mut all = vec![Takes { nodes: true, created: true }; self.classes().len()];
         for (pod, takers) in ids.iter().filter_map(|id| self.pods.get(id.0)) {
-            let takers = takers.get_or_init(|| self.found(pod));
-            all.nodes.iter_mut().zip(&takers.nodes).for_each(|(all, one)| *all &= one);
-            all.created.iter_mut().zip(&takers.created).for_each(|(all, one)| *all &= one);
+            for (all, one) in all.iter_mut().zip(&takers.get_or_init(|| self.found(pod)).0) {
+                *all = Takes { nodes: all.nodes && one.nodes, created: all.created && one.created };
+            }
         }
-        all
+        Takers(all)
     }
 
     /// For each class, the first thing that excludes the Pod that these stand for.
     pub fn exclusions(&self, ids: &[PodId]) -> Vec<(&Pool, Exclusion)> {
         let pods: Vec<&Constraints> = ids.iter().filter_map(|id| self.constraints(*id)).collect();
         let excluded = |pool| pods.iter().find_map(|pod| Pool::excludes(pool, pod));
-        self.classes.pools.iter().filter_map(|pool| Some((pool, excluded(pool)?))).collect()
+        self.classes().iter().filter_map(|pool| Some((pool, excluded(pool)?))).collect()
     }
 
     /// The taints that exclude the Pod that these stand for from `nodes`; none, if something else excludes it from one.
@@ -145,40 +140,46 @@ impl Nodes {
 
     /// The values that nodes have of a label.
     pub fn values_of(&self, key: &str) -> BTreeSet<&str> {
-        let nodes = self.classes.pools.iter().flat_map(|pool| &pool.nodes);
+        let nodes = self.classes().iter().flat_map(|pool| &pool.nodes);
         nodes.filter_map(|node| node.labels.get(key).map(String::as_str)).collect()
     }
 
     fn found(&self, pod: &Constraints) -> Takers {
-        let pools = &self.classes.pools;
-        Takers {
-            nodes: pools.iter().map(|pool| !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none()).collect(),
-            created: pools.iter().map(|pool| pool.would_create(pod)).collect(),
-        }
+        let takes = |pool: &Pool| Takes {
+            nodes: !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none(),
+            created: pool.would_create(pod),
+        };
+        Takers(self.classes().iter().map(takes).collect())
     }
 }
 
 impl Takers {
     /// Whether the nodes of a class take it.
     pub fn nodes_of(&self, class: usize) -> bool {
-        self.nodes.get(class).copied().unwrap_or_default()
+        self.0.get(class).is_some_and(|takes| takes.nodes)
     }
 
     /// Whether Karpenter would create a node of a class.
     pub fn creates(&self, class: usize) -> bool {
-        self.created.get(class).copied().unwrap_or_default()
+        self.0.get(class).is_some_and(|takes| takes.created)
     }
 
     /// Which classes take it, or another Pod.
-    #[must_use]
-    pub fn or(mut self, other: &Self) -> Self {
-        self.nodes.iter_mut().zip(&other.nodes).for_each(|(one, other)| *one |= other);
-        self.created.iter_mut().zip(&other.created).for_each(|(one, other)| *one |= other);
-        self
+    pub fn or(&self, other: &Self) -> Self {
+        let either = |(one, other): (&Takes, &Takes)| Takes {
+            nodes: one.nodes || other.nodes,
+            created: one.created || other.created,
+        };
+        Self(self.0.iter().zip(&other.0).map(either).collect())
     }
 
     /// Whether anything takes it.
     pub fn are_any(&self) -> bool {
-        self.nodes.contains(&true) || self.created.contains(&true)
+        self.0.iter().any(|takes| takes.nodes || takes.created)
+    }
+
+    /// Whether Karpenter would create nodes of a class for it that it would not create for another.
+    pub fn create_more_than(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(one, other)| one.created && !other.created)
     }
 }

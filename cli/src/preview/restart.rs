@@ -1,15 +1,14 @@
 //! How what moves can be moved.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::{api::policy::v1::PodDisruptionBudget, apimachinery::pkg::apis::meta::v1::LabelSelector};
 use serde_json::Value;
 
-use super::{judging::Judged, subject::Subject};
 use crate::{
     input::{
         json::{list_of, text},
-        manifests::{Identity, Manifests},
+        manifests::{Identity, Manifest, Manifests},
     },
     requests::{delivery::selects, template},
 };
@@ -25,37 +24,10 @@ pub struct Restart {
     pub name: String,
     /// How many of its Pods run where they could not be made again.
     pub pods: usize,
-    /// Why a restart is not proposed.
-    pub obstacle: Option<Obstacle>,
+    /// Why a restart is not proposed, if it is not.
+    pub obstacle: Option<String>,
     /// The names of the PodDisruptionBudgets that cover its Pods.
     pub budgets: Vec<String>,
-}
-
-/// What speaks against `kubectl rollout restart`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// Nobody makes its Pods again.
-    NobodyMakesItAgain,
-    /// `kubectl` restarts no such kind.
-    NoRestart,
-    /// A volume that may not move with the Pod.
-    Volume(String),
-    /// The Deployment is paused.
-    Paused,
-    /// The StatefulSet replaces a Pod when somebody deletes it.
-    OnDelete,
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NobodyMakesItAgain => f.write_str("nobody makes its Pods again if they are deleted"),
-            Self::NoRestart => f.write_str("kubectl can't restart it; new Pods of it run on the other nodes"),
-            Self::Volume(volume) => write!(f, "{volume} may not move with the Pod"),
-            Self::Paused => f.write_str("the Deployment is paused"),
-            Self::OnDelete => f.write_str("its updateStrategy is OnDelete: Pods are replaced when they are deleted"),
-        }
-    }
 }
 
 /// The PodDisruptionBudgets of a cluster, by namespace.
@@ -65,15 +37,10 @@ impl Budgets {
     /// Those of a cluster; what can't be read covers nothing.
     pub fn of(cluster: &Manifests) -> Self {
         let mut budgets: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        for manifest in cluster.objects() {
-            let Identity { api_version, kind, namespace, name } = &manifest.identity;
-            if (api_version.as_str(), kind.as_str()) != ("policy/v1", "PodDisruptionBudget") {
-                continue;
-            }
-            let object = manifest.parse();
-            if let Ok(selector) = serde_json::from_value::<LabelSelector>(object["spec"]["selector"].clone()) {
-                let namespace = namespace.clone().unwrap_or_default();
-                budgets.entry(namespace).or_default().push((name.clone(), selector));
+        for PodDisruptionBudget { metadata, spec, .. } in cluster.all().filter_map(Result::ok) {
+            if let Some(selector) = spec.and_then(|spec| spec.selector) {
+                let namespace = metadata.namespace.unwrap_or_default();
+                budgets.entry(namespace).or_default().push((metadata.name.unwrap_or_default(), selector));
             }
         }
         Self(budgets)
@@ -85,28 +52,34 @@ impl Budgets {
     }
 }
 
-/// How to move a subject that moves.
-pub fn restart(subject: &Subject<'_>, object: &Value, judged: &Judged, budgets: &Budgets) -> Restart {
-    let Identity { kind, namespace, name, .. } = subject.manifest.identity.clone();
+/// How to move a workload that moves, of whose Pods so many run where they could not be made again.
+pub fn restart(manifest: &Manifest, has_owner: bool, pods: usize, budgets: &Budgets) -> Restart {
+    let (Identity { kind, namespace, name, .. }, object) = (manifest.identity.clone(), manifest.parse());
     let namespace = namespace.unwrap_or_default();
-    let pod = template::template(object).unwrap_or(object);
+    let pod = template::template(&object).unwrap_or(&object);
     let budgets = budgets.covering(&namespace, &pod["metadata"]["labels"]);
-    let obstacle = obstacle(object, &pod["spec"], subject.owner.is_some());
-    Restart { namespace, kind, name, pods: judged.pods, obstacle, budgets }
+    let obstacle = obstacle(&object, &pod["spec"], has_owner);
+    Restart { namespace, kind, name, pods, obstacle, budgets }
 }
 
-fn obstacle(object: &Value, pod: &Value, has_owner: bool) -> Option<Obstacle> {
+/// What speaks against `kubectl rollout restart`.
+fn obstacle(object: &Value, pod: &Value, has_owner: bool) -> Option<String> {
     let spec = &object["spec"];
-    match text(&object["kind"]) {
-        "Pod" if !has_owner => return Some(Obstacle::NobodyMakesItAgain),
-        "Deployment" if spec["paused"] == true => return Some(Obstacle::Paused),
-        "StatefulSet" if spec["updateStrategy"]["type"] == "OnDelete" => return Some(Obstacle::OnDelete),
-        "Deployment" | "StatefulSet" => {}
-        _ => return Some(Obstacle::NoRestart),
-    }
-    let of_template = list_of(&spec["volumeClaimTemplates"]).first();
-    let of_template = of_template.map(|claim| format!("the claim {}", text(&claim["metadata"]["name"])));
-    of_template.or_else(|| list_of(&pod["volumes"]).iter().find_map(volume_that_stays)).map(Obstacle::Volume)
+    let obstacle = match text(&object["kind"]) {
+        "Pod" if !has_owner => "nobody makes its Pods again if they are deleted",
+        "Deployment" if spec["paused"] == true => "the Deployment is paused",
+        "StatefulSet" if spec["updateStrategy"]["type"] == "OnDelete" => {
+            "its updateStrategy is OnDelete: Pods are replaced when they are deleted"
+        }
+        "Deployment" | "StatefulSet" => {
+            let of_template = list_of(&spec["volumeClaimTemplates"]).first();
+            let of_template = of_template.map(|claim| format!("the claim {}", text(&claim["metadata"]["name"])));
+            let volume = of_template.or_else(|| list_of(&pod["volumes"]).iter().find_map(volume_that_stays))?;
+            return Some(format!("{volume} may not move with the Pod"));
+        }
+        _ => "kubectl can't restart it; new Pods of it run on the other nodes",
+    };
+    Some(obstacle.to_owned())
 }
 
 /// A volume that may be bound to a node, or a zone.

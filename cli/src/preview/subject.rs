@@ -1,6 +1,9 @@
 //! What is judged: every workload that makes Pods, and every Pod that no workload of the cluster makes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use anyhow::Result;
 use k8s_openapi::api::{
@@ -21,71 +24,105 @@ use crate::{
         owner::{Belongs, controller, is_part_of_its_owner},
         pod,
         resource::{POD, Resource},
+        template,
     },
 };
 
-/// Kinds of Kubernetes' own that make Pods, or others that do, and what a person calls several.
-const MAKERS: [(&str, &str); 7] = [
-    ("Deployment", "Deployments"),
-    ("ReplicaSet", "ReplicaSets"),
-    ("StatefulSet", "StatefulSets"),
-    ("DaemonSet", "DaemonSets"),
-    ("Job", "Jobs"),
-    ("CronJob", "CronJobs"),
-    ("ReplicationController", "ReplicationControllers"),
-];
+/// Kinds of Kubernetes' own that make Pods, or others that do.
+const MAKERS: [&str; 7] =
+    ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"];
 
 /// Other kinds that an outcome may depend on, and their API versions.
 const LOOKED_AT: [(&str, &str); 4] =
     [("v1", "Namespace"), ("v1", "Node"), ("node.k8s.io/v1", "RuntimeClass"), ("karpenter.sh/v1", "NodePool")];
 
-/// A workload, or a Pod without one.
+/// A workload; a Pod without one; or any Pod that is created in a namespace, and asks for nothing.
 pub struct Subject<'c> {
-    /// Where it is in the cluster.
-    pub manifest: &'c Manifest,
+    /// Where it is in the cluster; nothing, for the Pod that asks for nothing.
+    pub manifest: Option<&'c Manifest>,
+    /// Its namespace.
+    pub namespace: String,
     /// The kind and name of an owner that is not judged itself: the cluster lacks it, or it is of a kind of somebody's own.
     pub owner: Option<String>,
     /// The node of each of its Pods that runs.
     pub nodes: Vec<String>,
+    /// Whether one of its Pods is there, and waits for a node.
+    pub waits: bool,
     /// Whether it says that it has more Pods than the cluster as given has.
     pub lacks_pods: bool,
-    /// Its ReplicaSets or Jobs, which make Pods too, perhaps from an older template.
-    pub parts: Vec<Part<'c>>,
+    /// Its ReplicaSets or Jobs that make other Pods than itself: from an older template.
+    pub parts: Vec<Self>,
 }
 
-impl Subject<'_> {
-    /// Its namespace.
-    pub fn namespace(&self) -> &str {
-        self.manifest.identity.namespace.as_deref().unwrap_or_default()
-    }
-}
-
-/// A ReplicaSet or a Job that is part of its owner.
-pub struct Part<'c> {
-    /// Where it is in the cluster.
-    pub manifest: &'c Manifest,
-    /// The node of each of its Pods that runs.
-    pub nodes: Vec<String>,
-}
-
-/// What a workload has of its own in a cluster.
+/// What an object has of its own in a cluster.
 #[derive(Default)]
 struct Own<'c> {
     nodes: Vec<String>,
-    pods: usize,
+    waiting: usize,
+    /// Pods that are being deleted: their controller may still count them.
+    leaving: usize,
     parts: Vec<&'c Manifest>,
 }
 
 /// All that is judged of a cluster.
 pub struct Subjects<'c> {
-    /// Workloads and Pods.
+    /// Workloads and Pods; then, for each namespace, a Pod that asks for nothing.
     pub all: Vec<Subject<'c>>,
     /// The names of the namespaces that are there, or that others are in, but for those that terminate.
     pub namespaces: BTreeSet<String>,
-    /// For each namespace and node, how many Pods run there.
-    pub running: BTreeMap<(String, String), usize>,
-    /// Kinds of which there are no objects, though others belong to such.
+    /// What is known to be lacking, whatever the settings say.
     pub lacking: BTreeSet<Gap>,
+}
+
+impl<'c> Subject<'c> {
+    fn new(manifest: Option<&'c Manifest>, namespace: &str, owner: Option<String>) -> Self {
+        let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
+        Self { manifest, namespace, owner, nodes, waits: false, lacks_pods: false, parts }
+    }
+
+    /// Its kind; nothing, for the Pod that asks for nothing.
+    pub fn kind(&self) -> &str {
+        self.manifest.map(|manifest| manifest.identity.kind.as_str()).unwrap_or_default()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.manifest.map(|manifest| manifest.identity.name.as_str()).unwrap_or_default()
+    }
+
+    /// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`; nothing, for the Pod that asks
+    /// for nothing.
+    pub fn called(&self, part: Option<&str>) -> Option<String> {
+        self.manifest?;
+        let owner = self.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
+        let part = part.map(|part| format!(" (its {part})")).unwrap_or_default();
+        Some(format!("{} {}{owner}{part}", self.kind(), self.name()))
+    }
+
+    /// Notes the Pods and the parts of a workload.
+    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) {
+        let Some(manifest) = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind) else { return };
+        let Own { nodes, waiting, leaving, parts } = own.remove(&manifest.identity).unwrap_or_default();
+        let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
+        self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
+        (self.nodes, self.waits) = (nodes, waiting > 0);
+        self.nodes.sort();
+        for manifest in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
+            let Own { nodes, waiting, .. } = own.remove(&manifest.identity).unwrap_or_default();
+            let part = Self::new(Some(manifest), &self.namespace, None);
+            // Nobody knows which of them the Pods that are lacking belong to.
+            self.parts.push(Self { nodes, waits: waiting > 0, lacks_pods: self.lacks_pods, ..part });
+        }
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.manifest {
+            Some(manifest) => manifest.identity.fmt(f),
+            None => write!(f, "a new Pod in {}", self.namespace),
+        }
+    }
 }
 
 impl<'c> Subjects<'c> {
@@ -98,92 +135,85 @@ impl<'c> Subjects<'c> {
         let terminating: BTreeSet<&str> =
             cluster.namespaces().filter(|found| is_terminating(found)).map(name).collect();
         let there = cluster.namespaces().map(name).filter(|name| !terminating.contains(name)).map(str::to_owned);
-        let mut subjects =
-            Self { all: vec![], namespaces: there.collect(), running: BTreeMap::new(), lacking: BTreeSet::new() };
+        let mut subjects = Self { all: vec![], namespaces: there.collect(), lacking: BTreeSet::new() };
         let mut kinds: BTreeSet<&str> = BTreeSet::new();
         let mut absent: BTreeSet<String> = BTreeSet::new();
         let mut own: HashMap<Identity, Own<'c>> = HashMap::new();
-        let mut nodes_of_parts: HashMap<Identity, Vec<String>> = HashMap::new();
+        // ReplicaSets and Jobs that somebody's own objects own: in their place, their Pods are judged, if they are there.
+        let mut foreign: Vec<Subject<'c>> = vec![];
         for manifest in cluster.objects() {
-            let Identity { api_version, kind, namespace, .. } = &manifest.identity;
-            kinds.insert(kind);
+            let identity = &manifest.identity;
+            kinds.insert(&identity.kind);
             check_types(manifest)?;
-            let Some(resource) = Resource::of(api_version, kind).filter(|resource| makes_pods(*resource)) else {
-                subjects.lacking.extend(misnamed(&manifest.identity));
+            let Some(resource) = Resource::of(&identity.api_version, &identity.kind).filter(|it| makes_pods(*it))
+            else {
+                subjects.lacking.extend(misnamed(identity));
                 continue;
             };
-            let namespace = namespace.as_deref().unwrap_or_default();
+            let namespace = identity.namespace.as_deref().unwrap_or_default();
             if terminating.contains(namespace) {
                 continue;
             }
             let object = manifest.parse();
-            let node = (resource == POD).then(|| text(&object["spec"]["nodeName"])).filter(|node| !node.is_empty());
+            let belongs = Belongs::of(&object, cluster);
             if is_left_out(&object) {
                 if resource == POD && !is_finished(&object) {
-                    // Its controller may still count it.
-                    if let Belongs::To(owner) = Belongs::of(&object, cluster) {
-                        own.entry(owner).or_default().pods += 1;
-                    }
+                    makers(&object, &belongs).into_iter().for_each(|maker| own.entry(maker).or_default().leaving += 1);
                 }
                 continue;
             }
-            if resource == POD && !object["spec"].is_object() {
-                let told = format!("{} has no spec; list the object as a whole", manifest.identity);
-                subjects.lacking.insert(Gap::Unreadable(told));
-            }
             subjects.namespaces.insert(namespace.to_owned());
-            if let Some(node) = node {
-                *subjects.running.entry((namespace.to_owned(), node.to_owned())).or_default() += 1;
+            let mut subject = Subject::new(Some(manifest), namespace, None);
+            if resource == POD {
+                if !object["spec"].is_object() {
+                    let told = format!("{identity} has no spec; list the object as a whole");
+                    subjects.lacking.insert(Gap::Unreadable(told));
+                }
+                let node = Some(text(&object["spec"]["nodeName"])).filter(|node| !node.is_empty());
+                subject.nodes.extend(node.map(str::to_owned));
+                subject.waits = node.is_none();
+                for maker in makers(&object, &belongs) {
+                    let own = own.entry(maker).or_default();
+                    own.nodes.extend(node.map(str::to_owned));
+                    own.waiting += usize::from(node.is_none());
+                }
             }
-            let owner = match Belongs::of(&object, cluster) {
-                Belongs::ToNobody => None,
-                Belongs::To(owner) if is_part_of_its_owner(&manifest.identity) && is_workload(&owner) => {
-                    let own = own.entry(owner).or_default();
+            let is_part = is_part_of_its_owner(identity);
+            match belongs {
+                Belongs::To(owner) if is_part && is_workload(&owner) => {
                     if resource != POD {
-                        own.parts.push(manifest);
+                        own.entry(owner).or_default().parts.push(manifest);
+                    }
+                    continue;
+                }
+                Belongs::To(Identity { kind, name, .. }) => {
+                    subject.owner = Some(format!("{kind} {name}"));
+                    if is_part && resource != POD {
+                        foreign.push(subject);
                         continue;
                     }
-                    own.pods += 1;
-                    own.nodes.extend(node.map(str::to_owned));
-                    if let (Some(maker), Some(node)) = (controller_of(&object), node) {
-                        nodes_of_parts.entry(maker).or_default().push(node.to_owned());
-                    }
-                    continue;
                 }
-                // What such an owner makes of them is its own affair; its Pods are told one by one, if there are any.
-                Belongs::To(_)
-                    if resource != POD && !is_scaled_down(&object) && is_part_of_its_owner(&manifest.identity) =>
-                {
-                    continue;
-                }
-                Belongs::To(Identity { kind, name, .. }) => Some(format!("{kind} {name}")),
                 Belongs::ToAbsent { kind, name } => {
-                    let told = format!("{kind} {name}");
+                    subject.owner = Some(format!("{kind} {name}"));
                     absent.insert(kind);
-                    Some(told)
                 }
-            };
-            subjects.lacking.extend(older_revision(&manifest.identity, &object));
-            let nodes = node.into_iter().map(str::to_owned).collect();
-            subjects.all.push(Subject { manifest, owner, nodes, lacks_pods: false, parts: vec![] });
+                Belongs::ToNobody => {}
+            }
+            subjects.lacking.extend(older_revision(identity, &object));
+            subjects.all.push(subject);
         }
-        for subject in &mut subjects.all {
-            let Own { nodes, pods, parts } = own.remove(&subject.manifest.identity).unwrap_or_default();
-            subject.nodes.extend(nodes);
-            subject.nodes.sort();
-            subject.lacks_pods = expected_pods(subject.manifest, &parts, pods, cluster) > pods;
-            subject.parts = parts.into_iter().map(|manifest| part(manifest, &mut nodes_of_parts)).collect();
-        }
+        subjects.all.iter_mut().chain(&mut foreign).for_each(|subject| subject.add_pods(&mut own, cluster));
+        let is_judged = |subject: &Subject<'_>| subject.lacks_pods || subject.nodes.is_empty() && !subject.waits;
+        // Those of their Pods that are there are told one by one.
+        subjects.all.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
         // In whatever order a cluster is listed, the preview is the same.
-        subjects.all.sort_by_cached_key(|subject| {
-            let Identity { namespace, kind, name, .. } = &subject.manifest.identity;
-            (namespace.clone(), kind.clone(), name.clone())
-        });
+        subjects.all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
+        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name, None)));
         // Dumps seldom have ReplicaSets; of a Deployment nobody misses them.
         let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
-        for (kind, kinds) in MAKERS.iter().filter(|(kind, _)| absent.contains(*kind) && !is_known(kind)) {
-            let kinds = if *kind == "ReplicaSet" { "ReplicaSets or Deployments" } else { kinds };
-            subjects.lacking.insert(Gap::Kind { kinds: kinds.to_owned(), reason: None });
+        for kind in MAKERS.into_iter().filter(|kind| absent.contains(*kind) && !is_known(kind)) {
+            let kinds = if kind == "ReplicaSet" { "ReplicaSets or Deployments".to_owned() } else { format!("{kind}s") };
+            subjects.lacking.insert(Gap::Kind { kinds, reason: None });
         }
         let contradictory = cluster.contradictory().iter().filter(|identity| is_looked_at(identity));
         subjects.lacking.extend(contradictory.map(|identity| {
@@ -191,17 +221,6 @@ impl<'c> Subjects<'c> {
         }));
         Ok(subjects)
     }
-}
-
-fn part<'c>(manifest: &'c Manifest, nodes: &mut HashMap<Identity, Vec<String>>) -> Part<'c> {
-    Part { manifest, nodes: nodes.remove(&manifest.identity).unwrap_or_default() }
-}
-
-/// The object that the reference to the controlling owner names.
-fn controller_of(object: &Value) -> Option<Identity> {
-    let reference = controller(object)?;
-    let namespace = object["metadata"]["namespace"].as_str();
-    Some(Identity::new(text(&reference["apiVersion"]), text(&reference["kind"]), namespace, text(&reference["name"])))
 }
 
 /// Fields of wrong types are told here: nothing that an outcome depends on may be taken to be absent.
@@ -222,15 +241,23 @@ fn check_types(manifest: &Manifest) -> Result<()> {
     }
 }
 
-/// How many Pods a workload has by its status; where that is missing, and some of its Pods are there, by its spec.
-fn expected_pods(manifest: &Manifest, parts: &[&Manifest], there: usize, cluster: &Manifests) -> usize {
-    if manifest.identity.kind == POD.kind {
-        return 0;
+/// What counts a Pod as its own: what its reference to the controlling owner names, and the workload behind that.
+fn makers(pod: &Value, belongs: &Belongs) -> Vec<Identity> {
+    let namespace = pod["metadata"]["namespace"].as_str();
+    let named = |it: &Value| Identity::new(text(&it["apiVersion"]), text(&it["kind"]), namespace, text(&it["name"]));
+    let mut makers: Vec<Identity> = controller(pod).map(named).into_iter().collect();
+    match belongs {
+        Belongs::To(owner) if !makers.contains(owner) => makers.push(owner.clone()),
+        _ => {}
     }
-    let object = manifest.parse();
+    makers
+}
+
+/// How many Pods a workload has by its status; where that is missing, and some of its Pods are there, by its spec.
+fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Manifests) -> usize {
     if object["kind"] == "CronJob" {
         let of_jobs: usize = parts.iter().map(|job| pods_by_status(&job.parse())).sum();
-        let namespace = manifest.identity.namespace.as_deref();
+        let namespace = object["metadata"]["namespace"].as_str();
         let is_absent =
             |job: &&Value| cluster.find(&Identity::new("batch/v1", "Job", namespace, text(&job["name"]))).is_none();
         return of_jobs + list_of(&object["status"]["active"]).iter().filter(is_absent).count();
@@ -239,7 +266,7 @@ fn expected_pods(manifest: &Manifest, parts: &[&Manifest], there: usize, cluster
     if !has_status && there > 0 {
         return count(&object["spec"]["replicas"]);
     }
-    pods_by_status(&object)
+    pods_by_status(object)
 }
 
 /// A StatefulSet some of whose Pods are still made from the template that it had before: that stands in a
@@ -270,7 +297,7 @@ fn count(value: &Value) -> usize {
 }
 
 fn makes_pods(resource: Resource) -> bool {
-    resource == POD || MAKERS.iter().any(|(maker, _)| *maker == resource.kind)
+    resource == POD || MAKERS.contains(&resource.kind)
 }
 
 fn is_workload(identity: &Identity) -> bool {
@@ -290,20 +317,18 @@ fn misnamed(identity: &Identity) -> Option<Gap> {
     if kind == "PartialObjectMetadata" {
         return Some(Gap::Unreadable(format!("{identity} is metadata alone; list the object as a whole")));
     }
-    let makers = MAKERS.iter().map(|(kind, _)| *kind).chain([POD.kind]);
-    let known = makers.chain(LOOKED_AT.iter().map(|(_, kind)| *kind)).find(|known| known.eq_ignore_ascii_case(kind))?;
-    if is_looked_at(identity) {
+    let mut known = MAKERS.into_iter().chain([POD.kind]).chain(LOOKED_AT.map(|(_, kind)| kind));
+    let known = known.find(|known| known.eq_ignore_ascii_case(kind))?;
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    let own_groups = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
+    if is_looked_at(identity) || !own_groups.iter().any(|own| own.eq_ignore_ascii_case(group)) {
         return None;
     }
-    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
-    let is_own = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
-    let is_own = is_own.iter().any(|own| own.eq_ignore_ascii_case(group));
-    let told = if *kind == *known {
+    Some(Gap::Unreadable(if kind == known {
         format!("{identity} has apiVersion {api_version}, which is not known; list it anew")
     } else {
         format!("{identity} has kind {kind}; it is written {known}")
-    };
-    is_own.then_some(Gap::Unreadable(told))
+    }))
 }
 
 fn name(object: &Value) -> &str {

@@ -25,62 +25,66 @@ pub struct Remedy {
     pub setting: Option<String>,
 }
 
+impl Remedy {
+    /// For the Pods of one namespace.
+    pub fn new(taints: &[Taint], text: String, setting: Option<String>) -> Self {
+        Self { taints: taints.iter().map(ToString::to_string).collect(), is_for_all: false, text, setting }
+    }
+}
+
 /// What to do about taints that keep the Pods of `namespace` away, where `rules` hold. `entry` names the entry.
 pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: &[Taint]) -> Remedy {
     let held = rules.held.first();
-    let field = |name: &str| held.map(|at| format!("{at}.{name}"));
-    let taints_told = taints.iter().map(ToString::to_string).collect();
-    let told = |text: String, setting| Remedy { taints: taints_told, is_for_all: false, text, setting };
+    let holding = held.map(|at| at.entry);
+    let setting = |field: &str| held.map(|at| format!("{at}.{field}"));
     let wanted: Vec<Toleration> = taints.iter().filter(|taint| !is_control_plane(taint)).map(toleration).collect();
     if wanted.is_empty() {
         let text = "Nodes of the control plane are not for workloads: change the selector, or label other nodes";
-        return told(text.to_owned(), None);
+        return Remedy::new(taints, text.to_owned(), None);
     }
-    let holding = held.map(|at| at.entry);
     if let Some(forbidden) = wanted.iter().find(|wanted| holding.is_some_and(|entry| forbids(entry, rules, wanted))) {
         let text = format!(
             "The forbiddenTolerations of {entry} forbid to tolerate {forbidden}: change these, or what the Pods ask of \
              nodes"
         );
-        return told(text, field("forbiddenTolerations"));
+        return Remedy::new(taints, text, setting("forbiddenTolerations"));
     }
     if rules.annotates_tolerations {
+        let added: Vec<String> = wanted.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
         let text = format!(
             "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {namespace}, \
              which replaces defaultTolerations",
-            wanted.iter().map(as_json).collect::<Vec<_>>().join(", ")
+            added.join(", ")
         );
-        return told(text, None);
+        return Remedy::new(taints, text, None);
     }
-    let refers = holding.is_some_and(|entry| entry.references().next().is_some());
+    let setting = setting("defaultTolerations");
+    let is_for_all = holding.is_some_and(|entry| entry.references().next().is_some());
     let by_reference = holding.and_then(|entry| with_references(entry, rules, &wanted));
-    let added = match (refers, by_reference) {
-        (false, _) => wanted,
-        (true, Some(added)) => added,
-        (true, None) => {
-            let text = format!(
-                "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
-                 else give Namespace {namespace} an entry of its own above it"
-            );
-            return told(text, field("defaultTolerations"));
-        }
+    let Some(added) = (if is_for_all { by_reference } else { Some(wanted) }) else {
+        let text = format!(
+            "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
+             else give Namespace {namespace} an entry of its own above it"
+        );
+        return Remedy::new(taints, text, setting);
     };
-    let own = holding.and_then(|entry| entry.default_tolerations.as_ref());
-    let text = match (own, Some(rules.cluster_default_tolerations).filter(|list| !list.is_empty())) {
-        (Some(_), _) => format!("add {} to the defaultTolerations of {entry}", as_yaml(&added)),
-        (None, Some(of_cluster)) => format!(
+    let told = as_yaml(&added);
+    let text = if holding.is_some_and(|entry| entry.default_tolerations.is_some()) {
+        format!("add {told} to the defaultTolerations of {entry}")
+    } else if rules.cluster_default_tolerations.is_empty() {
+        format!("add to {entry}: defaultTolerations: [{told}]")
+    } else {
+        format!(
             "add to {entry} this, which repeats clusterDefaultTolerations, since an entry's own list replaces them: \
-             defaultTolerations: [{}, {}]",
-            as_yaml(of_cluster),
-            as_yaml(&added)
-        ),
-        (None, None) => format!("add to {entry}: defaultTolerations: [{}]", as_yaml(&added)),
+             defaultTolerations: [{}, {told}]",
+            as_yaml(rules.cluster_default_tolerations)
+        )
     };
-    let told = told(format!("If these Pods may run there, {text}"), field("defaultTolerations"));
-    if !refers {
-        return told;
+    let remedy = Remedy::new(taints, format!("If these Pods may run there, {text}"), setting);
+    if !is_for_all {
+        return remedy;
     }
-    Remedy { taints: added.iter().map(ToString::to_string).collect(), is_for_all: true, ..told }
+    Remedy { taints: added.iter().map(ToString::to_string).collect(), is_for_all, ..remedy }
 }
 
 fn is_control_plane(taint: &Taint) -> bool {
@@ -137,9 +141,4 @@ fn as_yaml(tolerations: &[Toleration]) -> String {
         format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
     };
     tolerations.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
-/// `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`
-fn as_json(toleration: &Toleration) -> String {
-    serde_json::to_string(toleration).unwrap_or_default()
 }

@@ -4,11 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{
-    document::{Namespace, Workload},
-    outcome::Outcome,
-    restart::Restart,
-};
+use super::outcome::{Forecast, Outcome};
 use crate::lists::{counted, listed};
 
 /// Whether the policy can be enforced now.
@@ -19,9 +15,6 @@ pub struct Verdict {
     pub ready: bool,
     /// The same for people, with counts.
     pub text: String,
-    /// Whether nothing but Moves holds it up.
-    #[serde(skip)]
-    pub is_about_moves_alone: bool,
 }
 
 /// Outcomes that are wanted: they don't hold up a verdict.
@@ -42,52 +35,53 @@ impl Accepted {
 }
 
 impl Verdict {
-    /// The verdict about everything that was judged. `lacking` names what of the cluster is not known at all, such as
-    /// `the Deployments could not be listed`.
-    pub fn new(workloads: &[Workload], namespaces: &[Namespace], lacking: &[String], accepted: &Accepted) -> Self {
-        let (mut counts, mut would_be) = (BTreeMap::new(), BTreeMap::new());
-        for workload in workloads {
-            let counts: &mut BTreeMap<Outcome, Counts> = if workload.would_be { &mut would_be } else { &mut counts };
-            let counts = counts.entry(workload.outcome).or_default();
-            match (&*workload.kind, workload.outcome) {
+    /// The verdict about everything that was judged, each with its kind: `Pod`, that of a workload, or none for the Pod of
+    /// a namespace that asks for nothing. `lacking` names what of the cluster is not known at all, such as
+    /// `the Deployments could not be listed`; `can_restart` says whether something that moves can be restarted.
+    pub fn new<'k>(
+        judged: impl IntoIterator<Item = (&'k str, Forecast)>,
+        lacking: &[String],
+        accepted: &Accepted,
+        can_restart: bool,
+    ) -> Self {
+        let mut all: BTreeMap<Forecast, Counts> = BTreeMap::new();
+        for (kind, forecast) in judged {
+            let counts = all.entry(forecast).or_default();
+            match (kind, forecast.outcome) {
+                ("", _) => counts.namespaces += 1,
                 ("Pod", _) => counts.pods += 1,
                 (_, Outcome::LeavesNodes) => counts.daemon_sets += 1,
                 _ => counts.workloads += 1,
             }
         }
-        for namespace in namespaces {
-            let counts = if namespace.would_be { &mut would_be } else { &mut counts };
-            counts.entry(namespace.outcome).or_default().namespaces += 1;
-        }
-        let holding: Vec<Outcome> = counts.keys().copied().filter(|outcome| accepted.holds_up(*outcome)).collect();
+        let real = all.keys().filter(|forecast| !forecast.would_be).map(|forecast| forecast.outcome);
+        let holding: Vec<Outcome> = real.filter(|outcome| accepted.holds_up(*outcome)).collect();
         let ready = holding.is_empty() && lacking.is_empty();
-        let told = lacking.iter().cloned().chain(phrases(&counts)).collect::<Vec<_>>().join("; ");
-        let mut outcomes =
-            workloads.iter().map(|it| it.outcome).chain(namespaces.iter().map(|it| it.outcome)).peekable();
-        let is_asked_nothing = outcomes.peek().is_some() && outcomes.all(|outcome| outcome == Outcome::NotAsked);
-        let mut text = match (ready, told.is_empty()) {
-            (true, true) if is_asked_nothing => {
+        let phrases = |would_be: bool| {
+            let all = all.iter().filter(move |(forecast, _)| forecast.would_be == would_be);
+            all.filter_map(|(forecast, counts)| phrase(forecast.outcome, counts))
+        };
+        let told = lacking.iter().cloned().chain(phrases(false)).collect::<Vec<_>>().join("; ");
+        let is_asked_nothing = !all.is_empty() && all.keys().all(|it| it.outcome == Outcome::NotAsked);
+        let mut text = match (ready, told.as_str()) {
+            (true, "") if is_asked_nothing => {
                 "Ready to enforce: nothing of this cluster is sent to the policy.".to_owned()
             }
-            (true, true) => "Ready to enforce: nothing changes.".to_owned(),
-            (true, false) => format!("Ready to enforce: {told}."),
-            (false, _) => format!("Not yet: {told}."),
+            (true, "") => "Ready to enforce: nothing changes.".to_owned(),
+            (true, told) => format!("Ready to enforce: {told}."),
+            (false, told) => format!("Not yet: {told}."),
         };
-        let would_be = phrases(&would_be).join("; ");
+        let would_be = phrases(true).collect::<Vec<_>>().join("; ");
         if !would_be.is_empty() {
             text += &format!(" Entries with enforcement: Warn hold nothing up; enforced, {would_be}.");
         }
-        Self { ready, text, is_about_moves_alone: lacking.is_empty() && holding == [Outcome::Moves] }
-    }
-
-    /// Says what comes next where nothing but Moves holds it up.
-    pub fn add_next_step(&mut self, restarts: &[Restart]) {
-        let can_be_run = restarts.iter().any(|restart| restart.obstacle.is_none());
-        self.text += if can_be_run {
-            " If that is wanted, enforce the policy, then run what -o commands prints."
-        } else {
-            " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why."
-        };
+        if lacking.is_empty() && holding == [Outcome::Moves] {
+            text += match can_restart {
+                true => " If that is wanted, enforce the policy, then run what -o commands prints.",
+                false => " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why.",
+            };
+        }
+        Self { ready, text }
     }
 }
 
@@ -98,10 +92,6 @@ struct Counts {
     daemon_sets: usize,
     pods: usize,
     namespaces: usize,
-}
-
-fn phrases(counts: &BTreeMap<Outcome, Counts>) -> Vec<String> {
-    counts.iter().filter_map(|(outcome, counts)| phrase(*outcome, counts)).collect()
 }
 
 /// `3 workloads, 1 Pod and new Pods in 2 namespaces are refused`
@@ -132,27 +122,7 @@ fn phrase(outcome: Outcome, counts: &Counts) -> Option<String> {
 mod tests {
     use rstest::rstest;
 
-    use super::{super::outcome::Change, *};
-
-    fn workload(kind: &str, outcome: Outcome, would_be: bool) -> Workload {
-        Workload {
-            kind: kind.to_owned(),
-            namespace: "a".to_owned(),
-            name: "web".to_owned(),
-            outcome,
-            would_be,
-            reason: None,
-            nodes: vec![],
-            pods: 0,
-            was: None,
-            change: Change::None,
-            owner: None,
-        }
-    }
-
-    fn namespace(outcome: Outcome) -> Namespace {
-        Namespace { name: "a".to_owned(), outcome, would_be: false, reason: None, was: None, change: Change::None }
-    }
+    use super::*;
 
     #[rstest]
     #[case::nothing(&[], &[Outcome::Unchanged], "Ready to enforce: nothing changes.")]
@@ -167,7 +137,8 @@ mod tests {
     #[case::moves_alone(
         &[("Job", Outcome::Moves), ("Job", Outcome::Moves)],
         &[],
-        "Not yet: 2 workloads move to other nodes."
+        "Not yet: 2 workloads move to other nodes. If that is wanted, enforce the policy. Nothing can restart these; \
+         -o commands says why."
     )]
     #[case::what_is_not_asked(
         &[("Job", Outcome::NotAsked)],
@@ -184,32 +155,31 @@ mod tests {
         #[case] namespaces: &[Outcome],
         #[case] text: &str,
     ) {
-        let workloads: Vec<_> = workloads.iter().map(|(kind, outcome)| workload(kind, *outcome, false)).collect();
-        let namespaces: Vec<_> = namespaces.iter().map(|outcome| namespace(*outcome)).collect();
-        let verdict = Verdict::new(&workloads, &namespaces, &[], &Accepted::default());
+        let judged = workloads.iter().copied().chain(namespaces.iter().map(|outcome| ("", *outcome)));
+        let judged = judged.map(|(kind, outcome)| (kind, Forecast::real(outcome)));
+        let verdict = Verdict::new(judged, &[], &Accepted::default(), false);
         assert_eq!((verdict.text.as_str(), verdict.ready), (text, text.starts_with("Ready")));
     }
 
     #[test]
     fn what_is_accepted_holds_nothing_up() {
-        let moves = [workload("Deployment", Outcome::Moves, false)];
         let accepted = Accepted::new([Outcome::Moves, Outcome::Refused]);
-        let verdict = Verdict::new(&moves, &[], &[], &accepted);
-        assert!(verdict.ready, "{}", verdict.text);
-        let refused = [workload("Deployment", Outcome::Refused, false)];
-        assert!(!Verdict::new(&refused, &[], &[], &accepted).ready);
+        let verdict = |outcome| Verdict::new([("Deployment", Forecast::real(outcome))], &[], &accepted, false);
+        assert!(verdict(Outcome::Moves).ready);
+        assert!(!verdict(Outcome::Refused).ready);
     }
 
     #[test]
     fn what_only_would_be_is_counted_apart() {
-        let verdict = Verdict::new(&[workload("Job", Outcome::Refused, true)], &[], &[], &Accepted::default());
+        let would_be = Forecast { would_be: true, outcome: Outcome::Refused };
+        let verdict = Verdict::new([("Job", would_be)], &[], &Accepted::default(), false);
         assert!(verdict.ready && verdict.text.ends_with("enforced, 1 workload is refused."), "{}", verdict.text);
     }
 
     #[test]
     fn what_is_lacking_is_named_first() {
         let lacking = ["the Deployments could not be listed".to_owned()];
-        let verdict = Verdict::new(&[], &[], &lacking, &Accepted::default());
+        let verdict = Verdict::new([], &lacking, &Accepted::default(), false);
         assert_eq!(verdict.text, "Not yet: the Deployments could not be listed.");
         assert!(!verdict.ready);
     }

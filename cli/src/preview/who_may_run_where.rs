@@ -2,25 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
-use node_placement_policy::settings::EntryAt;
-
 use super::{
     advice::Advisor,
-    document::{Namespace, Pool},
-    outcome::Outcome,
+    asking::Round,
+    judging::{Judged, Why},
+    outcome::{Forecast, Outcome},
 };
 use crate::{
-    engine::{
-        namespace_rules::{Demand, NamespaceRules},
-        native::parse_selector,
+    engine::namespace_rules::{Demand, NamespaceRules},
+    input::{settings::entry_name, settings_file},
+    scheduling::{
+        constraints::Constraints,
+        pool::{Pool, Pools},
     },
-    input::{
-        manifests::Manifests,
-        settings::{entry_name, node_selectors},
-        settings_file::SettingsFile,
-    },
-    scheduling::{constraints::Constraints, keys::Keys, pool},
 };
 
 /// Namespaces that are alike, and where their Pods may run.
@@ -35,219 +29,171 @@ pub struct Row {
     /// The node selector that holds for them; empty if there is none.
     pub selector: String,
     /// What becomes of a Pod that asks for nothing.
-    pub outcome: Outcome,
-    /// Whether it only would be so.
-    pub would_be: bool,
+    pub forecast: Forecast,
     /// What keeps it from the policy, if something does.
     pub kept_away: Option<String>,
-    /// For every pool, whether it takes a Pod that asks for nothing.
-    pub takes: Vec<bool>,
-    /// For every pool, how many Pods of these namespaces run there.
-    pub pods: Vec<usize>,
+    /// What is to be said of each pool.
+    pub cells: Vec<Cell>,
     /// How many Pods run on nodes of no pool.
     pub lost: usize,
+}
+
+/// What namespaces have to do with a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Whether it takes a Pod that asks for nothing.
+    pub takes: bool,
+    /// How many of their Pods run there.
+    pub pods: usize,
 }
 
 impl Row {
     /// How many of their Pods run in pools that take a Pod that asks for nothing.
     pub fn pods_there(&self) -> usize {
-        self.pods.iter().zip(&self.takes).filter(|(_, takes)| **takes).map(|(pods, _)| pods).sum()
+        self.cells.iter().filter(|cell| cell.takes).map(|cell| cell.pods).sum()
     }
 
     /// How many of their Pods run elsewhere.
     pub fn pods_elsewhere(&self) -> usize {
-        self.lost + self.pods.iter().sum::<usize>() - self.pods_there()
+        self.lost + self.cells.iter().filter(|cell| !cell.takes).map(|cell| cell.pods).sum::<usize>()
     }
 
     /// Whether there is nothing to say about it but where its Pods run.
     pub fn is_sound(&self) -> bool {
-        !self.outcome.is_trouble() && !self.would_be && self.pods_elsewhere() == 0
+        !self.forecast.outcome.is_trouble() && !self.forecast.would_be && self.pods_elsewhere() == 0
     }
 }
 
-/// Namespaces and pools.
-pub struct Table<'s> {
-    pools: pool::Pools,
-    namespaces: Vec<Line<'s>>,
+/// The rows, made of one namespace after the other.
+pub struct Rows<'p> {
+    round: &'p Round<'p>,
+    pools: &'p Pools,
+    rows: BTreeMap<Alike, Row>,
 }
 
-/// A namespace in it.
-struct Line<'s> {
-    name: String,
-    outcome: Outcome,
-    would_be: bool,
-    kept_away: Option<String>,
-    entry: Option<EntryAt<'s>>,
-    called: Option<String>,
-    selector: String,
-    takes: Vec<bool>,
-    pods: Vec<usize>,
-    lost: usize,
-}
+/// What namespaces of one row have in common: the entry, by its position and its name, what they are called by it, the
+/// selector, and what becomes of their Pods.
+type Alike = ((usize, Option<String>, Option<String>, String), Vec<bool>, Forecast, Option<String>);
 
-impl<'s> Table<'s> {
-    /// Sorts nodes by the labels that selectors of the settings, or of namespaces, name, and finds out which pools take
-    /// the Pod of each namespace that asks for nothing: `plain`, where it is let in.
-    ///
-    /// # Errors
-    /// A Node or a NodePool can't be read.
-    pub fn new(
-        cluster: &Manifests,
-        files: &[SettingsFile],
-        rules: &BTreeMap<String, NamespaceRules<'s>>,
-        namespaces: &[Namespace],
-        plain: &BTreeMap<String, Constraints>,
-        running: &BTreeMap<(String, String), usize>,
-    ) -> Result<Self> {
-        let pools = pool::Pools::of(cluster, &Keys::of_labels(selected_labels(files, rules)))?;
-        let no_rules = NamespaceRules::default();
-        let line = |namespace: &Namespace| -> Line<'s> {
-            let rules = rules.get(&namespace.name).unwrap_or(&no_rules);
-            let pod = plain.get(&namespace.name);
-            let takes = |pool: &pool::Pool| pod.is_some_and(|pod| pool.excludes(pod).is_none());
-            let mut line = Line {
-                name: namespace.name.clone(),
-                outcome: namespace.outcome,
-                would_be: namespace.would_be,
-                kept_away: namespace.reason.clone().filter(|_| namespace.outcome == Outcome::NotAsked),
-                entry: rules.held.first().copied(),
-                called: rules.called.clone(),
-                selector: rules.selector(),
-                takes: pools.pools.iter().map(takes).collect(),
-                pods: vec![0; pools.pools.len()],
-                lost: 0,
-            };
-            let from = (namespace.name.clone(), String::new());
-            for ((_, node), count) in running.range(from..).take_while(|((name, _), _)| *name == namespace.name) {
-                match pools.position_of(node).and_then(|place| line.pods.get_mut(place)) {
-                    Some(pods) => *pods += count,
-                    None => line.lost += count,
-                }
+impl<'p> Rows<'p> {
+    /// None so far.
+    pub fn new(round: &'p Round<'p>, pools: &'p Pools) -> Self {
+        Self { round, pools, rows: BTreeMap::new() }
+    }
+
+    /// Adds a namespace: what becomes of its Pod that asks for nothing, that Pod where it is let in, and the node of each of
+    /// its Pods that runs.
+    pub fn add(&mut self, namespace: &str, judged: &Judged, pod: Option<&Constraints>, running: &[&str]) {
+        let none = NamespaceRules::default();
+        let rules = self.round.rules.get(namespace).unwrap_or(&none);
+        let at = rules.held.first();
+        let (entry, selector) = (at.map(|at| entry_name(at.entry)), rules.selector());
+        let called = rules.called.clone().filter(|_| !selector.is_empty());
+        let takes = |pool: &Pool| pod.is_some_and(|pod| pool.excludes(pod).is_none());
+        let takes: Vec<bool> = self.pools.pools.iter().map(takes).collect();
+        let kept_away = match &judged.why {
+            Why::NotAsked(reason) if judged.forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
+            _ => None,
+        };
+        let place = (at.map_or(usize::MAX, |at| at.position), entry.clone(), called.clone(), selector.clone());
+        let alike = (place, takes.clone(), judged.forecast, kept_away.clone());
+        let row = self.rows.entry(alike).or_insert_with(|| Row {
+            name: match judged.forecast.outcome {
+                Outcome::NotAsked => "not sent to the policy".to_owned(),
+                _ => called.or_else(|| entry.clone()).unwrap_or_else(|| "no entry".to_owned()),
+            },
+            entry,
+            namespaces: vec![],
+            selector,
+            forecast: judged.forecast,
+            kept_away,
+            cells: takes.into_iter().map(|takes| Cell { takes, pods: 0 }).collect(),
+            lost: 0,
+        });
+        row.namespaces.push(namespace.to_owned());
+        for node in running {
+            match self.pools.position_of(node).and_then(|place| row.cells.get_mut(place)) {
+                Some(cell) => cell.pods += 1,
+                None => row.lost += 1,
             }
-            line
-        };
-        let namespaces = namespaces.iter().map(line).collect();
-        Ok(Self { pools, namespaces })
-    }
-
-    /// The pools.
-    pub fn pools(&self) -> Vec<Pool> {
-        let pool = |pool: &pool::Pool| Pool {
-            name: pool.name.clone(),
-            labels: pool.labels.clone(),
-            taints: pool.taints.iter().map(ToString::to_string).collect(),
-            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
-            node_pool: pool.node_pool.clone(),
-        };
-        self.pools.pools.iter().map(pool).collect()
-    }
-
-    /// Namespaces that are alike are one row.
-    pub fn rows(&self) -> Vec<Row> {
-        let mut alike: BTreeMap<_, Vec<&Line<'_>>> = BTreeMap::new();
-        for line in &self.namespaces {
-            let called = line.called.as_ref().filter(|_| !line.selector.is_empty());
-            let entry = line.entry.map(|at| entry_name(at.entry));
-            let place = (line.entry.map_or(usize::MAX, |at| at.position), entry, called, &line.selector);
-            alike.entry((place, &line.takes, line.outcome, line.would_be, &line.kept_away)).or_default().push(line);
         }
-        alike.into_values().filter_map(|lines| row(&lines)).collect()
     }
 
     /// Notes pools without a taint that are meant for one tenant, and that Pods of others may use too.
-    pub fn note_untainted(&self, rules: &BTreeMap<String, NamespaceRules<'_>>, advisor: &mut Advisor<'_>) {
-        let mut found: BTreeMap<_, Untainted<'_>> = BTreeMap::new();
+    pub fn note_untainted(&self, advisor: &mut Advisor<'_>) {
+        let mut found: BTreeMap<(String, String), Untainted> = BTreeMap::new();
         for (place, pool) in self.pools.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
-            let users: Vec<&Line<'_>> = self.namespaces.iter().filter(|line| line.may_use(place)).collect();
-            let tenants: BTreeMap<(&str, &str), &str> = users
-                .iter()
-                .filter_map(|line| {
-                    Some(((line.selector.as_str(), setting_naming(pool, rules.get(&line.name)?)?), line.name.as_str()))
-                })
+            let users: Vec<&Row> = self.rows.values().filter(|row| row.may_use(place)).collect();
+            let tenants = users.iter().flat_map(|row| row.namespaces.iter().map(|name| (row.selector.as_str(), name)));
+            let tenants: BTreeMap<(&str, &str), &String> = tenants
+                .filter_map(|(selector, name)| Some(((selector, self.setting_naming(pool, name)?), name)))
                 .collect();
             let mut tenants = tenants.into_iter();
             let (Some(((selector, setting), namespace)), None) = (tenants.next(), tenants.next()) else { continue };
-            let others = users.iter().filter(|line| line.selector != selector).map(|line| line.name.clone());
-            let others: Vec<String> = others.collect();
+            let others = users.iter().filter(|row| row.selector != selector).flat_map(|row| row.namespaces.clone());
+            let others: BTreeSet<String> = others.collect();
             if others.is_empty() {
                 continue;
             }
-            let untainted = found.entry((setting.to_owned(), advisor.whose(namespace, setting))).or_default();
-            untainted.selectors.insert(selector);
+            let entry = self.round.rules.get(&**namespace).and_then(|rules| rules.held.first());
+            let entry = entry.map(|at| entry_name(at.entry)).unwrap_or_default();
+            let untainted = found.entry((setting.to_owned(), entry)).or_default();
+            untainted.namespace.clone_from(namespace);
+            untainted.selectors.insert(selector.to_owned());
             untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
             untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
             untainted.others.extend(others);
         }
-        for ((setting, whose), Untainted { selectors, nodes, others }) in found {
+        for ((setting, _), Untainted { namespace, selectors, nodes, others }) in found {
             let others: Vec<String> = others.into_iter().collect();
-            advisor.note_untainted(setting, whose, selectors.len(), nodes, &others);
+            advisor.note_untainted(&setting, &namespace, selectors.len(), nodes, &others);
         }
     }
-}
 
-/// The labels that selectors of the settings, or of namespaces, name.
-pub fn selected_labels(files: &[SettingsFile], rules: &BTreeMap<String, NamespaceRules<'_>>) -> BTreeSet<String> {
-    let texts = files.iter().filter(|file| file.places()).flat_map(|file| node_selectors(&file.typed));
-    let of_settings = texts.filter_map(|text| parse_selector(&text).ok());
-    let of_namespaces = rules.values().flat_map(|rules| &rules.demands).filter_map(|demand| demand.selector.clone());
-    let selectors: Vec<_> = of_settings.chain(of_namespaces).collect();
-    selectors.iter().flat_map(|selector| selector.requirements()).map(|one| one.key().to_owned()).collect()
+    /// All of them.
+    pub fn rows(self) -> Vec<Row> {
+        let named = |row: Row| match row.namespaces.as_slice() {
+            [only] => Row { name: only.clone(), ..row },
+            _ => row,
+        };
+        self.rows.into_values().map(named).collect()
+    }
+
+    /// The setting of an entry that demands a label of this pool by name.
+    fn setting_naming(&self, pool: &Pool, namespace: &str) -> Option<&str> {
+        let names = |demand: &&Demand| {
+            let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
+            requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
+        };
+        let paths = self.round.demands(namespace).iter().filter(names).filter_map(|demand| demand.path.as_deref());
+        paths.into_iter().find(|path| path.starts_with("placement.namespaces["))
+    }
 }
 
 /// Nodes without a taint that one setting means for tenants of its own.
 #[derive(Default)]
-struct Untainted<'s> {
+struct Untainted {
+    /// One of the namespaces that it is for.
+    namespace: String,
     /// What it demands for them.
-    selectors: BTreeSet<&'s str>,
+    selectors: BTreeSet<String>,
     nodes: Vec<String>,
     /// Namespaces whose Pods may run there too.
     others: BTreeSet<String>,
 }
 
-/// The row of namespaces that are alike.
-fn row(lines: &[&Line<'_>]) -> Option<Row> {
-    let first = lines.first()?;
-    let entry = first.entry.map(|at| entry_name(at.entry));
-    let name = match lines {
-        [only] => only.name.clone(),
-        _ if first.outcome == Outcome::NotAsked => "not sent to the policy".to_owned(),
-        _ => {
-            let called = first.called.clone().filter(|_| !first.selector.is_empty());
-            called.or_else(|| entry.clone()).unwrap_or_else(|| "no entry".to_owned())
-        }
-    };
-    let mut pods = vec![0; first.takes.len()];
-    for line in lines {
-        pods.iter_mut().zip(&line.pods).for_each(|(all, one)| *all += one);
-    }
-    Some(Row {
-        name,
-        entry,
-        namespaces: lines.iter().map(|line| line.name.clone()).collect(),
-        selector: first.selector.clone(),
-        outcome: first.outcome,
-        would_be: first.would_be,
-        kept_away: first.kept_away.clone(),
-        takes: first.takes.clone(),
-        pods,
-        lost: lines.iter().map(|line| line.lost).sum(),
-    })
+/// The labels that selectors of the settings, or of namespaces, name.
+pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
+    let demands = round.rules.values().flat_map(|rules| &rules.demands);
+    let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
+    let mut labels = settings_file::selected_labels(round.files);
+    labels.extend(requirements.map(|one| one.key().to_owned()));
+    labels
 }
 
-impl Line<'_> {
+impl Row {
     fn may_use(&self, pool: usize) -> bool {
-        let is_asked = !self.outcome.is_trouble() && self.outcome != Outcome::NotAsked;
-        is_asked && self.takes.get(pool).copied().unwrap_or_default()
+        let is_asked = !self.forecast.outcome.is_trouble() && self.forecast.outcome != Outcome::NotAsked;
+        is_asked && self.cells.get(pool).is_some_and(|cell| cell.takes)
     }
-}
-
-/// The setting of an entry that demands a label of this pool by name.
-fn setting_naming<'r>(pool: &pool::Pool, rules: &'r NamespaceRules<'_>) -> Option<&'r str> {
-    let of_entry = rules.demands.iter().filter_map(|demand| Some((demand, demand.path.as_deref()?)));
-    let names = |demand: &Demand| {
-        let requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
-        requirements.into_iter().any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
-    };
-    let mut naming = of_entry.filter(|(demand, path)| path.starts_with("placement.namespaces[") && names(demand));
-    naming.next().map(|(_, path)| path)
 }

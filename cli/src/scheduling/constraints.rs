@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use k8s_openapi::api::{core::v1, node::v1::RuntimeClass};
 use node_placement_policy::{
-    placement::node_affinity::{Expression, NodeSelection, Term},
-    selector::Requirement,
+    placement::node_affinity::{NodeSelection, Term},
     toleration::{NO_EXECUTE, Taint, Toleration, untolerated},
 };
 use serde::Deserialize;
@@ -16,10 +15,7 @@ use super::{
     exclusion::{Exclusion, LabelExclusion},
     node::Node,
 };
-use crate::{
-    input::json::{list_of, text},
-    requests::resource::REQUIRED_AFFINITY,
-};
+use crate::{input::json::text, requests::resource::REQUIRED_AFFINITY};
 
 /// What of a Pod decides on which nodes it may run: `nodeName`, `nodeSelector`, required node affinity, tolerations.
 ///
@@ -35,8 +31,6 @@ pub struct Constraints {
     pub terms: Option<Vec<Term>>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// The names in the fields of terms.
-    named: Vec<String>,
     /// What the RuntimeClass asks for, and its name.
     class: Option<(String, BTreeMap<String, String>)>,
 }
@@ -67,7 +61,6 @@ impl Constraints {
                 .collect(),
             terms: selection.terms,
             tolerations: tolerations.into_iter().flatten().map(Toleration::from).collect(),
-            named: named_in_fields(spec).map(str::to_owned).collect(),
             class,
         })
     }
@@ -88,7 +81,7 @@ impl Constraints {
 
     /// The names of the nodes that it names.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
-        self.node_name.as_deref().into_iter().chain(self.named.iter().map(String::as_str))
+        self.node_name.as_deref().into_iter().chain(self.terms.iter().flatten().flat_map(Term::node_names))
     }
 
     /// The first thing that excludes the Pod from `node`, in this order: the node's name, labels, lasting taints.
@@ -98,9 +91,7 @@ impl Constraints {
         if self.node_name.as_ref().is_some_and(|name| *name != node.name) {
             return Some(Exclusion::Name);
         }
-        self.excluded_by_pair(node)
-            .or_else(|| self.excluded_by_terms(node))
-            .or_else(|| self.excluded_by_taints(&node.lasting_taints))
+        self.excluded_by_labels(node).or_else(|| self.excluded_by_taints(&node.lasting_taints))
     }
 
     /// Whether a passing taint keeps the Pod away from `node` for now.
@@ -133,59 +124,30 @@ impl Constraints {
         self.node_name.is_none() || taint.effect == NO_EXECUTE
     }
 
-    /// What excludes the Pod where `needs` is not met: itself, or its RuntimeClass.
-    pub fn label_exclusion(&self, label: LabelExclusion) -> Exclusion {
-        let pair = |selector: &BTreeMap<String, String>| {
-            selector.get(&label.key).is_some_and(|value| label.needs == format!("{}={value}", label.key))
+    /// What excludes the Pod where something else than it needs is there: its own label, or that of its RuntimeClass.
+    pub fn excluded_by_label(&self, key: &str, needs: String, has: Option<String>) -> Exclusion {
+        let asks = |selector: &BTreeMap<String, String>| {
+            selector.get(key).is_some_and(|value| needs == format!("{key}={value}"))
         };
-        match &self.class {
-            Some((class, selector)) if pair(selector) => Exclusion::RuntimeClass { class: class.clone(), label },
-            _ => Exclusion::Label(label),
-        }
+        let class = self.class.as_ref().filter(|(_, selector)| asks(selector)).map(|(class, _)| class.clone());
+        Exclusion::Label(LabelExclusion { key: key.to_owned(), needs, has, class })
     }
 
-    fn excluded_by_pair(&self, node: &Node) -> Option<Exclusion> {
-        let has = |key: &str| node.labels.get(key).map(String::as_str);
-        let (key, value) = self.node_selector.iter().find(|(key, value)| has(key) != Some(value))?;
-        let has = has(key).map(|value| format!("{key}={value}"));
-        Some(self.label_exclusion(LabelExclusion { key: key.clone(), needs: format!("{key}={value}"), has }))
-    }
-
-    fn excluded_by_terms(&self, node: &Node) -> Option<Exclusion> {
-        let terms = self.terms.as_ref()?;
+    fn excluded_by_labels(&self, node: &Node) -> Option<Exclusion> {
         let label = |key: &str| node.labels.get(key).map(String::as_str);
+        let excluded =
+            |key: &str, needs| self.excluded_by_label(key, needs, label(key).map(|value| format!("{key}={value}")));
+        if let Some((key, value)) = self.node_selector.iter().find(|(key, value)| label(key) != Some(value)) {
+            return Some(excluded(key, format!("{key}={value}")));
+        }
+        let terms = self.terms.as_ref()?;
         if terms.iter().any(|term| term.matches(&node.name, label)) {
             return None;
         }
-        Some(terms.iter().find(|term| !term.is_empty()).map_or(Exclusion::MatchesNothing, |term| {
-            unmet(term, |expression| label(&expression.key)).map_or(Exclusion::Name, |(expression, has)| {
-                self.label_exclusion(LabelExclusion {
-                    key: expression.key.clone(),
-                    needs: expression.to_string(),
-                    has: has.map(|value| format!("{}={value}", expression.key)),
-                })
-            })
-        }))
+        let Some(term) = terms.iter().find(|term| !term.is_empty()) else { return Some(Exclusion::MatchesNothing) };
+        let unmet = term.first_unmet(label);
+        Some(unmet.map_or(Exclusion::Name, |expression| excluded(&expression.key, expression.to_string())))
     }
-}
-
-/// The names of nodes in the fields of the terms of required node affinity.
-fn named_in_fields(spec: &Value) -> impl Iterator<Item = &str> {
-    let required = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY];
-    let fields = list_of(&required["nodeSelectorTerms"]).iter().flat_map(|term| list_of(&term["matchFields"]));
-    fields.flat_map(|field| list_of(&field["values"])).map(text)
-}
-
-/// The first expression of a term that a node does not meet, and what the node has.
-fn unmet<'t, 'n>(
-    term: &'t Term,
-    has: impl Fn(&Expression) -> Option<&'n str>,
-) -> Option<(&'t Expression, Option<&'n str>)> {
-    let meets = |requirement: &Requirement, value| requirement.accepts(value);
-    let mut expressions = term.expressions.iter().map(|expression| (expression, has(expression)));
-    expressions.find(|(expression, value)| {
-        !expression.requirement.as_ref().is_some_and(|requirement| meets(requirement, *value))
-    })
 }
 
 #[cfg(test)]

@@ -13,13 +13,6 @@ pub enum Exclusion {
     Name,
     /// A label.
     Label(LabelExclusion),
-    /// A label that the Pod's RuntimeClass asks for.
-    RuntimeClass {
-        /// The name of the class.
-        class: String,
-        /// What is asked for.
-        label: LabelExclusion,
-    },
     /// Lasting taints that the Pod does not tolerate for good.
     Taints {
         /// All of them.
@@ -41,6 +34,8 @@ pub struct LabelExclusion {
     /// What there is instead, likewise: of a node `pool=red`, of a NodePool perhaps `pool in (a,b)`. Nothing, if there is
     /// no such label.
     pub has: Option<String>,
+    /// The RuntimeClass that asks for it, if the Pod does not itself.
+    pub class: Option<String>,
 }
 
 impl Exclusion {
@@ -48,9 +43,11 @@ impl Exclusion {
     pub fn describe(&self, place: &str) -> String {
         match self {
             Self::Name => format!("the Pod names another {place}"),
-            Self::Label(label) => format!("{}, the Pod needs {}", label.found(place), label.needs),
-            Self::RuntimeClass { class, label } => {
-                format!("{}, the RuntimeClass {class} needs {}", label.found(place), label.needs)
+            Self::Label(LabelExclusion { key, needs, has, class }) => {
+                let has = has.as_ref().map_or_else(|| format!("no label {key}"), Clone::clone);
+                let who =
+                    class.as_ref().map_or_else(|| "the Pod".to_owned(), |class| format!("the RuntimeClass {class}"));
+                format!("the {place} has {has}, {who} needs {needs}")
             }
             Self::Taints { taints, for_a_time } => {
                 let told: Vec<String> = taints.iter().map(ToString::to_string).collect();
@@ -65,7 +62,7 @@ impl Exclusion {
     /// The label that it is about, if it is about one.
     pub const fn label(&self) -> Option<&LabelExclusion> {
         match self {
-            Self::Label(label) | Self::RuntimeClass { label, .. } => Some(label),
+            Self::Label(label) => Some(label),
             Self::Name | Self::Taints { .. } | Self::MatchesNothing => None,
         }
     }
@@ -75,14 +72,5 @@ impl fmt::Display for Exclusion {
     /// Of a node.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe("node"))
-    }
-}
-
-impl LabelExclusion {
-    fn found(&self, place: &str) -> String {
-        match &self.has {
-            Some(has) => format!("the {place} has {has}"),
-            None => format!("the {place} has no label {}", self.key),
-        }
     }
 }

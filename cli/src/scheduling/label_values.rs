@@ -1,8 +1,8 @@
 //! Sets of values that a label may have, as Karpenter compares them.
 
-use std::{collections::BTreeSet, fmt};
+use std::collections::BTreeSet;
 
-use node_placement_policy::selector::{Operator, Requirement};
+use node_placement_policy::{placement::node_affinity::name_of, selector::Requirement};
 
 /// The values that a label may have: those that are listed, or all but those; and of integers a range.
 ///
@@ -52,16 +52,7 @@ impl LabelValues {
 
     /// Those that a Pod's requirement allows.
     pub fn of(requirement: &Requirement) -> Option<Self> {
-        let operator = match requirement.operator().as_set() {
-            Operator::In => "In",
-            Operator::NotIn => "NotIn",
-            Operator::Exists => "Exists",
-            Operator::DoesNotExist => "DoesNotExist",
-            Operator::GreaterThan => "Gt",
-            Operator::LessThan => "Lt",
-            Operator::Equals | Operator::DoubleEquals | Operator::NotEquals => return None,
-        };
-        Self::read(operator, requirement.values())
+        Self::read(name_of(requirement.operator()), requirement.values())
     }
 
     /// Whether a label can be as both allow: with some value, or absent.
@@ -98,12 +89,7 @@ impl LabelValues {
 
     /// Whether the label can have a value.
     pub fn allows_value(&self) -> bool {
-        if !self.is_complement {
-            return self.values.iter().any(|value| self.is_in_range(value));
-        }
-        let (Some(least), Some(greatest)) = (self.least, self.greatest) else { return true };
-        let excluded = self.values.iter().filter(|value| self.is_in_range(value)).count();
-        i128::from(greatest) - i128::from(least) + 1 > i128::try_from(excluded).unwrap_or(i128::MAX)
+        self.some_value().is_some()
     }
 
     /// A value that the label can have, if it can have one.
@@ -136,7 +122,21 @@ impl LabelValues {
     pub fn describe(&self, key: &str) -> String {
         match self.only_value() {
             Some(value) => format!("{key}={value}"),
-            None => format!("{key} {self}"),
+            None => format!("{key} {}", self.in_words()),
+        }
+    }
+
+    /// `in (a,b)`, `notin (a)`, `from 1 to 5`, `with any value`, `absent`.
+    fn in_words(&self) -> String {
+        let values = self.values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+        match (self.is_complement, self.least, self.greatest) {
+            (false, ..) if self.values.is_empty() => "absent".to_owned(),
+            (false, ..) => format!("in ({values})"),
+            (true, Some(least), Some(greatest)) => format!("from {least} to {greatest}"),
+            (true, Some(least), None) => format!("at least {least}"),
+            (true, None, Some(greatest)) => format!("at most {greatest}"),
+            (true, None, None) if values.is_empty() => "with any value".to_owned(),
+            (true, None, None) => format!("notin ({values})"),
         }
     }
 
@@ -146,22 +146,6 @@ impl LabelValues {
         }
         let Ok(value) = value.parse::<i64>() else { return false };
         self.least.is_none_or(|least| value >= least) && self.greatest.is_none_or(|greatest| value <= greatest)
-    }
-}
-
-impl fmt::Display for LabelValues {
-    /// `in (a,b)`, `notin (a)`, `from 1 to 5`, `with any value`, `absent`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = self.values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-        match (self.is_complement, self.least, self.greatest) {
-            (false, ..) if self.values.is_empty() => f.write_str("absent"),
-            (false, ..) => write!(f, "in ({values})"),
-            (true, Some(least), Some(greatest)) => write!(f, "from {least} to {greatest}"),
-            (true, Some(least), None) => write!(f, "at least {least}"),
-            (true, None, Some(greatest)) => write!(f, "at most {greatest}"),
-            (true, None, None) if values.is_empty() => f.write_str("with any value"),
-            (true, None, None) => write!(f, "notin ({values})"),
-        }
     }
 }
 

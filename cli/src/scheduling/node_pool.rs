@@ -4,28 +4,34 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use k8s_openapi::{
-    ClusterResourceScope, Metadata, Resource,
+    ClusterResourceScope, Resource,
     api::core::v1,
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
 use node_placement_policy::{placement::node_affinity::Term, toleration::Taint};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     constraints::Constraints,
-    exclusion::{Exclusion, LabelExclusion},
+    exclusion::Exclusion,
     label_values::LabelValues,
     node::{split, taint},
     quantity::Amount,
     well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
 };
 
+/// What a node is called that is not there yet.
+pub const CREATED: &str = "created-by-karpenter";
+
+/// A label that every node has.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NodePoolObject {
     metadata: ObjectMeta,
     spec: NodePoolSpec,
-    #[serde(default)]
     status: Option<NodePoolStatus>,
 }
 
@@ -33,15 +39,12 @@ pub struct NodePoolObject {
 struct NodePoolSpec {
     template: NodeClaimTemplate,
     /// Of a static NodePool, how many nodes it has.
-    #[serde(default)]
     replicas: Option<i64>,
-    #[serde(default)]
     limits: Option<BTreeMap<String, Quantity>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct NodePoolStatus {
-    #[serde(default)]
     conditions: Option<Vec<Condition>>,
 }
 
@@ -60,21 +63,18 @@ struct NodeClaimTemplate {
 
 #[derive(Clone, Debug, Deserialize)]
 struct NodeClaimSpec {
-    #[serde(default)]
     requirements: Option<Vec<NodePoolRequirement>>,
-    #[serde(default)]
     taints: Option<Vec<v1::Taint>>,
 }
 
 /// As in node affinity.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct NodePoolRequirement {
     key: String,
     operator: String,
-    #[serde(default)]
     values: Option<Vec<String>>,
     /// How many values must be left for a node that is created.
-    #[serde(default, rename = "minValues")]
     min_values: Option<usize>,
 }
 
@@ -85,18 +85,6 @@ impl Resource for NodePoolObject {
     const VERSION: &'static str = "v1";
     const URL_PATH_SEGMENT: &'static str = "nodepools";
     type Scope = ClusterResourceScope;
-}
-
-impl Metadata for NodePoolObject {
-    type Ty = ObjectMeta;
-
-    fn metadata(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn metadata_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
 }
 
 impl NodePoolObject {
@@ -133,7 +121,7 @@ pub struct NodePool {
     /// Of labels, how many values must be left when a Pod has chosen.
     min_values: BTreeMap<String, usize>,
     /// The annotations that its nodes have.
-    pub annotations: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
     /// The lasting taints that its nodes have. Startup taints pass, and Karpenter does not count them.
     pub lasting_taints: Vec<Taint>,
 }
@@ -167,8 +155,15 @@ impl NodePool {
         Ok(Self { name, labels, min_values, annotations, lasting_taints })
     }
 
-    /// Labels that a node has which Karpenter would create for the Pod: of each some value that both allow.
-    pub fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
+    /// The metadata of a node that Karpenter would create for the Pod.
+    pub fn node_for(&self, pod: &Constraints) -> Value {
+        let mut labels = self.labels_for(pod);
+        labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
+        json!({ "name": CREATED, "labels": labels, "annotations": self.annotations })
+    }
+
+    /// Its labels: of each some value that both allow.
+    fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
         let pairs = pairs(pod);
         let mut terms = pod.terms.iter().flatten();
         let asked = terms
@@ -205,43 +200,25 @@ impl NodePool {
     }
 
     fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
-        let mut first = Exclusion::MatchesNothing;
-        for term in pod.terms.as_ref()?.iter().filter(|term| !term.is_empty()) {
-            match self.excluded_by_term(term, pairs, pod) {
-                None => return None,
-                Some(exclusion) if first == Exclusion::MatchesNothing => first = exclusion,
-                Some(_) => {}
-            }
-        }
-        Some(first)
-    }
-
-    fn excluded_by_term(
-        &self,
-        term: &Term,
-        pairs: &BTreeMap<&str, LabelValues>,
-        pod: &Constraints,
-    ) -> Option<Exclusion> {
-        // It names a node, which is there already.
-        if !term.fields.is_empty() {
-            return Some(Exclusion::Name);
-        }
-        match with_term(pairs, term) {
+        let excluded = |term: &Term| match with_term(pairs, term) {
+            // It names a node, which is there already.
+            _ if term.first_field().is_some() => Some(Exclusion::Name),
             Some(asked) => self.excluded_by_label(&asked, pod),
             None => Some(Exclusion::MatchesNothing),
-        }
+        };
+        let terms = pod.terms.as_ref()?.iter().filter(|term| !term.is_empty());
+        let all: Vec<Exclusion> = terms.map(excluded).collect::<Option<_>>()?;
+        let mut telling = all.into_iter().filter(|exclusion| *exclusion != Exclusion::MatchesNothing);
+        Some(telling.next().unwrap_or(Exclusion::MatchesNothing))
     }
 
     fn excluded_by_label(&self, asked: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
         let (key, values) = asked.iter().find(|(key, values)| !self.can_have(key, values))?;
-        Some(pod.label_exclusion(LabelExclusion {
-            key: (*key).to_owned(),
-            needs: values.describe(key),
-            has: self.labels.get(*key).map(|own| match self.min_values.get(*key) {
-                Some(least) => format!("{} with minValues {least}", own.describe(key)),
-                None => own.describe(key),
-            }),
-        }))
+        let has = self.labels.get(*key).map(|own| match self.min_values.get(*key) {
+            Some(least) => format!("{} with minValues {least}", own.describe(key)),
+            None => own.describe(key),
+        });
+        Some(pod.excluded_by_label(key, values.describe(key), has))
     }
 
     /// Whether a node of it can have what is asked of a label.
@@ -291,7 +268,6 @@ fn add(labels: &mut BTreeMap<String, LabelValues>, key: &str, values: LabelValue
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::{Value, json};
 
     use super::*;
 

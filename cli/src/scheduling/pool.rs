@@ -1,12 +1,12 @@
 //! Pools: nodes that are alike, and NodePools.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
 use node_placement_policy::toleration::Taint;
 
 use super::{
-    constraints::Constraints, exclusion::Exclusion, keys::Keys, node::Node, node_pool::NodePool, places::Places,
+    constraints::Constraints, exclusion::Exclusion, node::Node, node_pool::NodePool, places::Places,
     well_known::NODE_POOL_LABEL,
 };
 use crate::input::manifests::Manifests;
@@ -63,28 +63,41 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Sorts the Nodes and NodePools of a cluster into pools, by what counts.
+    /// Sorts the Nodes and NodePools of a cluster into pools: by these `labels`, and by the labels and nodes that `pods`
+    /// name.
     ///
     /// # Errors
     /// One of them is none: which, and where.
-    pub fn of(cluster: &Manifests, keys: &Keys) -> Result<Self> {
-        let Places { nodes, node_pools, .. } = Places::of(cluster)?;
-        Ok(Self::new(nodes, node_pools, keys))
+    pub fn of<'p>(
+        cluster: &Manifests,
+        labels: BTreeSet<String>,
+        pods: impl IntoIterator<Item = &'p Constraints>,
+    ) -> Result<Self> {
+        Ok(Self::new(Places::of(cluster)?, labels, pods))
     }
 
-    /// Sorts nodes and NodePools into pools, by what counts.
-    pub fn new(nodes: Vec<Node>, node_pools: Vec<NodePool>, keys: &Keys) -> Self {
-        let mut keys = keys.clone();
-        if !node_pools.is_empty() {
-            keys.labels.insert(NODE_POOL_LABEL.to_owned());
+    fn new<'p>(places: Places, mut labels: BTreeSet<String>, pods: impl IntoIterator<Item = &'p Constraints>) -> Self {
+        let Places { nodes, node_pools, .. } = places;
+        let mut names = BTreeSet::new();
+        for pod in pods {
+            labels.extend(pod.label_keys().map(str::to_owned));
+            names.extend(pod.node_names());
         }
-        let mut pools: Vec<Pool> = node_pools.into_iter().map(|node_pool| standing_for(node_pool, &keys)).collect();
+        if !node_pools.is_empty() {
+            labels.insert(NODE_POOL_LABEL.to_owned());
+        }
+        let mut pools: Vec<Pool> = node_pools.into_iter().map(|node_pool| standing_for(node_pool, &labels)).collect();
         let mut places: HashMap<Alike, usize> = HashMap::new();
         for (place, pool) in pools.iter().enumerate() {
-            places.insert(Alike::of_pool(pool), place);
+            places.insert(Alike { labels: pool.labels.clone(), taints: texts(&pool.taints), name: None }, place);
         }
         for node in nodes {
-            let alike = Alike::of_node(&node, &keys);
+            let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
+            let alike = Alike {
+                labels: labels.iter().filter_map(label).collect(),
+                taints: texts(&node.lasting_taints),
+                name: names.contains(node.name.as_str()).then(|| node.name.clone()),
+            };
             let place = *places.entry(alike).or_insert_with_key(|alike| {
                 pools.push(Pool {
                     labels: alike.labels.clone(),
@@ -126,24 +139,13 @@ struct Alike {
     name: Option<String>,
 }
 
-impl Alike {
-    fn of_node(node: &Node, keys: &Keys) -> Self {
-        let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
-        Self {
-            labels: keys.labels.iter().filter_map(label).collect(),
-            taints: node.lasting_taints.iter().map(ToString::to_string).collect(),
-            name: keys.nodes.get(&node.name).cloned(),
-        }
-    }
-
-    fn of_pool(pool: &Pool) -> Self {
-        Self { labels: pool.labels.clone(), taints: pool.taints.iter().map(ToString::to_string).collect(), name: None }
-    }
+fn texts(taints: &[Taint]) -> Vec<String> {
+    taints.iter().map(ToString::to_string).collect()
 }
 
 /// The pool that stands for a NodePool.
-fn standing_for(node_pool: NodePool, keys: &Keys) -> Pool {
-    let labels = node_pool.known_labels().filter(|(key, _)| keys.labels.contains(*key));
+fn standing_for(node_pool: NodePool, counted: &BTreeSet<String>) -> Pool {
+    let labels = node_pool.known_labels().filter(|(key, _)| counted.contains(*key));
     Pool {
         labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         taints: node_pool.lasting_taints.clone(),
@@ -175,7 +177,7 @@ fn by_labels(pool: &Pool) -> String {
 }
 
 fn by_taints(pool: &Pool) -> String {
-    let taints: Vec<String> = pool.taints.iter().map(ToString::to_string).collect();
+    let taints = texts(&pool.taints);
     if taints.is_empty() { pool.name.clone() } else { format!("{} ({})", pool.name, taints.join(", ")) }
 }
 
@@ -206,6 +208,11 @@ mod tests {
         NodePool::read(&serde_json::from_value(object).unwrap()).unwrap()
     }
 
+    fn pools(nodes: Vec<Node>, node_pools: Vec<NodePool>, labels: &[&str], pods: &[Constraints]) -> Pools {
+        let labels = labels.iter().map(ToString::to_string).collect();
+        Pools::new(Places { nodes, node_pools, left_out: vec![] }, labels, pods)
+    }
+
     fn names(pools: &Pools) -> Vec<(&str, Vec<&str>)> {
         pools
             .pools
@@ -226,29 +233,25 @@ mod tests {
             node("c", json!({ "pool": "blue" }), taint("dedicated")),
             node("d", json!({}), json!([])),
         ];
-        let pools = Pools::new(nodes.clone(), vec![], &Keys::of_labels(["pool"]));
+        let by_label = pools(nodes.clone(), vec![], &["pool"], &[]);
         let expected = [
             ("pool=blue", vec!["a", "b"]),
             ("other nodes", vec!["d"]),
             ("pool=blue (dedicated:NoSchedule)", vec!["c"]),
         ];
-        assert_eq!(names(&pools), expected);
+        assert_eq!(names(&by_label), expected);
 
-        let mut keys = Keys::of_labels(["pool"]);
-        keys.add(&pod(json!({ "nodeSelector": { "disk": "ssd" } })));
-        let classes = Pools::new(nodes, vec![], &keys);
+        let classes = pools(nodes, vec![], &["pool"], &[pod(json!({ "nodeSelector": { "disk": "ssd" } }))]);
         assert!(names(&classes).contains(&("disk=ssd, pool=blue", vec!["a"])), "a Pod tells it from b: {classes:?}");
     }
 
     #[test]
     fn a_node_that_pods_name_is_a_class_of_its_own() {
         let nodes = vec![node("a", json!({}), json!([])), node("b", json!({}), json!([]))];
-        let mut keys = Keys::default();
-        keys.add(&pod(json!({ "nodeName": "a" })));
-        let pools = Pools::new(nodes, vec![], &keys);
-        assert_eq!(pools.pools.len(), 2);
         let named = pod(json!({ "nodeName": "a" }));
-        let taken: Vec<bool> = pools.pools.iter().map(|pool| pool.excludes(&named).is_none()).collect();
+        let classes = pools(nodes, vec![], &[], std::slice::from_ref(&named));
+        assert_eq!(classes.pools.len(), 2);
+        let taken: Vec<bool> = classes.pools.iter().map(|pool| pool.excludes(&named).is_none()).collect();
         assert_eq!(taken, [true, false]);
     }
 
@@ -267,7 +270,7 @@ mod tests {
         ];
         let node_pools =
             vec![node_pool("blue", json!({ "team": "blue" }), zones), node_pool("empty", json!({}), json!([]))];
-        let pools = Pools::new(nodes, node_pools, &Keys::of_labels(["team", "zone"]));
+        let pools = pools(nodes, node_pools, &["team", "zone"], &[]);
         let expected = [
             ("NodePool blue", vec!["like"]),
             ("karpenter.sh/nodepool=blue, team=blue, zone=a", vec!["unlike"]),
@@ -282,7 +285,7 @@ mod tests {
     #[test]
     fn a_pool_takes_what_its_nodes_take_or_karpenter_would_create() {
         let nodes = vec![node("a", json!({ "team": "blue", NODE_POOL_LABEL: "blue" }), json!([]))];
-        let pools = Pools::new(nodes, vec![node_pool("blue", json!({ "team": "blue" }), json!([]))], &Keys::default());
+        let pools = pools(nodes, vec![node_pool("blue", json!({ "team": "blue" }), json!([]))], &[], &[]);
         let [pool] = pools.pools.as_slice() else { panic!("{pools:?}") };
         assert_eq!(pool.excludes(&pod(json!({ "nodeSelector": { "team": "blue" } }))), None);
         assert_eq!(pool.excludes(&pod(json!({ "nodeSelector": { "kubernetes.io/os": "linux" } }))), None);

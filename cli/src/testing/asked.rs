@@ -4,13 +4,13 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 
 use crate::{
-    Answer, Evaluation, Manifests, Policy,
-    engine::deployed::{AskedPolicy, InTurn},
+    Answer, Evaluation, Manifests, Policy, SettingsFile,
+    engine::{call::Record, deployed::InTurn},
 };
 
 /// Policies, and the cluster that they look things up in.
 pub struct Asked<'a> {
-    pub policies: &'a [AskedPolicy<'a>],
+    pub policies: &'a [SettingsFile],
     pub cluster: &'a Manifests,
     pub policy: &'a Policy,
 }
@@ -48,8 +48,9 @@ fn add(together: &mut Evaluation, next: Evaluation) {
     if let Some(mut patch) = next.patch {
         together.patch.get_or_insert_default().0.append(&mut patch.0);
     }
-    together.cause = next.cause;
-    together.lookups.extend(next.lookups);
-    together.logs.extend(next.logs);
-    together.refused.extend(next.refused);
+    let Record { lookups, logs, refused, cause } = next.record;
+    together.record.cause = cause;
+    together.record.lookups.extend(lookups);
+    together.record.logs.extend(logs);
+    together.record.refused.extend(refused);
 }

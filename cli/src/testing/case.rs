@@ -11,8 +11,8 @@ use super::{
     source::written_out,
 };
 use crate::{
-    Evaluation, Policy, admission_request, engine::deployed::AskedPolicy, requests::admission::of_manifest,
-    scheduling::places::Places, stored,
+    Evaluation, Policy, SettingsFile, admission_request, requests::admission::of_manifest, scheduling::places::Places,
+    stored,
 };
 
 /// How a case ended.
@@ -30,7 +30,7 @@ impl Test {
     /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
     pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
         let policies = self.deployed(case)?;
-        for AskedPolicy { settings, .. } in &policies {
+        for SettingsFile { settings, .. } in policies.iter() {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
                 return Ok(Ended::Invalid(answer.message.unwrap_or_default()));
@@ -77,7 +77,7 @@ impl Test {
 
     /// What the policy looks up, and the test's cluster does not have.
     fn lacking(&self, evaluation: &Evaluation) -> impl Iterator<Item = Mismatch> {
-        let missing = evaluation.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
+        let missing = evaluation.record.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
         missing.map(|lookup| Mismatch { field: "cluster", expected: lookup.to_string(), found: "nothing".to_owned() })
     }
 

@@ -112,8 +112,8 @@ impl Expect {
         self.compare_message(message, &mut found);
         for entry in self.logs.iter().flatten() {
             let says = |log: &Value| log["message"].as_str().unwrap_or_default().contains(entry);
-            if !evaluation.logs.iter().any(says) {
-                found.differ("logs", entry, Value::from(evaluation.logs.clone()));
+            if !evaluation.record.logs.iter().any(says) {
+                found.differ("logs", entry, Value::from(evaluation.record.logs.clone()));
             }
         }
         let warnings = answer.warnings.clone().unwrap_or_default();
@@ -127,7 +127,7 @@ impl Expect {
             found.check_that(is_said, "warned", part, json!(warnings));
         }
         if let Some(expected) = &self.lookups {
-            let made: Vec<String> = evaluation.lookups.iter().map(Lookup::describe).collect();
+            let made: Vec<String> = evaluation.record.lookups.iter().map(Lookup::describe).collect();
             found.check_that(made == *expected, "lookups", json!(expected), json!(made));
         }
         if let Some(expected) = &self.audit {

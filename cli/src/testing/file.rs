@@ -1,6 +1,6 @@
 //! The format of a file with tests.
 
-use std::{collections::BTreeSet, fmt, path::Path};
+use std::{borrow::Cow, collections::BTreeSet, fmt, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     Manifests, SettingsFile, admission_request,
-    engine::deployed::AskedPolicy,
     input::{
         documents::read_text,
         json::{expectation, members},
@@ -258,14 +257,14 @@ impl Test {
     ///
     /// # Errors
     /// The case has a difference, and there are several policies.
-    pub fn deployed(&self, case: &Case) -> Result<Vec<AskedPolicy<'_>>> {
-        let mut files: Vec<AskedPolicy<'_>> = self.read.settings.iter().map(AskedPolicy::from).collect();
-        let Some(difference) = &case.settings else { return Ok(files) };
-        let [file] = files.as_mut_slice() else {
+    pub fn deployed(&self, case: &Case) -> Result<Cow<'_, [SettingsFile]>> {
+        let Some(difference) = &case.settings else { return Ok(Cow::Borrowed(&self.read.settings)) };
+        let [file] = self.read.settings.as_slice() else {
             bail!("settings: it does not say in which of several policies they are different");
         };
-        json_patch::merge(file.settings.to_mut(), &Value::Object(difference.clone()));
-        Ok(files)
+        let mut settings = file.settings.clone();
+        json_patch::merge(&mut settings, &Value::Object(difference.clone()));
+        Ok(vec![file.with_settings(settings)].into())
     }
 
     /// The settings, as YAML in the order in which somebody wrote them.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
-    engine::{deployed::AskedPolicy, namespace_rules::explanation},
+    demands::Demands,
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -46,8 +46,7 @@ struct WrittenCase {
 /// # Errors
 /// There is no namespace, or the policy can't be asked.
 pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy, paths: [&Path; 2]) -> Result<String> {
-    let policies: Vec<AskedPolicy<'_>> = files.iter().map(AskedPolicy::from).collect();
-    let asked = Asked { policies: &policies, cluster, policy };
+    let asked = Asked { policies: files, cluster, policy };
     let places = Places::of(cluster)?;
     let mut known = BTreeSet::new();
     let mut cases = vec![];
@@ -56,7 +55,7 @@ pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy,
         let (evaluation, not_asked) = asked.answer(&request)?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
         let there = cluster.namespace(namespace);
-        let entry = files.iter().find_map(|file| explanation(&file.typed, namespace, Some(there?)).ok()?.entry);
+        let entry = files.iter().find_map(|file| Demands::of(&file.typed, namespace, Some(there?)).ok()?.entry);
         if not_asked.is_some() || !known.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
             continue;
         }

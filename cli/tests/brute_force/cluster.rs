@@ -280,7 +280,7 @@ fn workload(dice: &mut Dice, namespace: &str, name: &str, nodes: usize) -> Vec<V
     }
     for index in 0..pods {
         let mut spec = spec.clone();
-        if nodes > 0 && (kind != "Pod" || !dice.one_in(3)) {
+        if nodes > 0 && !dice.one_in(if kind == "Pod" { 3 } else { 8 }) {
             // Now and then a node that is not in the cluster.
             let node = if dice.one_in(25) { 99 } else { dice.below(nodes) };
             spec["nodeName"] = format!("n{node}").into();

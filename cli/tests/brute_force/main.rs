@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    preview::{Accepted, Input, Outcome},
+    preview::{Accepted, Forecast, Input},
 };
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ fn any_case(dice: &mut Dice, policy: &Policy) -> Result<(Value, Vec<Value>)> {
     }
 }
 
-fn told(outcome: Outcome, would_be: bool) -> (String, bool) {
+fn told(Forecast { outcome, would_be }: Forecast) -> (String, bool) {
     (format!("{outcome:?}"), would_be)
 }
 
@@ -48,10 +48,10 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
         let workloads: BTreeMap<String, (String, bool)> = preview
             .workloads
             .iter()
-            .map(|it| (format!("{} {}/{}", it.kind, it.namespace, it.name), told(it.outcome, it.would_be)))
+            .map(|it| (format!("{} {}/{}", it.kind, it.namespace, it.name), told(it.finding.forecast)))
             .collect();
         let namespaces: BTreeMap<String, (String, bool)> =
-            preview.namespaces.iter().map(|it| (it.name.clone(), told(it.outcome, it.would_be))).collect();
+            preview.namespaces.iter().map(|it| (it.name.clone(), told(it.finding.forecast))).collect();
         for (found, expected) in [(workloads, oracle.workloads()?), (namespaces, oracle.namespaces()?)] {
             expected.values().for_each(|outcome| *met.entry(outcome.clone()).or_default() += 1);
             let wrong: Vec<_> = expected

@@ -77,18 +77,19 @@ impl<'o> Oracle<'o> {
 
     fn outcome(&self, object: &Value) -> Result<Outcome> {
         let real = self.judge(object, &self.settings)?;
+        if real == WHATEVER {
+            return Ok((real.to_owned(), false));
+        }
         let enforced = self.judge(object, &self.enforced)?;
         let warns = self.only_warns(text(&object["metadata"]["namespace"]));
         let knows_namespace = self.find("Namespace", text(&object["metadata"]["namespace"])).is_some();
-        // Node metadata is not warned of.
-        if warns && ["Refused", "Waits", "LeavesNodes", "Moves"].contains(&real) {
-            return Ok((real.to_owned(), false));
-        }
         let lacks_class = template(object).is_some_and(|template| {
             let name = text(&template["spec"]["runtimeClassName"]);
             !name.is_empty() && self.find("RuntimeClass", name).is_none()
         });
-        if warns && real == enforced && real == "CannotTell" && !(lacks_class && knows_namespace) {
+        // Node metadata is not warned of, nor what nobody knows; but of a class placement alone depends.
+        let only_warns = lacks_class && knows_namespace && !self.requires_rack();
+        if warns && ["Refused", "Waits", "LeavesNodes", "Moves", "CannotTell"].contains(&real) && !only_warns {
             return Ok((real.to_owned(), false));
         }
         Ok((enforced.to_owned(), warns))
@@ -131,6 +132,11 @@ impl<'o> Oracle<'o> {
             return Ok("CannotTell");
         }
         let takes_before = self.takers(&before);
+        // Karpenter gives a node a rack of its own if a Pod asks for any but some.
+        let names_rack = [&before, after].iter().any(|spec| spec.to_string().contains("\"rack\""));
+        if names_rack && self.creates_nodes_without_rack() {
+            return Ok(WHATEVER);
+        }
         let (mut takes_after, mut some_refuse) = (vec![], false);
         for taker in self.takers(after) {
             let is_pool = taker.starts_with('/');
@@ -145,7 +151,7 @@ impl<'o> Oracle<'o> {
             return Ok("Waits");
         }
         // A Pod that waits already is not created again: it is bound as it is.
-        if kind == "Pod" && object["metadata"]["name"].is_string() && self.nodes_of(object).is_empty() {
+        if self.pods_of(object).iter().any(|pod| pod["spec"]["nodeName"].is_null()) {
             if settings["placement"]["onBindings"] == "Verify"
                 && takes_before.iter().any(|taker| taker.starts_with('/'))
             {
@@ -304,8 +310,16 @@ impl<'o> Oracle<'o> {
         self.requires_rack() && !self.places("NodePool").all(gives_rack)
     }
 
-    /// Whether a workload says that it has more Pods than there are.
+    /// Whether a workload says that it has more Pods than there are. Nobody knows to which part of it they belong.
     fn lacks_pods(&self, workload: &Value) -> bool {
+        let owner = &workload["metadata"]["ownerReferences"][0];
+        let is_owner = |object: &&Value| {
+            let namespace = text(&workload["metadata"]["namespace"]);
+            in_namespace(object, namespace)
+                && object["kind"] == owner["kind"]
+                && object["metadata"]["name"] == owner["name"]
+        };
+        let workload = self.objects.iter().find(is_owner).unwrap_or(workload);
         let status = &workload["status"];
         let said = status["replicas"].as_u64().or(status["currentNumberScheduled"].as_u64()).unwrap_or_default();
         said > self.pods_of(workload).len() as u64

@@ -77,12 +77,12 @@ fn host_call(policy: &Contender, what: &str, request: &Value, settings: &Value, 
     let call = Case::validate(Family::Injected, 0, request, settings).evaluate(&policy.policy);
     let answer: Value = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
     ensure!(answer["accepted"] == true, "{what}: {answer}");
-    let kinds: BTreeSet<&str> = call.lookups.iter().map(|lookup: &Lookup| lookup.kind.as_str()).collect();
-    let once = kinds.len() == call.lookups.len();
+    let kinds: BTreeSet<&str> = call.record.lookups.iter().map(|lookup: &Lookup| lookup.kind.as_str()).collect();
+    let once = kinds.len() == call.record.lookups.len();
     Ok(Bound {
         what: format!("Host calls: {what}"),
         bound: if allowed.is_empty() { "none".to_owned() } else { format!("{} 1", allowed.join(" 1, ")) },
-        measured: match call.lookups.as_slice() {
+        measured: match call.record.lookups.as_slice() {
             [] => "none".to_owned(),
             lookups => lookups.iter().map(|lookup| format!("{} 1", lookup.kind)).collect::<Vec<_>>().join(", "),
         },

@@ -79,7 +79,7 @@ impl Measured {
                     policy: needed(policy)?,
                     twin: compared.then(|| needed(twin)).transpose()?,
                 },
-                lookups: policy.check(&case)?.lookups,
+                lookups: policy.check(&case)?.record.lookups,
                 case,
             })
         });

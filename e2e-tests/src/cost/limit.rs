@@ -20,6 +20,7 @@ pub fn module(case: &Case, call: &Call) -> Result<String> {
     let mut texts = Texts::default();
     let names = ["kubewarden", "kubernetes", "get_resource"].map(|name| texts.add(name.as_bytes()));
     let look_ups: Vec<String> = call
+        .record
         .lookups
         .iter()
         .map(|lookup| {
@@ -32,7 +33,7 @@ pub fn module(case: &Case, call: &Call) -> Result<String> {
     // Where the request goes, and after it whatever a look-up answers.
     let request = texts.length;
     let answers = request + case.payload().len();
-    let pages = (request + case.bytes_read(&call.lookups)).div_ceil(PAGE);
+    let pages = (request + case.bytes_read(&call.record.lookups)).div_ceil(PAGE);
     let read = format!("(call $host_response (i32.const {answers}))");
     let look_ups: String =
         look_ups.iter().fold(String::new(), |all, look_up| format!("{all}    {look_up}\n    {read}\n"));

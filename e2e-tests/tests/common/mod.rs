@@ -27,7 +27,7 @@ pub struct Case {
 impl Case {
     pub fn settings(&self) -> Result<Value> {
         let deployed = self.test.deployed(&self.case)?;
-        Ok(deployed.into_iter().next().context("no settings")?.settings.into_owned())
+        Ok(deployed.first().context("no settings")?.settings.clone())
     }
 
     pub fn request(&self) -> Result<Value> {

@@ -83,7 +83,7 @@ fn other_audit(answer: &Answer) -> BTreeMap<String, String> {
 }
 
 fn logs_at<'e>(evaluation: &'e Evaluation, level: &str) -> impl Iterator<Item = &'e Value> {
-    evaluation.logs.iter().filter(move |entry| entry["level"] == level)
+    evaluation.record.logs.iter().filter(move |entry| entry["level"] == level)
 }
 
 /// What would have become of the request.
@@ -169,7 +169,7 @@ proptest! {
                 prop_assert!(told.len() == 1 && told[0].starts_with(REJECTED), "{:?} instead of {}", told, message);
                 prop_assert_eq!(audit(answer, "would-reject"), Some(message.clone()));
                 prop_assert_eq!(audit(answer, "would-add"), None);
-                prop_assert!(logs_at(&warned, "warning").next().is_some(), "{:?}", warned.logs);
+                prop_assert!(logs_at(&warned, "warning").next().is_some(), "{:?}", warned.record.logs);
             }
             WouldBe::Changed => {
                 prop_assert!(told.len() == 1 && told[0].starts_with(ADDED), "{:?} instead of {:?}", told, enforced);
@@ -178,7 +178,7 @@ proptest! {
                     prop_assert!(added.contains(&text), "{} without {}", added, text);
                 }
                 prop_assert_eq!(audit(answer, "would-reject"), None);
-                prop_assert!(logs_at(&warned, "debug").next().is_some(), "{:?}", warned.logs);
+                prop_assert!(logs_at(&warned, "debug").next().is_some(), "{:?}", warned.record.logs);
             }
             WouldBe::TheSame => {
                 prop_assert!(told.is_empty(), "{:?}", told);
@@ -186,7 +186,7 @@ proptest! {
             }
         }
         // An accepted request logs nothing above debug, but for what would be rejected.
-        let is_quiet = warned.logs.iter().all(|entry| entry["level"] == "debug" || entry["level"] == "trace");
-        prop_assert!(is_quiet || matches!(would_be, WouldBe::Rejected(_)), "{:?}", warned.logs);
+        let is_quiet = warned.record.logs.iter().all(|entry| entry["level"] == "debug" || entry["level"] == "trace");
+        prop_assert!(is_quiet || matches!(would_be, WouldBe::Rejected(_)), "{:?}", warned.record.logs);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use node_placement_policy::selector::syntax::label_key;
+
 use super::samples::{POD_CREATION, namespaces, pod_with, samples};
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
-    engine::native::label_key,
     input::{
         match_conditions::Passage,
         policy_spec::PolicySpec,

@@ -6,14 +6,13 @@ use k8s_openapi::{
     api::admissionregistration::v1::MatchCondition,
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
 };
-use node_placement_policy::selector::syntax::is_subdomain;
+use node_placement_policy::selector::syntax::{is_subdomain, label_key};
 use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
 
 use super::exempt_entries::covered;
 use crate::{
     check::finding::Finding,
-    engine::native::label_key,
     input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
     policies::overrides::NAME_OF_AN_OBJECT,
 };

@@ -5,7 +5,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::U
 use super::rows::{are_a_table, heading, nodes, note};
 use crate::{
     lists::{counted, shortened},
-    preview::{Pool, Row},
+    preview::{Cell, Pool, Row},
 };
 
 /// Beside the text of a cell, and its border.
@@ -52,7 +52,7 @@ fn header(pools: &[Pool]) -> Vec<String> {
 fn line(row: &Row) -> Vec<String> {
     let names = shortened(&row.namespaces, NAMED).unwrap_or_else(|| row.namespaces.join(", "));
     let heading = [heading(row, names)].into_iter().chain(note(row).map(|note| format!("(new Pods {note})")));
-    let cells = row.takes.iter().zip(&row.pods).map(|(takes, pods)| {
+    let cells = row.cells.iter().map(|Cell { takes, pods }| {
         let takes = if *takes { "yes" } else { "no" };
         if *pods == 0 { takes.to_owned() } else { format!("{takes}\n{}", counted(*pods, "Pod")) }
     });

@@ -14,11 +14,88 @@ pub use self::{
 };
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::preview::{Preview, sample};
+    use crate::preview::{
+        Accepted, Advice, Cause, CauseKind, Cell, Finding, Forecast, Namespace, Outcome, Pool, Preview, Restart, Row,
+        Verdict, Workload,
+    };
+
+    fn finding(outcome: Outcome, reason: Option<&str>) -> Finding {
+        Finding { forecast: Forecast::real(outcome), reason: reason.map(str::to_owned), was: None }
+    }
+
+    /// `count` tenants, each with a pool, a namespace and a Deployment; the first has a Deployment that is refused, and the
+    /// second one whose Pods move.
+    fn tenants_of(count: usize) -> Preview {
+        let mut preview = Preview::default();
+        for index in 0..count {
+            let tenant = format!("tenant-{index:03}");
+            let outcome = [Outcome::Refused, Outcome::Moves].get(index).copied().unwrap_or(Outcome::Changed);
+            let nodes = vec![format!("node-{index}-a"), format!("node-{index}-b")];
+            preview.workloads.push(Workload {
+                kind: "Deployment".to_owned(),
+                namespace: tenant.clone(),
+                name: "web".to_owned(),
+                finding: finding(outcome, (outcome == Outcome::Refused).then_some("it asks for <b>pool=other</b>")),
+                nodes: if outcome == Outcome::Moves { vec!["node-0-a".to_owned()] } else { vec![] },
+                pods: 2,
+                owner: None,
+            });
+            preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
+            let mut cells = vec![Cell::default(); count];
+            cells[index].takes = true;
+            cells[if outcome == Outcome::Moves { 0 } else { index }].pods = 2;
+            preview.rows.push(Row {
+                name: tenant.clone(),
+                entry: Some("the entry for tenant".to_owned()),
+                namespaces: vec![tenant.clone()],
+                selector: format!("pool={tenant}"),
+                forecast: Forecast::real(Outcome::Changed),
+                kept_away: None,
+                cells,
+                lost: 0,
+            });
+            preview.pools.push(Pool {
+                name: format!("pool={tenant}"),
+                labels: [("pool".to_owned(), tenant)].into(),
+                taints: vec!["example.com/dedicated=tenant:NoSchedule".to_owned()],
+                nodes,
+                node_pool: None,
+            });
+        }
+        preview.advice.push(Advice {
+            text: "Deployment web in tenant-000 asks for pool=other: change it, or the entry for tenant.".to_owned(),
+            cause: Cause { kind: CauseKind::Asks, namespace: Some("tenant-000".to_owned()), ..Cause::default() },
+        });
+        preview.restarts.push(Restart {
+            namespace: "tenant-001".to_owned(),
+            kind: "Deployment".to_owned(),
+            name: "web".to_owned(),
+            pods: 2,
+            obstacle: Some("the Deployment is paused".to_owned()),
+            budgets: vec![],
+        });
+        preview.remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
+        let workloads = preview.workloads.iter().map(|it| (it.kind.as_str(), it.finding.forecast));
+        let namespaces = preview.namespaces.iter().map(|it| ("", it.finding.forecast));
+        preview.verdict = Verdict::new(workloads.chain(namespaces), &[], &Accepted::default(), false);
+        preview
+    }
+
+    /// A comparison in which one Deployment is refused that was not.
+    fn difference() -> Preview {
+        let mut preview = tenants_of(1);
+        preview.compared = true;
+        preview.namespaces.clear();
+        if let Some(workload) = preview.workloads.first_mut() {
+            workload.finding.was = Some(Forecast::real(Outcome::Unchanged));
+        }
+        preview
+    }
 
     fn widest(text: &str) -> usize {
         text.lines().map(|line| line.chars().count()).max().unwrap_or_default()
@@ -26,17 +103,17 @@ mod tests {
 
     #[rstest]
     fn text_keeps_to_its_width(#[values(1, 3, 12, 300)] tenants: usize, #[values(60, 80, 100, 200)] width: usize) {
-        let text = text(&sample::tenants(tenants), width, false);
+        let text = text(&tenants_of(tenants), width, false);
         assert!(widest(&text) <= width, "{text}");
     }
 
     #[test]
     fn three_hundred_tenants_read_as_well_as_three() {
-        let (three, many) = (text(&sample::tenants(3), 100, false), text(&sample::tenants(300), 100, false));
+        let (three, many) = (text(&tenants_of(3), 100, false), text(&tenants_of(300), 100, false));
         assert!(three.contains('│') && !many.contains('│'), "{many}");
         assert!(many.lines().count() < 140, "{} lines", many.lines().count());
         assert!(many.contains("more rows of the entry for tenant, all in order"), "{many}");
-        let all = text(&sample::tenants(300), 100, true);
+        let all = text(&tenants_of(300), 100, true);
         assert!(
             (0..300).all(|index| all.contains(&format!("tenant-{index:03}: Deployment web")) || index < 2),
             "{all}"
@@ -45,13 +122,13 @@ mod tests {
 
     #[test]
     fn a_table_is_drawn_only_where_no_word_breaks() {
-        let text = text(&sample::tenants(3), 60, false);
+        let text = text(&tenants_of(3), 60, false);
         assert!(!text.contains('│') && text.contains("new Pods"), "{text}");
     }
 
     #[test]
     fn what_comes_first_is_the_verdict_and_then_what_to_do() -> anyhow::Result<()> {
-        let preview = sample::tenants(12);
+        let preview = tenants_of(12);
         let page = page(&preview, &Origin::default())?;
         for shown in [text(&preview, 100, false), page] {
             let places: Vec<_> = ["Not yet: 1 workload is refused", "What to do", "Who may run where", "Also"]
@@ -65,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_page_needs_nothing_and_escapes_what_others_wrote() -> anyhow::Result<()> {
-        let page = page(&sample::tenants(12), &Origin::default())?;
+        let page = page(&tenants_of(12), &Origin::default())?;
         for outside in ["http://", "https://", "src=", "@import", "url(", "<script", "<b>"] {
             assert!(!page.contains(outside), "{outside}");
         }
@@ -75,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_comparison_says_what_it_was() -> anyhow::Result<()> {
-        let preview = sample::difference();
+        let preview = difference();
         assert!(text(&preview, 100, false).contains("Deployment web (was unchanged)"));
         assert!(page(&preview, &Origin::default())?.contains("(was unchanged)"));
         let same = Preview { workloads: vec![], ..preview };

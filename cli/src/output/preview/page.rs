@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    rows::{are_a_table, heading, nodes, note, outcome, place, shown},
-    workloads::{Finding, sections, untold},
+    rows::{are_a_table, heading, nodes, note, place, places, shown},
+    workloads::{Told, sections, untold},
 };
 use crate::{
     lists::counted,
     output::template::render,
-    preview::{Pool, Preview, Row},
+    preview::{Cell, Pool, Preview, Row},
 };
 
 const TEMPLATE: &str = include_str!("page.html.j2");
@@ -62,9 +62,9 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
         ],
         "sections": sections(preview).iter().enumerate().map(|(place, section)| json!({
             "name": section.name,
-            "summary": summary(&section.findings),
-            "open": place < OPEN && section.findings.first().is_some_and(|finding| finding.outcome.is_trouble()),
-            "findings": section.findings.iter().map(finding).collect::<Vec<_>>(),
+            "summary": summary(&section.told),
+            "open": place < OPEN && section.is_in_trouble(),
+            "findings": section.told.iter().map(finding).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "untold": untold(preview),
     });
@@ -80,7 +80,7 @@ fn pool(pool: &Pool) -> Value {
 }
 
 fn row(row: &Row, pools: &[Pool]) -> Value {
-    let cells = row.takes.iter().zip(&row.pods).zip(pools).map(|((takes, pods), pool)| {
+    let cells = row.cells.iter().zip(pools).map(|(Cell { takes, pods }, pool)| {
         json!({
             "pool": place(pool),
             "takes": takes,
@@ -88,7 +88,6 @@ fn row(row: &Row, pools: &[Pool]) -> Value {
             "elsewhere": !takes && *pods > 0,
         })
     });
-    let taking = row.takes.iter().zip(pools).filter(|(takes, _)| **takes).map(|(_, pool)| place(pool));
     json!({
         "name": row.name,
         "namespaces": heading(row, row.namespaces.join(", ")),
@@ -96,29 +95,29 @@ fn row(row: &Row, pools: &[Pool]) -> Value {
         "folds": row.namespaces.len() > 3,
         "selector": row.selector,
         "note": note(row),
-        "trouble": row.outcome.is_trouble() && !row.would_be,
+        "trouble": row.forecast.is_real_trouble(),
         "cells": cells.collect::<Vec<_>>(),
-        "taking": taking.collect::<Vec<_>>(),
+        "taking": places(row, pools),
         "there": row.pods_there(),
         "elsewhere": row.pods_elsewhere(),
     })
 }
 
-fn finding(finding: &Finding<'_>) -> Value {
+fn finding(told: &Told<'_>) -> Value {
     json!({
-        "outcome": outcome(finding.outcome, finding.would_be),
-        "was": finding.was(),
-        "trouble": finding.outcome.is_trouble() && !finding.would_be,
-        "who": finding.who,
-        "reason": finding.reason,
-        "nodes": finding.nodes.join(", "),
-        "pods": counted(finding.pods, "Pod"),
+        "outcome": told.finding.forecast.title(),
+        "was": told.was(),
+        "trouble": told.finding.forecast.is_real_trouble(),
+        "who": told.who,
+        "reason": told.finding.reason,
+        "nodes": told.nodes.join(", "),
+        "pods": counted(told.pods, "Pod"),
     })
 }
 
 /// `refused, changed`
-fn summary(findings: &[Finding<'_>]) -> String {
-    let mut titles: Vec<String> = findings.iter().map(|finding| outcome(finding.outcome, finding.would_be)).collect();
+fn summary(told: &[Told<'_>]) -> String {
+    let mut titles: Vec<String> = told.iter().map(|told| told.finding.forecast.title()).collect();
     titles.dedup();
     titles.join(", ")
 }

@@ -1,8 +1,10 @@
 //! What rows and pools are called, and which are shown, in text and in a page.
 
+use std::collections::BTreeMap;
+
 use crate::{
     lists::counted,
-    preview::{Outcome, Pool, Row},
+    preview::{Forecast, Outcome, Pool, Row},
 };
 
 /// So many rows of one entry that are in order are shown; the others are counted.
@@ -15,15 +17,10 @@ pub fn are_a_table(pools: &[Pool]) -> bool {
     (1..=POOLS).contains(&pools.len())
 }
 
-/// `refused`, `would be: refused`
-pub fn outcome(outcome: Outcome, would_be: bool) -> String {
-    let would_be = if would_be { "would be: " } else { "" };
-    format!("{would_be}{}", outcome.title())
-}
-
 /// What speaks against new Pods of a row, if something does.
 pub fn note(row: &Row) -> Option<String> {
-    let note = match (row.outcome, row.would_be) {
+    let Forecast { outcome, would_be } = row.forecast;
+    let note = match (outcome, would_be) {
         (Outcome::Refused, false) => "are refused",
         (Outcome::Refused, true) => "would be refused",
         (Outcome::Waits, false) => "wait: no node takes them",
@@ -49,6 +46,11 @@ pub fn place(pool: &Pool) -> String {
     format!("{} ({})", pool.name, nodes(pool))
 }
 
+/// The pools that take a Pod of a row that asks for nothing.
+pub fn places(row: &Row, pools: &[Pool]) -> Vec<String> {
+    row.cells.iter().zip(pools).filter(|(cell, _)| cell.takes).map(|(_, pool)| place(pool)).collect()
+}
+
 /// `3 nodes`; of a NodePool without any, what Karpenter would do.
 pub fn nodes(pool: &Pool) -> String {
     match (&pool.node_pool, pool.nodes.len()) {
@@ -64,17 +66,12 @@ pub fn shown(rows: &[Row], verbose: bool) -> (Vec<&Row>, Vec<(String, usize)>) {
     if verbose {
         return (sorted, vec![]);
     }
-    let mut counts: Vec<(String, usize)> = vec![];
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     sorted.retain(|row| {
         if !row.is_sound() {
             return true;
         }
-        let entry = row.entry.as_deref().unwrap_or("no entry");
-        let place = counts.iter().position(|(name, _)| name == entry).unwrap_or_else(|| {
-            counts.push((entry.to_owned(), 0));
-            counts.len() - 1
-        });
-        let Some((_, count)) = counts.get_mut(place) else { return true };
+        let count = counts.entry(row.entry.clone().unwrap_or_else(|| "no entry".to_owned())).or_default();
         *count += 1;
         *count <= ROWS
     });

@@ -2,13 +2,13 @@
 
 use super::{
     matrix::matrix,
-    rows::{heading, note, place, shown},
-    workloads::{Finding, NamespaceSection, sections, untold},
+    rows::{heading, note, places, shown},
+    workloads::{NamespaceSection, Told, sections, untold},
 };
 use crate::{
     lists::{counted, shortened},
     output::terminal::wrap,
-    preview::{Pool, Preview, Row},
+    preview::{Finding, Pool, Preview, Row},
 };
 
 /// Where the text beside an outcome begins.
@@ -47,8 +47,8 @@ impl Page {
 
     /// A line that begins with a word of its own column.
     fn beside(&mut self, word: &str, text: &str) {
+        let before = self.lines.len();
         self.wrapped(text, 0, INDENT);
-        let before = self.lines.len() - wrap(text, self.width.saturating_sub(INDENT).max(1)).len();
         if let Some(line) = self.lines.get_mut(before) {
             *line = format!("  {word:<pad$}{line}", pad = INDENT - 2);
         }
@@ -91,9 +91,8 @@ impl Page {
         if !row.selector.is_empty() {
             self.beside("  selector", &row.selector);
         }
-        let takes: Vec<String> =
-            row.takes.iter().zip(pools).filter(|(takes, _)| **takes).map(|(_, pool)| place(pool)).collect();
-        let places = if takes.is_empty() { "nowhere".to_owned() } else { self.names(&takes) };
+        let places = places(row, pools);
+        let places = if places.is_empty() { "nowhere".to_owned() } else { self.names(&places) };
         self.beside("  new Pods", &note(row).unwrap_or(places));
         if row.pods_there() + row.pods_elsewhere() > 0 {
             let elsewhere = row.pods_elsewhere();
@@ -106,9 +105,9 @@ impl Page {
         let (told, quiet): (Vec<_>, Vec<_>) =
             sections(preview).into_iter().partition(|section| preview.compared || section.is_in_trouble());
         let limit = if self.verbose || preview.compared { usize::MAX } else { NAMESPACES };
-        for NamespaceSection { name, findings } in told.iter().take(limit) {
-            self.heading(&format!("Namespace {name}"));
-            findings.iter().for_each(|finding| self.finding(finding));
+        for section in told.iter().take(limit) {
+            self.heading(&format!("Namespace {}", section.name));
+            section.told.iter().for_each(|told| self.told(told));
         }
         self.cut(told.len().saturating_sub(limit));
         if preview.compared {
@@ -120,8 +119,9 @@ impl Page {
         if !quiet.is_empty() {
             self.heading("Changed, and not moved by the policy:");
         }
-        for NamespaceSection { name, findings } in quiet.iter().take(limit) {
-            let who: Vec<String> = findings.iter().map(|finding| said_shortly(finding)).collect();
+        for NamespaceSection { name, told } in quiet.iter().take(limit) {
+            let would_be = |told: &Told<'_>| if told.finding.forecast.would_be { " (would be)" } else { "" };
+            let who: Vec<String> = told.iter().map(|told| format!("{}{}", told.who, would_be(told))).collect();
             self.wrapped(&format!("- {name}: {}", who.join("; ")), 2, 4);
         }
         self.cut(quiet.len().saturating_sub(limit));
@@ -134,20 +134,19 @@ impl Page {
         }
     }
 
-    fn finding(&mut self, finding: &Finding<'_>) {
-        let was = finding.was().map(|was| format!(" (was {was})")).unwrap_or_default();
-        self.beside(finding.outcome.title(), &format!("{}{was}", finding.who));
-        let would_be = if finding.would_be { "would be: " } else { "" };
-        let reason = finding.reason.unwrap_or_default();
-        if !reason.is_empty() || finding.would_be {
-            let text = if reason.is_empty() { "would be, with enforcement: Enforce" } else { reason };
-            let would_be = if reason.is_empty() { "" } else { would_be };
-            self.wrapped(&format!("{would_be}{text}"), INDENT, INDENT);
+    fn told(&mut self, told: &Told<'_>) {
+        let Finding { forecast, reason, .. } = told.finding;
+        let was = told.was().map(|was| format!(" (was {was})")).unwrap_or_default();
+        self.beside(forecast.outcome.title(), &format!("{}{was}", told.who));
+        match (reason, forecast.would_be) {
+            (Some(reason), true) => self.wrapped(&format!("would be: {reason}"), INDENT, INDENT),
+            (Some(reason), false) => self.wrapped(reason, INDENT, INDENT),
+            (None, true) => self.wrapped("would be, with enforcement: Enforce", INDENT, INDENT),
+            (None, false) => {}
         }
-        if !finding.nodes.is_empty() {
-            let nodes = self.names(finding.nodes);
-            let pods = counted(finding.pods, "Pod");
-            self.wrapped(&format!("nodes: {nodes}; {pods} there now"), INDENT, INDENT);
+        if !told.nodes.is_empty() {
+            let pods = counted(told.pods, "Pod");
+            self.wrapped(&format!("nodes: {}; {pods} there now", self.names(told.nodes)), INDENT, INDENT);
         }
     }
 
@@ -155,9 +154,4 @@ impl Page {
         let short = shortened(names, NAMED).filter(|_| !self.verbose);
         short.unwrap_or_else(|| names.join(", "))
     }
-}
-
-fn said_shortly(finding: &Finding<'_>) -> String {
-    let would_be = if finding.would_be { " (would be)" } else { "" };
-    format!("{}{would_be}", finding.who)
 }
