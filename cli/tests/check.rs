@@ -582,18 +582,6 @@ fn what_does_nothing_or_can_be_bypassed_is_a_remark(
     Ok(())
 }
 
-#[test]
-fn a_condition_that_leaves_an_entry_s_namespace_out_is_a_remark() -> Result<()> {
-    let text = AROUND
-        .replace("\"true\"", "\"request.namespace != 'team-a'\"")
-        .replace("{placement: {}}", "{placement: {namespaces: [{name: team-a, requiredNodeSelector: a=b}]}}");
-    let output = run(&["check", &file("policy.yml", &text)?.to_string_lossy(), "-o", "json"])?;
-    let found: Value = serde_json::from_slice(&output.stdout)?;
-    let told = "placement.namespaces[0]: the matchCondition \"some\" leaves team-a out";
-    assert!(says(&found["remarks"], told), "{found}");
-    Ok(())
-}
-
 #[rstest]
 #[case::other_labels("key: t, operator: In, values: [a]", "namespaceSelector: 't in (b, c)'", true)]
 #[case::another_name("key: kubernetes.io/metadata.name, operator: In, values: [a-1]", "name: 'b-*'", true)]
@@ -666,35 +654,10 @@ fn what_can_t_stand_in_one_file_is_a_mistake(#[case] text: &str, #[case] told: &
     Ok(())
 }
 
-/// A misspelt operation is to be corrected, and its rule must not be removed.
-#[test]
-fn a_rule_with_a_mistake_is_not_superfluous() -> Result<()> {
-    let found = changed(
-        "rules: [",
-        "rules: [{apiGroups: [apps], apiVersions: [v1], resources: [daemonsets], operations: [create]}, ",
-    )?;
-    assert!(
-        says(&found["mistakes"], "expected one of CREATE") && !says(&found["remarks"], "remove the rule"),
-        "{found}"
-    );
-    Ok(())
-}
-
 #[test]
 fn a_file_that_policy_can_t_read_is_named() -> Result<()> {
     let path = file("broken.yml", "placement: {}\n---\na: [\n")?;
     let output = run(&["policy", &path.to_string_lossy()])?;
     assert!(text(&output.stderr).contains("broken.yml: line 4, column 1: "), "{output:?}");
-    Ok(())
-}
-
-/// What a misspelt setting needs must not be removed.
-#[test]
-fn while_settings_can_t_be_read_no_rule_is_superfluous() -> Result<()> {
-    let found = changed("{placement: {}}", "{placement: {}, nodeMetdata: {propagate: [{nodeLabel: a}]}}")?;
-    assert!(says(&found["mistakes"], "nodeMetdata"), "{found}");
-    for lines in [&found["mistakes"], &found["remarks"]] {
-        assert!(!says(lines, "remove the rule") && !says(lines, "does nothing"), "{found}");
-    }
     Ok(())
 }

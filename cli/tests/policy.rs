@@ -1,12 +1,12 @@
 //! `policy` writes what settings need, and `check` finds nothing wrong with that.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, slice};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
     Policy, SettingsFile,
     check::{
-        Report, check,
+        check,
         finding::{Finding, Findings},
         findings,
     },
@@ -33,13 +33,18 @@ fn policies(settings: &str, overrides: &Overrides) -> Result<Vec<SettingsFile>> 
 /// What `check` says of what `policy` writes, and does not say of the settings.
 fn said(settings: &str) -> Result<Vec<String>> {
     let of_settings = all(&check(settings, &Policy::native())?);
-    let report = check(&policy_file(settings, &Overrides::default())?, &Policy::native())?;
-    ensure!(report.has_policy && report.mistakes.is_empty(), "{report:?}");
-    Ok(all(&report).into_iter().filter(|finding| !of_settings.contains(finding)).map(|it| it.to_string()).collect())
+    let of_policy = check(&policy_file(settings, &Overrides::default())?, &Policy::native())?;
+    ensure!(of_policy.mistakes.is_empty(), "{of_policy:?}");
+    Ok(all(&of_policy).into_iter().filter(|line| !of_settings.contains(line)).collect())
 }
 
-fn all(report: &Report) -> Vec<Finding> {
-    report.mistakes.iter().chain(&report.remarks).map(|line| line.finding.clone()).collect()
+fn all(findings: &Findings) -> Vec<String> {
+    findings
+        .mistakes
+        .iter()
+        .chain(&findings.remarks)
+        .map(|Finding { path, text, .. }| format!("{path}: {text}"))
+        .collect()
 }
 
 /// `audit.yml` and `verify.yml` report and prove: they do not enforce.
@@ -453,7 +458,7 @@ fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> 
     let mut spec = file.policy.as_ref().context("a policy")?.spec.clone();
     change(&mut spec);
     let file = SettingsFile { policy: Some(cli::PolicySpec::read(&spec)?), ..file };
-    findings(&file, &[&file], &Policy::native())
+    findings(&file, slice::from_ref(&file), &Policy::native())
 }
 
 /// Settings with a feature, and what must stand around it.
