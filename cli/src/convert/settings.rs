@@ -1,11 +1,13 @@
 //! Settings for what the plugins' configurations say, with comments, as a file to review.
 
 use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::Toleration;
-use node_placement_policy::{selector::syntax::is_dns_label, toleration::Toleration as PolicyToleration};
+use node_placement_policy::{
+    selector::syntax::is_dns_label,
+    toleration::{Effect, Toleration},
+};
 use serde_json::{Value, json};
 
-use super::plugins::{PairList, Plugins};
+use super::plugins::{PairList, Plugins, PodTolerationRestriction};
 use crate::{
     engine::native::mistakes,
     input::{documents::yaml_documents, yaml::with_quoted_booleans},
@@ -87,8 +89,8 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
         "default": default.filter(|default| !default.is_empty()).map(pairs),
         "tolerations": plugins.tolerations.as_ref().map(|plugin| json!({
             "default": plugin.default,
-            "whitelist": plugin.allowed(),
-            "not_allowed": not_allowed(&plugin.default, plugin.allowed()),
+            "whitelist": plugin.whitelist,
+            "not_allowed": not_allowed(plugin),
         })),
         "comments": comments,
         "entries": entries,
@@ -96,27 +98,12 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
     })
 }
 
-/// What a Pod that asks for nothing tolerates once it has the plugin's `default`, and `whitelist` does not allow; an
-/// empty one allows everything.
-pub(super) fn not_allowed(default: &[Toleration], whitelist: &[Toleration]) -> Vec<Toleration> {
-    if whitelist.is_empty() {
-        return vec![];
-    }
-    let allowed: Vec<PolicyToleration> = whitelist.iter().filter_map(as_the_policy_reads).collect();
-    let is_allowed = |toleration: &Toleration| {
-        as_the_policy_reads(toleration).is_some_and(|own| allowed.iter().any(|allowed| allowed.covers(&own)))
-    };
-    let added = ADDED.map(|key| Toleration {
-        key: Some(key.to_owned()),
-        operator: Some("Exists".to_owned()),
-        effect: Some("NoExecute".to_owned()),
-        toleration_seconds: Some(300),
-        value: None,
-    });
-    added.iter().chain(default).filter(|toleration| !is_allowed(toleration)).cloned().collect()
-}
-
-/// None, if it can't be read.
-pub(super) fn as_the_policy_reads(toleration: &Toleration) -> Option<PolicyToleration> {
-    serde_json::from_value(json!(toleration)).ok()
+/// What a Pod that asks for nothing tolerates once it has the plugin's default, and the whitelist does not allow; an empty
+/// one allows everything.
+fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
+    let Some([allowed @ .., last]) = plugin.whitelist.as_deref() else { return vec![] };
+    let is_allowed = |toleration: &Toleration| allowed.iter().chain([last]).any(|allowed| allowed.covers(toleration));
+    let added =
+        ADDED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, Effect::NoExecute) });
+    added.iter().chain(plugin.default.iter().flatten()).filter(|toleration| !is_allowed(toleration)).cloned().collect()
 }
