@@ -119,6 +119,20 @@ fn what_cannot_be_read_has_a_position(#[case] text: &str, #[case] told: &str) ->
 }
 
 #[rstest]
+#[case::a_name("placement: {namespaces: [{name: '${a}', defaultNodeSelector: a=b}]}")]
+#[case::the_key_of_a_toleration("placement: {clusterDefaultTolerations: [{key: '${a}', operator: Exists}]}")]
+#[case::the_key_of_an_entrys_toleration("placement: {namespaces: [{name: a, defaultTolerations: [{key: '{{a}}'}]}]}")]
+#[case::the_clusters_default("placement: {clusterDefaultNodeSelector: 'a=${b}'}")]
+#[case::labels_of_namespaces("placement: {namespaces: [{namespaceSelector: 'a=${b}', defaultNodeSelector: ''}]}")]
+#[case::the_plugin("podNodeSelectorPluginConfig: {a: 'b={{c}}'}")]
+#[case::node_metadata("nodeMetadata: {propagate: [{nodeLabel: '${a}'}]}")]
+fn no_reference_is_proposed_where_none_can_stand(#[case] text: &str) -> Result<()> {
+    let mistakes = mistakes(text)?;
+    assert!(!mistakes.is_empty() && !mistakes.iter().any(|line| line.contains("$(")), "{mistakes:?}");
+    Ok(())
+}
+
+#[rstest]
 #[case::nothing_to_say("placement: {}", 0, 0)]
 #[case::a_remark("placement: {namespaces: [{name: a, allowedNodeSelector: \"\"}]}", 0, 1)]
 #[case::a_mistake("placement: {namespaces: [{name: a, allowedNodeSelector: \"a=\\n\"}, {}]}", 2, 2)]
@@ -242,6 +256,16 @@ spec:
     "failurePolicy",
     "failurePolice",
     "spec.failurePolice: unknown field; did you mean failurePolicy?"
+)]
+#[case::a_misspelt_field_beside_the_spec(
+    "metadata: {",
+    "metdata: {}\nmetadata: {",
+    "4:1: metdata: unknown field; did you mean metadata?"
+)]
+#[case::a_misspelt_field_of_the_metadata(
+    "name: p}",
+    "name: p, label: {}}",
+    "4:21: metadata.label: unknown field; did you mean labels?"
 )]
 #[case::a_misspelt_field_of_a_rule(
     "operations:",
@@ -456,6 +480,17 @@ fn what_is_right_around_settings_is_not_mentioned(#[case] from: &str, #[case] to
     Ok(())
 }
 
+/// Whatever it decides about.
+#[rstest]
+fn a_missing_mode_is_a_remark(#[values("nodes", "placement", "plugin-config")] example: &str) -> Result<()> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(example).with_extension("yml");
+    let policy = fs::read_to_string(path)?.replace("  mode: monitor\n", "");
+    let output = run(&["check", &file("policy.yml", &policy)?.to_string_lossy()])?;
+    let told = text(&output.stdout);
+    assert!(told.contains("spec.mode: missing, and so it is protect; start with monitor"), "{output:?}");
+    Ok(())
+}
+
 /// It decides nothing, and is there for the audit scanner.
 #[test]
 fn a_policy_that_only_reports_needs_no_fail() -> Result<()> {
@@ -510,7 +545,12 @@ fn says(lines: &Value, told: &str) -> bool {
 
 #[rstest]
 #[case::a_name("name: p", "name: No_Name", ": metadata.name: expected lowercase letters")]
-#[case::a_name_that_is_no_text("name: p", "name: 1.0", ": metadata.name: expected lowercase letters")]
+#[case::a_name_that_is_no_text("name: p", "name: 1.0", ": metadata.name: expected a text; found floating point")]
+#[case::labels_that_are_no_texts(
+    "name: p",
+    "name: p, labels: {a: 1}",
+    "4:30: metadata.labels.a: expected a text; found"
+)]
 #[case::a_version(
     "policies.kubewarden.io/v1",
     "policies.kubewarden.io/v1alpha2",

@@ -95,7 +95,8 @@ fn position(finding: &Finding, document: &Document) -> Option<Position> {
     let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
     let path = path.trim_start_matches('.');
     // The policy tells of its settings, and knows nothing around them.
-    let is_around = ["spec", "apiVersion", "metadata"].contains(&path.split('.').next().unwrap_or_default());
+    let first = path.split(['.', '[']).next().unwrap_or_default();
+    let is_around = first == "apiVersion" || document.value.get(first).is_some();
     let prefix = if document.value["spec"].is_object() && !is_around { "spec.settings." } else { "" };
     document.position(&format!("{prefix}{path}"))
 }

@@ -10,11 +10,7 @@ use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
     engine::native::label_key,
-    input::{
-        match_conditions::Passage,
-        policy_spec::PolicySpec,
-        settings::{PLACEMENT, has},
-    },
+    input::{match_conditions::Passage, policy_spec::PolicySpec},
     lists::shortened,
     policies::required_rules::Feature,
 };
@@ -84,7 +80,7 @@ fn what_becomes_of_samples(
 
 /// Conditions that keep Pods away by a label or an annotation, which whoever creates a Pod chooses.
 fn opt_outs(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
-    if !has(&file.settings, PLACEMENT) || policy.is_about_nodes() || policy.only_reports() {
+    if !file.places() || policy.only_reports() {
         return vec![];
     }
     let excludes = |name: &str, marks: Value| {

@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 
 use k8s_openapi::{
     api::admissionregistration::v1::MatchCondition,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
 use node_placement_policy::selector::syntax::is_subdomain;
+use serde::Deserialize;
 use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
 
@@ -14,6 +15,7 @@ use super::exempt_entries::covered;
 use crate::{
     check::finding::Finding,
     engine::native::label_key,
+    input::json::typed,
     input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
     policies::overrides::NAME_OF_AN_OBJECT,
 };
@@ -36,16 +38,37 @@ const SCHEMES: [&str; 4] = ["registry", "https", "http", "file"];
 /// Where the name of a policy stands.
 pub const NAME: &str = "metadata.name";
 
+/// What a policy has beside its `spec`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    api_version: Option<Value>,
+    #[serde(rename = "kind")]
+    _kind: Value,
+    metadata: Option<ObjectMeta>,
+    #[serde(rename = "spec")]
+    _spec: Value,
+    #[serde(rename = "status")]
+    _status: Option<Value>,
+}
+
 /// What is wrong beside the `spec`.
 pub fn find_beside_spec(policy: &Value) -> Vec<Finding> {
     let mut mistakes = Mistakes::default();
-    let found = &policy["apiVersion"];
+    let (envelope, unknown_fields): (Envelope, _) = match typed(policy, "") {
+        Ok(read) => read,
+        Err(error) => return vec![Finding::read(&format!("{error:#}"))],
+    };
+    for path in &unknown_fields {
+        mistakes.add(path, unknown_field(path));
+    }
+    let found = envelope.api_version.unwrap_or_default();
     if found != API_VERSION {
         mistakes.add("apiVersion", format!("expected {API_VERSION}; found {found}"));
     }
-    let name = &policy["metadata"]["name"];
-    if !name.is_null() && !name.as_str().is_some_and(is_subdomain) {
-        mistakes.add(NAME, format!("expected {NAME_OF_AN_OBJECT}; found {name}"));
+    let name = envelope.metadata.and_then(|metadata| metadata.name);
+    if let Some(name) = name.filter(|name| !is_subdomain(name)) {
+        mistakes.add(NAME, format!("expected {NAME_OF_AN_OBJECT}; found {name:?}"));
     }
     mistakes.0
 }
@@ -112,6 +135,8 @@ fn unknown_field(path: &str) -> String {
 fn known_fields(path: &str) -> &'static [&'static str] {
     let step = path.rsplit('.').next().unwrap_or_default();
     match step.split_once('[').map_or(step, |(list, _)| list) {
+        "" => serde_introspect::<Envelope>(),
+        "metadata" => serde_introspect::<ObjectMeta>(),
         "rules" => serde_introspect::<Rule>(),
         "matchConditions" => serde_introspect::<MatchCondition>(),
         "contextAwareResources" => serde_introspect::<ContextAwareResource>(),

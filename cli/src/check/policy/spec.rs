@@ -6,10 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
-    input::{
-        policy_spec::PolicySpec,
-        settings::{PLACEMENT, has},
-    },
+    input::{policy_spec::PolicySpec, settings::PLACEMENT},
     policies::required_rules::{Feature, KINDS, Kind},
     requests::resource::group_of,
 };
@@ -61,7 +58,9 @@ fn bypassed(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
 }
 
 fn remarks(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
-    let places = has(&file.settings, PLACEMENT) && !policy.is_about_nodes();
+    // Node metadata refuses nobody, and one that only validates proves what another one does.
+    let only_proves = policy.mutating == Some(false) && !policy.is_about_nodes();
+    let places = file.typed.placement.is_some() || file.typed.pod_node_selector_plugin_config.is_some();
     // A policy that only validates proves that no other webhook undid what one that mutates wrote. For that, creations
     // are enough.
     let sends_updates = ["pods", "daemonsets"].iter().any(|name| policy.sends((group_of(name), name, "UPDATE")));
@@ -79,7 +78,7 @@ fn remarks(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
         ),
         (policy.failure_policy.is_none(), "spec.failurePolicy", "missing, and so it is Fail; write it, or Ignore"),
         (
-            policy.mode.is_none() && places && policy.mutating == Some(true),
+            policy.mode.is_none() && places && !only_proves,
             "spec.mode",
             "missing, and so it is protect; start with monitor",
         ),
@@ -96,7 +95,7 @@ fn remarks(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
         ),
         // Whoever creates a Pod chooses its labels.
         (
-            places && selects_objects && !policy.only_reports(),
+            selects_objects && file.places() && !policy.only_reports(),
             "spec.objectSelector",
             "users choose the labels of their objects, and can bypass placement with others; select namespaces instead",
         ),
