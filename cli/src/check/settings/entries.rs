@@ -44,15 +44,14 @@ impl<'p> Entry<'p> {
         entry_name(self.written)
     }
 
+    /// Whether it is for namespaces of any name.
+    pub fn is_for_any_name(&self) -> bool {
+        self.written.name.as_deref().is_none_or(|name| name == "*")
+    }
+
     /// Whether its name fits every namespace that that of `other` fits.
-    pub fn covers_names_of(&self, other: &Self) -> bool {
-        let Some(name) = &self.written.name else { return true };
-        match (name.strip_suffix('*'), &other.written.name) {
-            (Some(""), _) => true,
-            (_, None) => false,
-            (Some(beginning), Some(other)) => other.starts_with(beginning),
-            (None, Some(other)) => name == other,
-        }
+    fn covers_names_of(&self, other: &Self) -> bool {
+        other.written.name.as_ref().map_or(self.is_for_any_name(), |pattern| self.written.name_fits(pattern))
     }
 
     /// The fence, if it has one.

@@ -76,8 +76,8 @@ fn absent(fence: &Selector) -> String {
 }
 
 fn without_entry(entries: &[Entry<'_>], fence: &Selector) -> Option<Finding> {
-    let is_for_any_name = |entry: &&Entry<'_>| entry.written.name.as_deref().is_none_or(|name| name == "*");
-    let selectors: Vec<&Selector> = entries.iter().filter(is_for_any_name).map(|entry| &entry.selector).collect();
+    let selectors: Vec<&Selector> =
+        entries.iter().filter(|entry| entry.is_for_any_name()).map(|entry| &entry.selector).collect();
     let namespaces = not_selected(&selectors)?;
     let text = format!(
         "{namespaces} have no entry, so their Pods may run on the nodes of others; add a last entry for the rest, such as \
