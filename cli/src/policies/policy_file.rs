@@ -148,9 +148,9 @@ impl Part {
     fn data(&self) -> Value {
         let settings = &self.settings;
         // Those of the other deployment are not told here.
-        let features: Vec<&Feature> =
+        let features: Vec<&'static Feature> =
             Feature::of(settings).filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
-        let updates: Vec<Update> = features.iter().flat_map(|feature| feature.updates).copied().collect();
+        let updates: Vec<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
         let rules = rules(&features);
         let sends_updates =
             rules.iter().any(|rule| rule.resources.contains(&"pods") && rule.operations.contains(&"UPDATE"));
@@ -162,11 +162,12 @@ impl Part {
             Some("nothing")
         };
         let kinds: BTreeSet<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        let kinds = kinds.into_iter().map(|kind| json!({ "apiVersion": kind.api_version(), "kind": kind }));
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
             "variables": has(settings, "nodeMetadata.propagate[].env"),
-            "kinds": kinds,
+            "kinds": kinds.collect::<Vec<_>>(),
             "managed": managed_fields(&updates, settings),
             "bound": bound,
             "workloads": workload_updates(&features),
@@ -190,7 +191,7 @@ struct Rule {
 }
 
 /// All that the features need, in as few rules as a reader follows.
-fn rules(features: &[&Feature]) -> Vec<Rule> {
+fn rules(features: &[&'static Feature]) -> Vec<Rule> {
     let mut needed: Vec<(&str, BTreeSet<&str>)> = vec![];
     for (_, resource, operation) in features.iter().flat_map(|feature| feature.requests()) {
         match needed.iter_mut().find(|(known, _)| *known == resource) {
@@ -211,7 +212,7 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
 
 /// Which updates of workloads are sent: those that change the template, the selector, or one of both. Nothing, if the
 /// features need no updates of workloads.
-fn workload_updates(features: &[&Feature]) -> Option<Value> {
+fn workload_updates(features: &[&'static Feature]) -> Option<Value> {
     let (mut sent, mut changed) = (vec![], vec![]);
     let with = |update: Update| features.iter().filter(move |feature| feature.updates.contains(&update));
     let updates =

@@ -23,7 +23,7 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[SettingsFile])
         let unsent = feature.essential().filter(|request| !is_sent(feature, *request, policies));
         let Some(request) = unsent.filter(|request| !told.contains(request)) else { continue };
         told.push(request);
-        let (setting, otherwise) = (feature.named(&file.settings), feature.otherwise);
+        let (setting, otherwise) = (feature.named(&file.settings), &feature.otherwise);
         let text = format!("no {}, which {setting} needs: {otherwise}; add the rule", in_words(request.1, request.2));
         findings.mistakes.push(Finding::new("spec.rules", text));
     }
@@ -42,7 +42,7 @@ fn missing(file: &SettingsFile, policies: &[SettingsFile], told: &[Request]) -> 
             let (_, resource, operation) = request;
             let (operations, reasons) = missing.entry(resource).or_default();
             push_new(operations, operation);
-            push_new(reasons, feature.otherwise);
+            push_new(reasons, &feature.otherwise);
         }
     }
     let line = |(resource, (operations, reasons)): (&str, (Vec<&str>, Vec<&str>))| {

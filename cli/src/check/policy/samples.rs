@@ -33,7 +33,7 @@ const UPDATE_POD: Request = ("", "pods", "UPDATE");
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// One of each kind of request that the feature is about.
-pub fn samples(feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
+pub fn samples(feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
     let mut samples = vec![];
     for request in feature.requests() {
         let (_, resource, operation) = request;
@@ -117,7 +117,7 @@ fn known(resource: &str) -> Known {
     Known::all().find(|known| known.plural() == plural).unwrap_or(Known::Pod)
 }
 
-fn updates(update: Update, feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
+fn updates(update: Update, feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
     let pod = |what: &str, node: Value, change: Value| {
         let pod = merged(plain_pod(), &json!({ "spec": { "nodeName": node } }));
         vec![Sample::new(&format!("UPDATE of {what}"), UPDATE_POD, pod, &json!({ "spec": change }))]
@@ -143,7 +143,7 @@ fn updates(update: Update, feature: &Feature, file: &SettingsFile) -> Vec<Sample
 }
 
 /// An update of each resource that changes one part of the object.
-fn updates_of(feature: &Feature, what: &str, change: impl Fn(Known) -> Value) -> Vec<Sample> {
+fn updates_of(feature: &'static Feature, what: &str, change: impl Fn(Known) -> Value) -> Vec<Sample> {
     let updated = feature.requests().filter(|(_, resource, operation)| *operation == "UPDATE" && *resource != "pods");
     let sample = |request: Request| {
         let known = known(request.1);

@@ -7,7 +7,7 @@ use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
     input::{policy_spec::PolicySpec, settings::PLACEMENT},
-    policies::required_rules::{Feature, KINDS, Kind},
+    policies::required_rules::{Feature, Kind},
     requests::resource::group_of,
 };
 
@@ -28,10 +28,11 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Findings {
 /// depends on them is rejected.
 fn lacking_look_ups(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     let mut lacking = vec![];
-    for kind in KINDS {
-        let Kind { name, api_version } = kind;
+    for kind in [Kind::Namespace, Kind::Node, Kind::RuntimeClass] {
+        let (api_version, name) = (kind.api_version(), format!("{kind:?}"));
         let needs_it = |feature: &&Feature| feature.look_ups(&file.settings).any(|needed| needed == kind);
-        let Some(feature) = Feature::due(file).find(needs_it).filter(|_| !policy.may_look_up(api_version, name)) else {
+        let Some(feature) = Feature::due(file).find(needs_it).filter(|_| !policy.may_look_up(api_version, &name))
+        else {
             continue;
         };
         let setting = feature.named(&file.settings);
