@@ -102,13 +102,6 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
         mistakes.find_wrong_rule(&format!("spec.rules[{place}]"), rule);
     }
     mistakes.find_wrong_conditions(policy);
-    for (place, ContextAwareResource { api_version, kind }) in policy.context_aware_resources.iter().enumerate() {
-        for (field, text) in [("apiVersion", api_version), ("kind", kind)] {
-            if text.is_empty() {
-                mistakes.add(&format!("spec.contextAwareResources[{place}].{field}"), "missing");
-            }
-        }
-    }
     mistakes.find_wrong_selector("spec.namespaceSelector", &policy.namespace_selector);
     if covered(policy).contradiction().is_some() {
         let text = "no namespace meets all of its expressions, so the policy is never asked about one; correct them";

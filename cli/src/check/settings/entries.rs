@@ -79,7 +79,7 @@ pub fn find_covered(placement: &Placement) -> Vec<Finding> {
 
 /// What an earlier entry takes from a later one.
 fn takes(earlier: &Entry<'_>, later: &Entry<'_>) -> Option<String> {
-    if !earlier.covers_names_of(later) || ask_for_other_values(&earlier.selector, &later.selector) {
+    if !earlier.covers_names_of(later) {
         return None;
     }
     let is_all = later.selector.implies(&earlier.selector);
@@ -89,20 +89,6 @@ fn takes(earlier: &Entry<'_>, later: &Entry<'_>) -> Option<String> {
         None => format!("{} never holds: {before}; move it up", later.named()),
         Some(most) => format!("{} hardly ever holds: {before} that meet {most}; move it up", later.named()),
     })
-}
-
-/// Whether one label must have different values: most entries of long lists are told apart by that, and it is quick to
-/// see.
-fn ask_for_other_values(one: &Selector, other: &Selector) -> bool {
-    let differs = |requirement: &Requirement| {
-        let own = requirement.only_value();
-        other
-            .on(requirement.key())
-            .iter()
-            .filter_map(Requirement::only_value)
-            .any(|value| own.is_some_and(|own| own != value))
-    };
-    one.requirements().iter().any(differs)
 }
 
 /// What `earlier` asks beyond `later`, if a Namespace meets that which does not have the labels at all, as most do not.
