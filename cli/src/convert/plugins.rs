@@ -188,13 +188,9 @@ fn is_tolerations(document: &Value) -> bool {
 
 /// What a document is, for people.
 fn found(document: &Value) -> String {
-    match document {
-        Value::Object(fields) => match (fields.get("kind"), fields.get("apiVersion")) {
-            (Some(kind), Some(version)) => format!("{kind} of {version}"),
-            _ => format!("an object with {}", fields.keys().cloned().collect::<Vec<_>>().join(", ")),
-        },
-        Value::Array(_) => "a list".to_owned(),
-        _ => "a text or number".to_owned(),
+    match (&document["kind"], &document["apiVersion"]) {
+        (Value::Null, _) => "something else".to_owned(),
+        (kind, version) => format!("{kind} of {version}"),
     }
 }
 

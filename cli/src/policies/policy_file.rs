@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    conditions::{OwnCondition, own_conditions},
+    conditions::own_conditions,
     overrides::{NAME, Overrides, exempts_system},
     required_rules::{Feature, Kind, Update},
     settings_text::{cut, documents, header, or_written_anew, settings_in},
@@ -84,8 +84,7 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         data["name"] = called.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
-        let conditions = own_conditions(&policy).filter(|_| is_kept).map(OwnCondition::from);
-        data["conditions"] = json!(conditions.collect::<Vec<_>>());
+        data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
         data["mode"] = json!(policy.mode.as_deref().or(places(&part.settings).then_some("monitor")));
         members(&part.data()).for_each(|(name, value)| data[name] = value.clone());

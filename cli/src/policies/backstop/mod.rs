@@ -11,14 +11,17 @@ mod demand;
 mod entry;
 
 use anyhow::{Context, Result, bail, ensure};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::{
+    api::admissionregistration::v1::MatchCondition,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
 use node_placement_policy::settings::{
     Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement, Source,
 };
 use serde::Serialize;
 use serde_json::json;
 
-use super::conditions::{OwnCondition, own_conditions};
+use super::conditions::own_conditions;
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
 use crate::{SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
 
@@ -56,7 +59,7 @@ pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
         namespaces.push(exempting(&[KUBEWARDEN]));
     }
     let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
-    let conditions = own_conditions(&policy).map(OwnCondition::from).collect();
+    let conditions = own_conditions(&policy).cloned().collect();
     Backstop { name, placement: typed.placement.unwrap_or_default(), namespaces, conditions }.write()
 }
 
@@ -69,7 +72,7 @@ struct Backstop {
     /// The namespaces that it covers.
     namespaces: Vec<LabelSelectorRequirement>,
     /// What else keeps Pods away from that policy.
-    conditions: Vec<OwnCondition>,
+    conditions: Vec<MatchCondition>,
 }
 
 /// What an API server answers with 403 if `expression` is false.
