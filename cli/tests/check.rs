@@ -111,6 +111,10 @@ fn a_mistake_is_found_in_any_file(#[case] text: String, #[case] position: &str) 
     "kind: ClusterAdmissionPolicy\nspec:\n  settings: {placement: {}}\n  rules:\n  - resources: pods\n",
     "5:5: spec.rules[0].resources: expected a list; found \"pods\""
 )]
+#[case::an_unknown_field_beside_wrong_types(
+    "kind: ClusterAdmissionPolicy\nspec:\n  settings: {}\n  mutating: maybe\n  rules:\n  - {resources: pods, operation: []}\n",
+    "6:23: spec.rules[0].operation: unknown field; did you mean operations?"
+)]
 #[case::another_kind("placement: {}\n---\nkind: Role\n", "3:1: expected what stands under spec.settings")]
 fn what_cannot_be_read_has_a_position(#[case] text: &str, #[case] told: &str) -> Result<()> {
     let mistakes = mistakes(text)?;

@@ -60,8 +60,14 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
                 files.push(file);
             }
             Err(error) => {
-                let finding = Finding::read(&format!("{error:#}"));
-                findings.mistakes.push(Finding { position: position(&finding, document), ..finding });
+                let mut own = vec![Finding::read(&format!("{error:#}"))];
+                // A value of a wrong type: of the rest of the policy, only what nobody knows can be told.
+                if own.iter().any(|finding| finding.path.starts_with("spec.")) {
+                    own.extend(policy::fields::find_beside_spec(&document.value));
+                    own.extend(policy::fields::find_unknown(&document.value["spec"]));
+                }
+                let located = own.into_iter().map(|it| Finding { position: position(&it, document), ..it });
+                findings.mistakes.extend(located);
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::input::json::pointer;
+
 /// What brackets a reference elsewhere: in shells and Kyverno's older policies, in templates.
 const ELSEWHERE: [(&str, &str); 2] = [("${", "}"), ("{{", "}}")];
 
@@ -16,8 +18,7 @@ pub fn meant(settings: &Value, path: &str) -> Option<String> {
     if !is_of_entry || !may_refer {
         return None;
     }
-    let pointer = format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"));
-    let (written, key) = reference(settings.pointer(&pointer)?.as_str()?)?;
+    let (written, key) = reference(settings.pointer(&pointer(path))?.as_str()?)?;
     Some(format!("for {written}, write $({key})"))
 }
 

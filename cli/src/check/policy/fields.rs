@@ -15,7 +15,7 @@ use super::exempt_entries::covered;
 use crate::{
     check::finding::Finding,
     engine::native::label_key,
-    input::json::typed,
+    input::json::{pointer, typed},
     input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
     policies::overrides::NAME_OF_AN_OBJECT,
 };
@@ -109,6 +109,23 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
     }
     mistakes.find_wrong_selector("spec.objectSelector", &policy.object_selector);
     mistakes.0
+}
+
+/// All unknown fields of a `spec` that has values of a wrong type, too: these are taken out, one after the other.
+pub fn find_unknown(spec: &Value) -> Vec<Finding> {
+    let mut spec = spec.clone();
+    loop {
+        let path = match PolicySpec::read(&spec) {
+            Ok(read) => {
+                return read.unknown_fields.iter().map(|path| Finding::new(path, unknown_field(path))).collect();
+            }
+            Err(error) => Finding::read(&format!("{error:#}")).path,
+        };
+        match spec.pointer_mut(&pointer(path.trim_start_matches("spec."))) {
+            Some(value) if !value.is_null() => *value = Value::Null,
+            _ => return vec![],
+        }
+    }
 }
 
 /// The API server drops it. Told with the known field that looks most like it.
