@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelectorRequirement;
 use node_placement_policy::{
+    placement::node_affinity::operator_named,
     selector::{Operator, Requirement, Selector},
     settings::reference,
 };
@@ -57,13 +58,7 @@ fn left_out(entry: &Entry<'_>, covered: &Selector) -> Option<String> {
 /// The policy's namespaceSelector. Kubewarden reads its expressions only.
 pub fn covered(policy: &PolicySpec) -> Selector {
     let read = |expression: &LabelSelectorRequirement| {
-        let operator = match expression.operator.as_str() {
-            "In" => Operator::In,
-            "NotIn" => Operator::NotIn,
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
-            _ => return None,
-        };
+        let operator = operator_named(&expression.operator)?;
         Requirement::new(expression.key.clone(), operator, expression.values.clone().unwrap_or_default()).ok()
     };
     Selector::new(policy.namespace_selector.match_expressions.iter().flatten().filter_map(read).collect())
