@@ -32,19 +32,6 @@ pub struct ClusterReport<'a> {
     pub differences: &'a [String],
 }
 
-impl ClusterReport<'_> {
-    /// A list, as lines of a comment.
-    fn lines(&self) -> Vec<String> {
-        let mut lines = vec![];
-        for difference in self.differences {
-            for (place, line) in wrap(&comment(difference), WIDTH - "# - ".len()).iter().enumerate() {
-                lines.push(format!("{} {line}", if place == 0 { "-" } else { " " }));
-            }
-        }
-        lines
-    }
-}
-
 /// Writes settings that do what the plugins do, as a YAML file with comments. `from` is the file that they come from.
 ///
 /// # Errors
@@ -58,6 +45,7 @@ pub fn write_settings(plugins: &Plugins, from: &str, report: Option<&ClusterRepo
 
 fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Value {
     let pairs = |pairs: &PairList| json!({ "text": pairs.text(), "repeated": pairs.repeated });
+    let lines = |text: &String| wrap(&comment(text), WIDTH - "# - ".len());
     let default = plugins.node_selector.as_ref().map(|plugin| &plugin.cluster_default);
     let mut comments = vec![];
     let mut entries = vec![];
@@ -83,7 +71,7 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
     json!({
         "from": from,
         "cluster": report.map(|report| report.cluster),
-        "differences": report.map(ClusterReport::lines),
+        "differences": report.map(|report| report.differences.iter().map(lines).collect::<Vec<_>>()),
         "unknown_fields": plugins.unknown_fields,
         "node_selector": plugins.node_selector.is_some(),
         "default": default.filter(|default| !default.is_empty()).map(pairs),

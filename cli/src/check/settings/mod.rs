@@ -206,6 +206,13 @@ mod tests {
          namespaces: [{ name: a, requiredNodeSelector: 'a.k8s.io/e in (dev)', allowedNodeSelector: disktype }, \
          { name: '*', requiredNodeSelector: '!a.k8s.io/e', defaultNodeSelector: '' }] }"
     )]
+    #[case::a_default_that_no_whitelist_sees(
+        "{ clusterDefaultNodeSelector: 'env in (dev, test)', onNodeAffinity: Ignore, \
+         namespaces: [{ name: a, allowedNodeSelector: disktype }] }"
+    )]
+    #[case::a_default_that_a_reference_may_allow(
+        "{ clusterDefaultNodeSelector: env=dev, namespaces: [{ namespaceSelector: env, allowedNodeSelector: 'env=$(env)' }] }"
+    )]
     #[case::a_service_account(
         "{ exemptUsernames: ['system:serviceaccount:kueue-system:kueue-controller-manager', ada] }"
     )]
