@@ -85,23 +85,16 @@ impl Plugins {
     /// It has something else, or what the plugins can't read.
     pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
         let mut plugins = Self::default();
-        plugins.read(document, folder)?;
-        Ok(plugins)
-    }
-
-    fn read(&mut self, document: &Value, folder: &Path) -> Result<()> {
         if document["kind"] == "AdmissionConfiguration" {
-            return self.read_admission_configuration(document, folder);
+            plugins.read_admission_configuration(document, folder)?;
+        } else if document.get(NODE_SELECTOR_CONFIG).is_some() {
+            plugins.node_selector = Some(plugins.read_node_selector(document, "")?);
+        } else if is_tolerations(document) {
+            plugins.tolerations = Some(plugins.read_tolerations(document, "")?);
+        } else {
+            bail!("{EXPECTED}; found {}", found(document));
         }
-        if document.get(NODE_SELECTOR_CONFIG).is_some() {
-            self.node_selector = Some(self.read_node_selector(document, "")?);
-            return Ok(());
-        }
-        if is_tolerations(document) {
-            self.tolerations = Some(self.read_tolerations(document, "")?);
-            return Ok(());
-        }
-        bail!("{EXPECTED}; found {}", found(document))
+        Ok(plugins)
     }
 
     /// Upstream: `ReadAdmissionConfiguration` and `GetAdmissionPluginConfigurationFor` of `apiserver/pkg/admission`. The
