@@ -13,10 +13,7 @@ use anyhow::Result;
 use node_placement_policy::settings::Placement;
 use serde::Serialize;
 
-use self::{
-    finding::{Finding, Findings},
-    settings::Guards,
-};
+use self::finding::{Finding, Findings};
 use crate::{
     Policy, SettingsFile,
     engine::native,
@@ -133,7 +130,7 @@ pub fn findings(file: &SettingsFile, files: &[SettingsFile], engine: &Policy) ->
     let placement = file.typed.placement.as_ref();
     if let Some(placement) = placement.filter(|_| is_valid && !file.is_about_nodes() && !is_for_reports) {
         let placements: Vec<&Placement> = files.iter().filter_map(|file| file.typed.placement.as_ref()).collect();
-        findings.remarks.extend(settings::remarks(placement, Guards::of(placements)));
+        findings.remarks.extend(settings::remarks(placement, &placements));
     }
     Ok(findings)
 }

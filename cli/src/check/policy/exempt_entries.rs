@@ -37,9 +37,8 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
 /// What is left out of the namespaces that an entry is for, as far as it names them, or its pattern fits one that the
 /// policy names. An entry for the rest is not about those that are left out.
 fn left_out(entry: &Entry<'_>, covered: &Selector) -> Option<String> {
-    let is_pattern = entry.written.name.as_ref().is_some_and(|name| name.len() > 1 && name.ends_with('*'));
     let (own, of_policy) = (entry.selector.on(reference::NAME), covered.on(reference::NAME));
-    let named = own.iter().chain(of_policy.iter().filter(|_| is_pattern)).flat_map(Requirement::values);
+    let named = own.iter().chain(of_policy.iter().filter(|_| !entry.is_for_any_name())).flat_map(Requirement::values);
     let is_taken =
         |name: &&String| entry.written.name_fits(name) && own.iter().all(|names| names.accepts(Some(name.as_str())));
     let named: BTreeSet<&String> = named.filter(is_taken).collect();

@@ -29,9 +29,6 @@ const DEFAULT_SECONDS: i64 = 10;
 /// Of a misspelt field. What is less alike is something else.
 const SIMILAR: f64 = 0.8;
 
-/// What rules may send.
-pub const OPERATIONS: [&str; 5] = ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"];
-
 /// Where a policy-server finds modules.
 const SCHEMES: [&str; 4] = ["registry", "https", "http", "file"];
 
@@ -83,8 +80,8 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
         mistakes.add("spec.module", "missing");
     }
     // Without a scheme it is in a registry.
-    let scheme = policy.module.as_ref().and_then(|module| Some(module.split_once("://")?.0.to_owned()));
-    if let Some(scheme) = scheme.filter(|scheme| !SCHEMES.contains(&scheme.as_str())) {
+    let scheme = policy.module.as_deref().and_then(|module| Some(module.split_once("://")?.0));
+    if let Some(scheme) = scheme.filter(|scheme| !SCHEMES.contains(scheme)) {
         mistakes.add("spec.module", format!("expected one of {}://…; found {scheme}://", SCHEMES.join("://…, ")));
     }
     if policy.mutating.is_none() {
@@ -199,7 +196,7 @@ impl Mistakes {
             }
         }
         let operations = rule.operations.iter().filter(|operation| !operation.is_empty());
-        self.find_no_choice(&format!("{path}.operations"), operations, &OPERATIONS);
+        self.find_no_choice(&format!("{path}.operations"), operations, &["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]);
         self.find_no_choice(&format!("{path}.scope"), &rule.scope, &["*", "Namespaced", "Cluster"]);
     }
 

@@ -5,13 +5,10 @@ use std::collections::BTreeSet;
 
 use node_placement_policy::{
     selector::{Operator, Requirement, Selector},
-    settings::{OnDefaultConflict, Placement, reference},
+    settings::{OnBindings, OnDefaultConflict, OnNodes, Placement, reference},
 };
 
-use super::{
-    Guards,
-    entries::{Entry, entries},
-};
+use super::entries::{Entry, entries};
 use crate::{check::finding::Finding, input::settings::is_for_the_rest};
 
 /// So many ways not to be selected are tried. Settings with more are not judged.
@@ -142,8 +139,8 @@ const LISTED: [&str; 11] = [
 const LISTED_PREFIXES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 /// One for each such label, where it is demanded first.
-pub fn labels_of_kubelets(placement: &Placement, guards: Guards) -> Vec<Finding> {
-    if guards.nodes {
+pub fn labels_of_kubelets(placement: &Placement, deployment: &[&Placement]) -> Vec<Finding> {
+    if deployment.iter().any(|placement| placement.on_nodes != OnNodes::Ignore) {
         return vec![];
     }
     let mut said = BTreeSet::new();
@@ -180,9 +177,10 @@ fn may_be_set_by_kubelets(key: &str) -> bool {
 }
 
 /// One, if there is a fence, and no Binding is verified.
-pub fn unverified_bindings(placement: &Placement, guards: Guards) -> Option<Finding> {
+pub fn unverified_bindings(placement: &Placement, deployment: &[&Placement]) -> Option<Finding> {
+    let are_verified = deployment.iter().any(|placement| placement.on_bindings == OnBindings::Verify);
     let entries = entries(placement);
-    let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !guards.bindings)?;
+    let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !are_verified)?;
     let text = format!(
         "Ignore, so whoever may create Bindings can bind a Pod to any node, past {}.requiredNodeSelector; set Verify",
         fenced.path()
