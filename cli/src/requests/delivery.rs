@@ -133,12 +133,6 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
     }
 }
 
-/// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
-pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
-    let labels = json!({ NAMESPACE_NAME: namespace });
-    !selects(&about_known(&covered(policy), &labels), &labels)
-}
-
 /// Whether labels are selected; an empty selector selects all.
 ///
 /// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
