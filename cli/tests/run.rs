@@ -64,7 +64,7 @@ fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &
 #[case::in_json(
     "repeated.json",
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
-    "repeated key \"onNodes\" at line 2"
+    "line 2, column 1: repeated key \"onNodes\""
 )]
 fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case] told: &str) -> Result<()> {
     let repeated = file(name, written)?.to_string_lossy().into_owned();

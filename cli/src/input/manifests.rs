@@ -286,7 +286,7 @@ impl Identity {
             name: Option<String>,
             namespace: Option<String>,
         }
-        let object: Object = serde_json::from_str(text.get())?;
+        let object: Object = serde_json::from_str(text.get()).context("expected a Kubernetes object")?;
         let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
         let called = name.clone().unwrap_or_default();
         let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {
