@@ -10,7 +10,7 @@ use super::{
 use crate::{
     explain::{Question, explain, subject::SubjectName},
     input::kubectl::{Kubectl, Listed},
-    output::{explanation, printer::Printer},
+    output::{explanation, printer::Printer, progress::Progress},
 };
 
 /// Show which rules hold in a namespace, and why one of its Pods waits, is refused, or runs where it runs
@@ -83,6 +83,7 @@ impl Explain {
             asked.extend(owners.iter().map(|owners| vec![*owners, "--namespace", namespace]));
             asked.push(vec!["runtimeclasses.node.k8s.io"]);
         }
-        kubectl.get(&asked)
+        let progress = Progress::new();
+        kubectl.get(&asked, |what| progress.tell(what))
     }
 }

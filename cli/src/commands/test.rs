@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Policy, SettingsFile,
-    output::printer::Printer,
+    output::{printer::Printer, progress::Progress},
     testing::{
         Report, Suite,
         init::write_tests,
@@ -63,10 +63,11 @@ impl Test {
         if self.init {
             return self.write_first_file(&policy, printer);
         }
+        let progress = Progress::new();
         let mut report = Report::default();
         for path in &self.files {
             let suite = Suite::load(existing(path)?)?;
-            report.results.extend(results(&suite, path, &policy)?);
+            report.results.extend(results(&suite, path, &policy, &progress)?);
         }
         match self.output {
             Output::Text => tell(&report, printer),
@@ -91,11 +92,12 @@ impl Test {
     }
 }
 
-fn results(suite: &Suite, path: &Path, policy: &Policy) -> Result<Vec<CaseResult>> {
+fn results(suite: &Suite, path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<CaseResult>> {
     let file = path.display().to_string();
     let mut results = vec![];
     for test in &suite.tests {
         for case in &test.cases {
+            progress.tell(&format!("{file}: {}: {}", test.name, case.name));
             let checked = test.check(case, policy);
             let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
             let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     admission::{as_new, created_by, kubelet, request, scheduler, somebody},
-    owner::{Owner, controller},
+    owner::controller,
     resource::{BINDING, POD, REQUIRED_AFFINITY},
     runtime_class,
     template::is_by_controller,
@@ -46,13 +46,13 @@ pub fn is_finished(pod: &Value) -> bool {
     matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
 }
 
-/// The request that creates the Pod anew.
-pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
+/// The request that creates the Pod anew, from the `template` of its controller if that is known.
+pub fn creation(pod: &Value, template: Option<&Value>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
     if is_mirror(pod) {
         return request(POD, as_new(pod), kubelet(text(&pod["spec"]["nodeName"])));
     }
     let mut anew = as_new(pod);
-    match owner.and_then(|owner| owner.template) {
+    match template {
         Some(template) => {
             from_template(&mut anew, template);
             // What runs has it already.
@@ -60,9 +60,10 @@ pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys, c
         }
         None => without_traces(&mut anew, managed),
     }
-    let user_info = controller(pod).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
+    let owner = controller(pod);
+    let user_info = owner.map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
     // A StatefulSet names its Pods; of the others only the beginning is known before they are there.
-    if anew["metadata"].get("generateName").is_some() && owner.is_none_or(|owner| owner.kind != "StatefulSet") {
+    if anew["metadata"].get("generateName").is_some() && owner.is_none_or(|owner| owner["kind"] != "StatefulSet") {
         remove(&mut anew["metadata"], &["name"]);
     }
     request(POD, anew, user_info)
