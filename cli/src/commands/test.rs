@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use super::{
     Format, Outcome,
-    input::{Cluster, Engine, existing},
+    input::{Cluster, Engine, existing, read_all_valid},
 };
 use crate::{
-    Policy, SettingsFile,
+    Policy,
     output::{printer::Printer, progress::Progress},
     testing::{
         Report, Suite,
@@ -80,11 +80,7 @@ impl Test {
 
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<Outcome> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = SettingsFile::load_all(existing(settings)?)?;
-        for file in &files {
-            let answer = policy.validate_settings(&file.settings)?;
-            ensure!(answer.valid, "{}: {}", settings.display(), answer.message.unwrap_or_default());
-        }
+        let files = read_all_valid(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
         printer.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());

@@ -37,7 +37,7 @@ impl Trial<'_> {
         let policies: Vec<AskedPolicy<'_>> = self.files.iter().map(AskedPolicy::from).collect();
         let answers = self.ask(&policies, request)?;
         if let Some(reason) = &answers.not_sent {
-            printer.unsent(&name, reason);
+            printer.unanswered("not sent", &name, &format!("not sent to the policy: {reason}"));
             let nodes = self.tell_of_pods(&policies, request, &request["object"], printer)?;
             let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
             return Ok((Outcome::Accepted, vec![data]));
@@ -45,7 +45,7 @@ impl Trial<'_> {
         let mut told = self.tell(&name, request.clone(), &answers, printer);
         if let Some(gap) = &answers.unknown {
             let reason = gap.advice();
-            printer.unknown(&name, &reason);
+            printer.unanswered("unknown", &name, &format!("it can't be told what becomes of it: {reason}"));
             told.push(json!({ "request": name, "verdict": "unknown", "reason": reason }));
             return Ok((Outcome::Mistaken, told));
         }

@@ -71,7 +71,7 @@ impl Try {
                 Asked::Request(request) => trial.judge(request, printer)?,
                 Asked::Other(object) => {
                     let reason = no_business(object);
-                    printer.skipped(&title(object), &reason);
+                    printer.unanswered("skipped", &title(object), &reason);
                     let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
                     (Outcome::Accepted, vec![data])
                 }

@@ -155,22 +155,10 @@ impl Printer {
         }
     }
 
-    /// An object that is not the policy's business.
-    pub fn skipped(&mut self, object: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  skipped   "), (BOLD, object)]);
+    /// An object, or a request, that the policy says nothing to, and why.
+    pub fn unanswered(&mut self, verdict: &str, asked: &str, reason: &str) {
+        self.draw(0, &[(PLAIN, &format!("  {verdict:<10}")), (BOLD, asked)]);
         self.below(reason);
-    }
-
-    /// A request that the policy never sees.
-    pub fn unsent(&mut self, asked: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  not sent  "), (BOLD, asked)]);
-        self.below(&format!("not sent to the policy: {reason}"));
-    }
-
-    /// A request of which nobody can tell here whether the policy sees it.
-    pub fn unknown(&mut self, asked: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  unknown   "), (BOLD, asked)]);
-        self.below(&format!("it can't be told what becomes of it: {reason}"));
     }
 
     /// The object as the API server will store it.

@@ -99,7 +99,7 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     if !conditions.written().any(mentions) {
         return passage;
     }
-    let Some(other) = admitted_otherwise(request, &sent) else { return passage };
+    let Some(other) = admitted_otherwise(request) else { return passage };
     match (passage, conditions.evaluate(&other)) {
         (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
         (Passage::KeptAway(name) | Passage::Fails(name, _), Passage::Passes)

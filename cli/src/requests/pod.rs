@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     admission::{as_new, created_by, kubelet, request, scheduler, somebody},
+    defaults::{containers, is_token},
     owner::controller,
     resource::{BINDING, POD, REQUIRED_AFFINITY},
     runtime_class,
@@ -136,17 +137,13 @@ fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
 
 /// The volume with which the API server hands a Pod its token has a random name, and is mounted in every container.
 fn leave_out_service_account_token(spec: &mut Value) {
-    let generated = |value: &Value| text(&value["name"]).starts_with("kube-api-access-");
-    if let Some(volumes) = spec["volumes"].as_array_mut() {
-        volumes.retain(|volume| !generated(volume));
-    }
-    for containers in ["containers", "initContainers"] {
-        for container in spec.get_mut(containers).and_then(Value::as_array_mut).into_iter().flatten() {
-            if let Some(mounts) = container.get_mut("volumeMounts").and_then(Value::as_array_mut) {
-                mounts.retain(|mount| !generated(mount));
-            }
+    let leave_out = |value: &mut Value, list: &str| {
+        if let Some(volumes) = value.get_mut(list).and_then(Value::as_array_mut) {
+            volumes.retain(|volume| !is_token(volume));
         }
-    }
+    };
+    leave_out(spec, "volumes");
+    containers(spec).for_each(|container| leave_out(container, "volumeMounts"));
 }
 
 /// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,
