@@ -83,7 +83,7 @@ impl Explain {
             asked.extend(owners.iter().map(|owners| vec![*owners, "--namespace", namespace]));
             asked.push(vec!["runtimeclasses.node.k8s.io"]);
         }
-        let progress = Progress::new();
+        let progress = Progress::begin();
         kubectl.get(&asked, |what| progress.tell(what))
     }
 }

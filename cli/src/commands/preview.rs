@@ -75,7 +75,7 @@ enum Wanted {
 
 impl Preview {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
-        let progress = Progress::new();
+        let progress = Progress::begin();
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
         let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;

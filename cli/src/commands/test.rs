@@ -63,7 +63,7 @@ impl Test {
         if self.init {
             return self.write_first_file(&policy, printer);
         }
-        let progress = Progress::new();
+        let progress = Progress::begin();
         let mut report = Report::default();
         for path in &self.files {
             let suite = Suite::load(existing(path)?)?;

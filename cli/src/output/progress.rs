@@ -22,8 +22,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins now.
-    pub fn new() -> Self {
+    /// Of what begins now.
+    pub fn begin() -> Self {
         Self { start: Instant::now(), is_watched: stderr().is_terminal(), told: Cell::new(None) }
     }
 
