@@ -83,7 +83,9 @@ impl Test {
         let files = read_all_valid(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
-        printer.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());
+        let progress = Progress::begin();
+        let told = |what: &str| progress.tell(what);
+        printer.write(write_tests(&files, &cluster, policy, [settings, path], told)?.trim_end());
         Ok(Outcome::Accepted)
     }
 }

@@ -215,9 +215,7 @@ impl Manifest {
     /// # Errors
     /// It is none of the kind: where, and what was expected.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
-        let mut json = serde_json::Deserializer::from_str(self.text.get());
-        serde_path_to_error::deserialize(&mut json)
-            .map_err(|error| anyhow!("{}: {}: {}", self.identity, error.path(), expectation(error.inner())))
+        typed(&self.text).map_err(|error| anyhow!("{}: {error}", self.identity))
     }
 
     /// Whether another object of the same name says something else, but for what the API server counts and reports.
@@ -240,6 +238,12 @@ impl Manifest {
     fn kept(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
+}
+
+fn typed<T: DeserializeOwned>(text: &RawValue) -> Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text.get());
+    serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| anyhow!("{}: {}", error.path(), expectation(error.inner())))
 }
 
 /// A Namespace with the label that the API server always gives it: a manifest may lack it.
@@ -276,7 +280,7 @@ impl Identity {
             name: Option<String>,
             namespace: Option<String>,
         }
-        let object: Object = serde_json::from_str(text.get()).context("expected a Kubernetes object")?;
+        let object: Object = typed(text).context("expected a Kubernetes object")?;
         let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
         let called = name.clone().unwrap_or_default();
         let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {

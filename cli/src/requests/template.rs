@@ -10,7 +10,7 @@ use super::{
     runtime_class,
 };
 use crate::input::{
-    json::{members, text},
+    json::{members, remove, text},
     manifests::Manifests,
 };
 
@@ -43,6 +43,11 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
     let metadata = &mut pod["metadata"];
     metadata["generateName"] = format!("{name}-").into();
+    // Of a name in the template, controllers take no notice.
+    match kind {
+        "StatefulSet" => metadata["name"] = format!("{name}-0").into(),
+        _ => remove(metadata, &["name"]),
+    }
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([owner]);
     let labels = &mut metadata["labels"];
@@ -160,7 +165,7 @@ mod tests {
     use super::*;
 
     fn workload(kind: &str, spec: Value) -> Value {
-        let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": spec });
+        let template = json!({ "metadata": { "name": "other", "labels": { "app": "web" } }, "spec": spec });
         let (api_version, spec) = match kind {
             "CronJob" => ("batch/v1", json!({ "jobTemplate": { "spec": { "template": template } } })),
             "Job" => ("batch/v1", json!({ "template": template })),
@@ -186,6 +191,8 @@ mod tests {
             let user = format!("system:serviceaccount:kube-system:{maker}");
             assert_eq!(request["userInfo"]["username"], user, "{kind}");
             assert_eq!(request["object"]["metadata"]["labels"]["app"], "web", "{kind}");
+            let name = request.get("name").and_then(Value::as_str);
+            assert_eq!(name, (kind == "StatefulSet").then_some("web-0"), "{kind}");
         }
         assert_eq!(creation_from(&workload("ConfigMap", json!({})), &Manifests::default()), None);
     }
