@@ -64,17 +64,17 @@ pub struct Creation<'p> {
 }
 
 impl Creation<'_> {
-    /// What becomes of a workload, or of a Pod as it is created anew; `made_from` is the template of its controller,
-    /// if that counts.
+    /// What becomes of a workload, or of a Pod as it is created anew, by its `maker` if that is known.
     ///
     /// # Errors
     /// It is no such object, or the policy failed to answer.
-    pub fn of(&self, object: &Value, made_from: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
+    pub fn of(&self, object: &Value, maker: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
         let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == POD {
             template::check_pod(object, "")?;
-            let mut request = pod::creation(object, made_from, self.managed, self.cluster);
+            maker.map_or(Ok(()), template::check)?;
+            let mut request = pod::creation(object, maker, self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
             return self.of_pod(request, enforcement);
         }

@@ -34,7 +34,7 @@ use crate::{
     },
     requests::{
         admission::is_terminating,
-        owner::{controller, template_of},
+        owner::{controller, maker_of},
         plain_pod, pod,
     },
     scheduling::{keys::Keys, pool::Pools},
@@ -202,7 +202,7 @@ struct Trial {
 impl Trial {
     fn of(object: Option<&Value>, namespace: &str, creation: &Creation<'_>) -> Result<Self> {
         let create = |enforcement| match object {
-            Some(object) => creation.of(object, template_of(object, creation.cluster), enforcement),
+            Some(object) => creation.of(object, maker_of(object, creation.cluster), enforcement),
             None => creation.of_plain_pod(namespace, enforcement),
         };
         let as_new = create(Enforced::AsWritten)?;

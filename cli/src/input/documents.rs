@@ -132,32 +132,29 @@ pub fn manifest_files(path: &Path) -> Result<Files> {
     if !path.is_dir() {
         return Ok(Files { manifests: vec![path.to_owned()], others: vec![] });
     }
-    let mut files = Files::default();
-    add_files(path, &mut files)?;
-    if files.manifests.is_empty() {
-        bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
-    }
-    files.manifests.sort();
-    files.others.sort();
-    Ok(files)
+    let mut files = vec![];
+    add_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
+    files.sort();
+    let (manifests, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_manifest(file));
+    ensure!(!manifests.is_empty(), "{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
+    Ok(Files { manifests, others: others.into_iter().filter(|file| !is_hidden(file)).collect() })
 }
 
-fn add_files(folder: &Path, files: &mut Files) -> Result<()> {
-    let cannot_read = || format!("cannot read {}", folder.display());
-    for entry in fs::read_dir(folder).with_context(cannot_read)? {
-        let entry = entry.with_context(cannot_read)?;
-        let path = entry.path();
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
         // A link to a folder may lead back to it.
-        match entry.file_type().with_context(cannot_read)?.is_dir() {
-            true if is_hidden => {}
-            true => add_files(&path, files)?,
-            false if is_manifest(&path) => files.manifests.push(path),
-            false if is_hidden => {}
-            false => files.others.push(path),
+        match entry.file_type()?.is_dir() {
+            false => files.push(entry.path()),
+            true if is_hidden(&entry.path()) => {}
+            true => add_files(&entry.path(), files)?,
         }
     }
     Ok(())
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 fn is_manifest(path: &Path) -> bool {

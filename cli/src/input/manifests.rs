@@ -26,9 +26,12 @@ use super::{
 pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
     places: Arc<HashMap<Identity, usize>>,
-    repeated: Arc<Vec<Identity>>,
-    contradictory: Arc<Vec<Identity>>,
-    unread: Arc<Vec<PathBuf>>,
+    /// The objects that were left out, since one with the same identity came before.
+    pub repeated: Arc<Vec<Identity>>,
+    /// Those of them that say something else than the first.
+    pub contradictory: Arc<Vec<Identity>>,
+    /// The files of the folder that were not read, since they are neither JSON nor YAML.
+    pub unread: Arc<Vec<PathBuf>>,
 }
 
 /// What tells an object from all others.
@@ -91,21 +94,6 @@ impl Manifests {
     /// In the order in which they were read.
     pub fn objects(&self) -> &[Manifest] {
         &self.objects
-    }
-
-    /// The objects that were left out, since one with the same identity came before.
-    pub fn repeated(&self) -> &[Identity] {
-        &self.repeated
-    }
-
-    /// Those of them that say something else than the first.
-    pub fn contradictory(&self) -> &[Identity] {
-        &self.contradictory
-    }
-
-    /// The files of the folder that were not read, since they are neither JSON nor YAML.
-    pub fn unread(&self) -> &[PathBuf] {
-        &self.unread
     }
 
     /// An object as JSON, if it is there.

@@ -188,7 +188,7 @@ impl Input<'_> {
             }
         }
         let manifests: &Manifests = &self.cluster.manifests;
-        let repeated: Vec<String> = manifests.repeated().iter().map(ToString::to_string).collect();
+        let repeated: Vec<String> = manifests.repeated.iter().map(ToString::to_string).collect();
         if !repeated.is_empty() {
             let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
             remarks.push(format!("Some objects are there more than once, and the first counts: {told}."));
@@ -210,7 +210,7 @@ impl Input<'_> {
             remarks
                 .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
         }
-        let unread: Vec<String> = manifests.unread().iter().map(|file| file.display().to_string()).collect();
+        let unread: Vec<String> = manifests.unread.iter().map(|file| file.display().to_string()).collect();
         if !unread.is_empty() {
             remarks.push(format!("These files are neither JSON nor YAML, and were not read: {}.", first_of(&unread)));
         }

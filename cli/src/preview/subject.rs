@@ -185,7 +185,7 @@ impl<'c> Subjects<'c> {
             let kinds = if *kind == "ReplicaSet" { "ReplicaSets or Deployments" } else { kinds };
             subjects.lacking.insert(Gap::Kind { kinds: kinds.to_owned(), reason: None });
         }
-        let contradictory = cluster.contradictory().iter().filter(|identity| is_looked_at(identity));
+        let contradictory = cluster.contradictory.iter().filter(|identity| is_looked_at(identity));
         subjects.lacking.extend(contradictory.map(|identity| {
             Gap::Unreadable(format!("{identity} is there more than once, and differently; leave one of them"))
         }));

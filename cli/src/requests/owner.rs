@@ -52,11 +52,10 @@ impl Belongs {
     }
 }
 
-/// The Pod template that the controller of a Pod makes it from, if the cluster has that.
-pub fn template_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
+/// What makes a Pod, if the cluster has it: its controller, or the Deployment behind that.
+pub fn maker_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
     let owner = identity(controller(pod)?, pod);
-    let found = cluster.find(&owner).or_else(|| cluster.find(&deployment_behind(&owner, pod)?))?;
-    Some(&found["spec"]["template"]).filter(|template| template.is_object())
+    cluster.find(&owner).or_else(|| cluster.find(&deployment_behind(&owner, pod)?))
 }
 
 /// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of

@@ -133,7 +133,7 @@ const BY_CONTROLLERS: [&str; 6] = [
 const BY_CONTROLLERS_PREFIXES: [&str; 2] = ["apps.kubernetes.io/", "batch.kubernetes.io/"];
 
 /// Whether a label is given to Pods by their controller.
-pub fn is_by_controller(key: &str) -> bool {
+fn is_by_controller(key: &str) -> bool {
     BY_CONTROLLERS.contains(&key) || BY_CONTROLLERS_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
