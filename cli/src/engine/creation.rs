@@ -67,18 +67,15 @@ impl Creation<'_> {
     /// What becomes of a workload, or of a Pod as it is created anew, by its `maker` if that is known.
     ///
     /// # Errors
-    /// It is no such object, or the policy failed to answer.
+    /// It makes no Pods, or the policy failed to answer.
     pub fn of(&self, object: &Value, maker: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
         let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == POD {
-            template::check_pod(object, "")?;
-            maker.map_or(Ok(()), template::check)?;
             let mut request = pod::creation(object, maker, self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
             return self.of_pod(request, enforcement);
         }
-        template::check(object)?;
         let workload = self.deployed.ask(admission::creation(resource, object), enforcement)?;
         let changed = match &workload {
             Reply::LetIn(Some(changed)) => changed,

@@ -35,7 +35,7 @@ use crate::{
     requests::{
         admission::is_terminating,
         owner::{controller, maker_of},
-        plain_pod, pod,
+        plain_pod, pod, template,
     },
     scheduling::{keys::Keys, pool::Pools},
 };
@@ -201,8 +201,12 @@ struct Trial {
 
 impl Trial {
     fn of(object: Option<&Value>, namespace: &str, creation: &Creation<'_>) -> Result<Self> {
+        let maker = object.and_then(|object| maker_of(object, creation.cluster));
+        for object in object.into_iter().chain(maker) {
+            template::check(object).with_context(|| title(object))?;
+        }
         let create = |enforcement| match object {
-            Some(object) => creation.of(object, maker_of(object, creation.cluster), enforcement),
+            Some(object) => creation.of(object, maker, enforcement),
             None => creation.of_plain_pod(namespace, enforcement),
         };
         let as_new = create(Enforced::AsWritten)?;
