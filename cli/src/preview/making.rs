@@ -165,8 +165,8 @@ impl Input<'_> {
             remarks
                 .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
         }
-        let repeated: Vec<String> = cluster.repeated().iter().map(ToString::to_string).collect();
-        let unread: Vec<String> = cluster.unread().iter().map(|file| file.display().to_string()).collect();
+        let repeated: Vec<String> = cluster.repeated.iter().map(ToString::to_string).collect();
+        let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", repeated.as_slice()),
             ("These are taken to run no new Pods", &Places::of(cluster)?.left_out),

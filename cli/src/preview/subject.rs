@@ -215,7 +215,7 @@ impl<'c> Subjects<'c> {
             let kinds = if kind == "ReplicaSet" { "ReplicaSets or Deployments".to_owned() } else { format!("{kind}s") };
             subjects.lacking.insert(Gap::Kind { kinds, reason: None });
         }
-        let contradictory = cluster.contradictory().iter().filter(|identity| is_looked_at(identity));
+        let contradictory = cluster.contradictory.iter().filter(|identity| is_looked_at(identity));
         subjects.lacking.extend(contradictory.map(|identity| {
             Gap::Unreadable(format!("{identity} is there more than once, and differently; leave one of them"))
         }));
