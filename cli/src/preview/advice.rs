@@ -426,14 +426,8 @@ impl<'p> Advisor<'p> {
 }
 
 fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
-    let found = cause.as_ref();
-    let cause = Cause {
-        kind: found.map_or(CauseKind::Metadata, |cause| cause.kind.into()),
-        label: found.and_then(|cause| cause.label.clone()),
-        nodes: judged.nodes.clone(),
-        setting: found.and_then(|cause| cause.setting.clone()),
-        ..Cause::default()
-    };
+    let unknown = || Cause { kind: CauseKind::Metadata, ..Cause::default() };
+    let cause = Cause { nodes: judged.nodes.clone(), ..cause.as_ref().map_or_else(unknown, Cause::from) };
     let said = match (judged.forecast.outcome, judged.nodes.as_slice()) {
         (Outcome::CannotTell, []) => {
             " to nodes that Karpenter creates would be refused, unless somebody else labels these".to_owned()

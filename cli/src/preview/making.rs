@@ -103,7 +103,7 @@ impl Input<'_> {
                 stranded.push(format!("{called} in {} ({})", subject.namespace, listed(&judged.stranded)));
             }
             if forecast.outcome == Outcome::Moves && !forecast.would_be {
-                preview.restarts.push(restart(manifest, subject.owner.is_some(), *pods, &budgets));
+                preview.restarts.push(restart(manifest, subject.owner.is_some(), &judged, &budgets));
             }
             preview.workloads.extend(is_told.then(|| Workload {
                 kind: subject.kind().to_owned(),

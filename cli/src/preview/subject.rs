@@ -99,20 +99,22 @@ impl<'c> Subject<'c> {
         Some(format!("{} {}{owner}{part}", self.kind(), self.name()))
     }
 
-    /// Notes the Pods and the parts of a workload.
-    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) {
-        let Some(manifest) = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind) else { return };
+    /// Notes the Pods and the parts of a workload; what of it is lacking, if something is.
+    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) -> Option<Gap> {
+        let manifest = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind)?;
         let Own { nodes, waiting, leaving, parts } = own.remove(&manifest.identity).unwrap_or_default();
         let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
         self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
         (self.nodes, self.waits) = (nodes, waiting > 0);
         self.nodes.sort();
+        let lacking = older_template(&manifest.identity, &object, !parts.is_empty());
         for manifest in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
             let Own { nodes, waiting, .. } = own.remove(&manifest.identity).unwrap_or_default();
             let part = Self::new(Some(manifest), &self.namespace, None);
             // Nobody knows which of them the Pods that are lacking belong to.
             self.parts.push(Self { nodes, waits: waiting > 0, lacks_pods: self.lacks_pods, ..part });
         }
+        lacking
     }
 }
 
@@ -199,10 +201,11 @@ impl<'c> Subjects<'c> {
                 }
                 Belongs::ToNobody => {}
             }
-            subjects.lacking.extend(older_revision(identity, &object));
             subjects.all.push(subject);
         }
-        subjects.all.iter_mut().chain(&mut foreign).for_each(|subject| subject.add_pods(&mut own, cluster));
+        for subject in subjects.all.iter_mut().chain(&mut foreign) {
+            subjects.lacking.extend(subject.add_pods(&mut own, cluster));
+        }
         let is_judged = |subject: &Subject<'_>| subject.lacks_pods || subject.nodes.is_empty() && !subject.waits;
         // Those of their Pods that are there are told one by one.
         subjects.all.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
@@ -269,21 +272,25 @@ fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Ma
     pods_by_status(object)
 }
 
-/// A StatefulSet some of whose Pods are still made from the template that it had before: that stands in a
-/// ControllerRevision, and dumps have none.
+/// A workload some of whose Pods are still made from the template that it had before, which is not there. That of a
+/// StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older ReplicaSet.
 ///
 /// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
-fn older_revision(identity: &Identity, object: &Value) -> Option<Gap> {
+fn older_template(identity: &Identity, object: &Value, has_parts: bool) -> Option<Gap> {
     let status = &object["status"];
     let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
     let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
-    let is_split = identity.kind == "StatefulSet" && partition > 0 && !update.is_empty() && current != update;
-    is_split.then(|| {
-        Gap::Unreadable(format!(
+    let told = match identity.kind.as_str() {
+        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => format!(
             "{identity} makes Pods below its partition from its older revision {current}, which is not looked at; finish \
              its rollout first"
-        ))
-    })
+        ),
+        "Deployment" if !has_parts && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
+            format!("{identity} is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too")
+        }
+        _ => return None,
+    };
+    Some(Gap::Unreadable(told))
 }
 
 /// How many Pods an object says that it has.
