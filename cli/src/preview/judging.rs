@@ -204,7 +204,10 @@ impl<'p> Judging<'p> {
         }
         let is_daemon_set = subject.kind() == "DaemonSet";
         let (mut lost, mut unbound) = (vec![], None);
-        for node in self.nodes_at_stake(subject) {
+        // Of a DaemonSet, all nodes decide about the outcome; else those that its Pods run on.
+        let all = self.nodes.classes().iter().flat_map(|class| &class.nodes).filter(|_| is_daemon_set);
+        let running = subject.nodes.iter().filter(|_| !is_daemon_set);
+        for node in all.map(|node| &node.name).chain(running) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
             if after.nodes_of(class) {
                 let Reply::Refused(refusal) = self.binder.to_node(&subject.namespace, node, enforcement)? else {
@@ -212,7 +215,7 @@ impl<'p> Judging<'p> {
                 };
                 unbound.get_or_insert(Why::Unbound(refusal));
             }
-            lost.push(node.to_owned());
+            lost.push(node.clone());
         }
         lost.sort();
         lost.dedup();
@@ -258,16 +261,5 @@ impl<'p> Judging<'p> {
         }
         let unknown = subject.nodes.iter().find(|node| self.cluster.node(node).is_none());
         Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
-    }
-
-    /// The nodes that decide about the outcome: for a DaemonSet all, else those that Pods run on.
-    fn nodes_at_stake<'n>(&'n self, subject: &'n Subject<'_>) -> Vec<&'n str> {
-        match subject.kind() {
-            "DaemonSet" => {
-                let nodes = self.nodes.classes().iter().flat_map(|class| &class.nodes);
-                nodes.map(|node| node.name.as_str()).collect()
-            }
-            _ => subject.nodes.iter().map(String::as_str).collect(),
-        }
     }
 }

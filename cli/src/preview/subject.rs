@@ -75,9 +75,9 @@ pub struct Subjects<'c> {
 }
 
 impl<'c> Subject<'c> {
-    fn new(manifest: Option<&'c Manifest>, namespace: &str, owner: Option<String>) -> Self {
+    fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
         let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
-        Self { manifest, namespace, owner, nodes, waits: false, lacks_pods: false, parts }
+        Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, parts }
     }
 
     /// Its kind; nothing, for the Pod that asks for nothing.
@@ -107,14 +107,13 @@ impl<'c> Subject<'c> {
         self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
         (self.nodes, self.waits) = (nodes, waiting > 0);
         self.nodes.sort();
-        let lacking = older_template(&manifest.identity, &object, !parts.is_empty());
-        for manifest in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
-            let Own { nodes, waiting, .. } = own.remove(&manifest.identity).unwrap_or_default();
-            let part = Self::new(Some(manifest), &self.namespace, None);
+        for part in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
+            let Own { nodes, waiting, .. } = own.remove(&part.identity).unwrap_or_default();
+            let part = Self::new(Some(part), &self.namespace);
             // Nobody knows which of them the Pods that are lacking belong to.
             self.parts.push(Self { nodes, waits: waiting > 0, lacks_pods: self.lacks_pods, ..part });
         }
-        lacking
+        older_template(&manifest.identity, &object, !self.parts.is_empty())
     }
 }
 
@@ -165,7 +164,7 @@ impl<'c> Subjects<'c> {
                 continue;
             }
             subjects.namespaces.insert(namespace.to_owned());
-            let mut subject = Subject::new(Some(manifest), namespace, None);
+            let mut subject = Subject::new(Some(manifest), namespace);
             if resource == POD {
                 if !object["spec"].is_object() {
                     let told = format!("{identity} has no spec; list the object as a whole");
@@ -211,7 +210,7 @@ impl<'c> Subjects<'c> {
         subjects.all.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
         // In whatever order a cluster is listed, the preview is the same.
         subjects.all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name, None)));
+        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name)));
         // Dumps seldom have ReplicaSets; of a Deployment nobody misses them.
         let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
         for kind in MAKERS.into_iter().filter(|kind| absent.contains(*kind) && !is_known(kind)) {
@@ -276,7 +275,7 @@ fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Ma
 /// StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older ReplicaSet.
 ///
 /// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
-fn older_template(identity: &Identity, object: &Value, has_parts: bool) -> Option<Gap> {
+fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<Gap> {
     let status = &object["status"];
     let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
     let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
@@ -285,7 +284,7 @@ fn older_template(identity: &Identity, object: &Value, has_parts: bool) -> Optio
             "{identity} makes Pods below its partition from its older revision {current}, which is not looked at; finish \
              its rollout first"
         ),
-        "Deployment" if !has_parts && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
+        "Deployment" if !is_there && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
             format!("{identity} is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too")
         }
         _ => return None,
