@@ -74,11 +74,6 @@ impl Judged {
         Self { forecast: Forecast::real(outcome), nodes, pods, stranded: vec![], part: None, why }
     }
 
-    /// Trouble first, then what would be; the worst first. What is no trouble is all the same.
-    fn rank(&self) -> Option<Forecast> {
-        Some(self.forecast).filter(|forecast| forecast.outcome.is_trouble())
-    }
-
     /// Why, as a sentence; nothing, where nothing is wrong.
     pub fn reason(&self) -> Option<String> {
         let outcome = self.forecast.outcome;
@@ -134,7 +129,8 @@ impl<'p> Judging<'p> {
         let mut worst = self.judge_alone(subject, answers, old)?;
         for (place, (part, answers)) in subject.parts.iter().zip(&answers.parts).enumerate() {
             let judged = self.judge_alone(part, answers, old.and_then(|old| old.parts.get(place)))?;
-            if judged.rank().is_some_and(|rank| worst.rank().is_none_or(|worst| rank < worst)) {
+            let is_worse = !worst.forecast.outcome.is_trouble() || judged.forecast < worst.forecast;
+            if judged.forecast.outcome.is_trouble() && is_worse {
                 worst = Judged { part: Some(format!("{} {}", part.kind(), part.name())), ..judged };
             }
         }
@@ -250,7 +246,8 @@ impl<'p> Judging<'p> {
             || old.is_some_and(|old| self.nodes.lacks_tolerations(&asked.after, old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = self.binder.requires_metadata || asked.not_sent.is_some();
-        if !is_moved && !(by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?) {
+        let counts = is_moved || by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?;
+        if !counts {
             return Ok(None);
         }
         if self.nodes.classes().is_empty() {
