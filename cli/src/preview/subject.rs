@@ -151,13 +151,24 @@ impl<'c> Subjects<'c> {
                 subjects.lacking.extend(misnamed(identity));
                 continue;
             };
-            let namespace = identity.namespace.as_deref().unwrap_or_default();
+            let Some(namespace) = identity.namespace.as_deref() else {
+                let told = format!("{identity} has no namespace; write the one down that it is in");
+                subjects.lacking.insert(Gap::Unreadable(told));
+                continue;
+            };
             if terminating.contains(namespace) {
                 continue;
             }
             let object = manifest.parse();
             let belongs = Belongs::of(&object, cluster);
-            if is_left_out(&object) {
+            let is_left_out = is_left_out(&object);
+            // The owner of a Pod that goes may be gone already.
+            if let Belongs::ToAbsent { kind, .. } = &belongs
+                && (resource != POD || !is_left_out)
+            {
+                absent.insert(kind.clone());
+            }
+            if is_left_out {
                 if resource == POD && !is_finished(&object) {
                     makers(&object, &belongs).into_iter().for_each(|maker| own.entry(maker).or_default().leaving += 1);
                 }
@@ -180,6 +191,7 @@ impl<'c> Subjects<'c> {
                 }
             }
             let is_part = is_part_of_its_owner(identity);
+            let is_there = matches!(belongs, Belongs::To(_));
             match belongs {
                 Belongs::To(owner) if is_part && is_workload(&owner) => {
                     if resource != POD {
@@ -187,18 +199,14 @@ impl<'c> Subjects<'c> {
                     }
                     continue;
                 }
-                Belongs::To(Identity { kind, name, .. }) => {
+                Belongs::To(Identity { kind, name, .. }) | Belongs::ToAbsent { kind, name } => {
                     subject.owner = Some(format!("{kind} {name}"));
-                    if is_part && resource != POD {
-                        foreign.push(subject);
-                        continue;
-                    }
-                }
-                Belongs::ToAbsent { kind, name } => {
-                    subject.owner = Some(format!("{kind} {name}"));
-                    absent.insert(kind);
                 }
                 Belongs::ToNobody => {}
+            }
+            if is_part && is_there && resource != POD {
+                foreign.push(subject);
+                continue;
             }
             subjects.all.push(subject);
         }
@@ -366,6 +374,6 @@ fn is_left_out(object: &Value) -> bool {
         object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
     is_finished(object)
         || is_left_behind
-        || pod::is_mirror(object)
+        || object["kind"] == POD.kind && pod::is_mirror(object)
         || object["metadata"]["deletionTimestamp"].is_string()
 }
