@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, ptr};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
+    selector,
     settings::{EntryAt, NamespaceEntry, OnDaemonSets},
     toleration::Taint,
 };
@@ -22,7 +23,6 @@ use crate::{
         deployed::Refusal,
         gap::Gap,
         namespace_rules::{Demand, NamespaceRules},
-        native::parse_selector,
     },
     input::{
         settings::{entries, entry_name, is_for_the_rest},
@@ -424,7 +424,7 @@ fn is_narrower(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     }
     let covers_name = other.name.is_none() || name.is_some_and(|name| other.name_fits(name.trim_end_matches('*')));
     let selector = |entry: &NamespaceEntry| {
-        parse_selector(entry.namespace_selector.as_deref().unwrap_or_default()).unwrap_or_default()
+        selector::parse(entry.namespace_selector.as_deref().unwrap_or_default()).unwrap_or_default()
     };
     covers_name && selector(entry).implies(&selector(other))
 }
