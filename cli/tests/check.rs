@@ -626,6 +626,18 @@ fn what_does_nothing_or_can_be_bypassed_is_a_remark(
     Ok(())
 }
 
+#[test]
+fn a_condition_that_leaves_an_entry_s_namespace_out_is_a_remark() -> Result<()> {
+    let text = AROUND
+        .replace("\"true\"", "\"request.namespace != 'team-a'\"")
+        .replace("{placement: {}}", "{placement: {namespaces: [{name: team-a, requiredNodeSelector: a=b}]}}");
+    let output = run(&["check", &file("policy.yml", &text)?.to_string_lossy(), "-o", "json"])?;
+    let found: Value = serde_json::from_slice(&output.stdout)?;
+    let told = "placement.namespaces[0]: the matchCondition \"some\" leaves team-a out";
+    assert!(says(&found["remarks"], told), "{found}");
+    Ok(())
+}
+
 #[rstest]
 #[case::other_labels("key: t, operator: In, values: [a]", "namespaceSelector: 't in (b, c)'", true)]
 #[case::another_name("key: kubernetes.io/metadata.name, operator: In, values: [a-1]", "name: 'b-*'", true)]

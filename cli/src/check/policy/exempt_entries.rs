@@ -1,4 +1,5 @@
-//! Entries of `placement.namespaces` whose namespaces the policy's namespaceSelector leaves out.
+//! Entries of `placement.namespaces` whose namespaces the policy leaves out, by its namespaceSelector or by a
+//! condition.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +9,16 @@ use node_placement_policy::{
     selector::{Operator, Requirement, Selector},
     settings::reference,
 };
+use serde_json::json;
 
+use super::samples::pod_with;
 use crate::{
     SettingsFile,
     check::{
         finding::Finding,
         settings::entries::{Entry, entries},
     },
-    input::policy_spec::PolicySpec,
+    input::{match_conditions::Passage, policy_spec::PolicySpec},
 };
 
 /// One for each entry that names a namespace which is left out, or none of whose namespaces is covered.
@@ -26,30 +29,52 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     if covered.contradiction().is_some() {
         return vec![];
     }
-    let find = |entry: &Entry<'_>| {
-        let what = left_out(entry, &covered)?;
-        let text = format!("the policy's namespaceSelector leaves {what} out, so this entry does nothing there");
-        Some(Finding::new(entry.path(), text))
+    let creation = pod_with(&json!({}));
+    let kept_away = |namespace: &str| match policy.match_conditions.evaluate(&creation.request(namespace)) {
+        Passage::KeptAway(condition) if creation.is_sent(policy) => Some(condition),
+        _ => None,
     };
-    entries(placement).iter().filter_map(find).collect()
+    // So is what a condition keeps away everywhere.
+    let is_elsewhere = kept_away("default").is_some();
+    let mut findings = vec![];
+    for entry in entries(placement) {
+        let mut add = |by: &str, what: &str| {
+            let text = format!("{by} leaves {what} out, so this entry does nothing there");
+            findings.push(Finding::new(entry.path(), text));
+        };
+        let names = names(&entry, &covered);
+        if let Some(what) = left_out(&entry, &names, &covered) {
+            add("the policy's namespaceSelector", &what);
+        }
+        for name in names.into_iter().filter(|_| !is_elsewhere) {
+            if let Some(condition) = kept_away(name) {
+                add(&format!("the matchCondition {condition:?}"), name);
+            }
+        }
+    }
+    findings
 }
 
-/// What is left out of the namespaces that an entry is for, as far as it names them, or its pattern fits one that the
-/// policy names. An entry for the rest is not about those that are left out.
-fn left_out(entry: &Entry<'_>, covered: &Selector) -> Option<String> {
+/// The namespaces that an entry is for, as far as it names them, or its pattern fits one that the policy names. An
+/// entry for the rest is not about those that are left out.
+fn names<'n>(entry: &'n Entry<'_>, covered: &'n Selector) -> BTreeSet<&'n str> {
     let (own, of_policy) = (entry.selector.on(reference::NAME), covered.on(reference::NAME));
     let named = own.iter().chain(of_policy.iter().filter(|_| !entry.is_for_any_name())).flat_map(Requirement::values);
-    let is_taken =
-        |name: &&String| entry.written.name_fits(name) && own.iter().all(|names| names.accepts(Some(name.as_str())));
-    let named: BTreeSet<&String> = named.filter(is_taken).collect();
-    let is_covered = |name: &str| of_policy.iter().all(|names| names.accepts(Some(name)));
-    let exempt: Vec<&str> = named.into_iter().map(String::as_str).filter(|name| !is_covered(name)).collect();
-    let fits_none = |names: &Requirement| {
-        names.operator().as_set() == Operator::In && !names.values().iter().any(|name| entry.written.name_fits(name))
-    };
+    let is_taken = |name: &&str| entry.written.name_fits(name) && own.iter().all(|own| own.accepts(Some(name)));
+    named.map(String::as_str).filter(is_taken).collect()
+}
+
+/// Which of its namespaces the policy's namespaceSelector leaves out.
+fn left_out(entry: &Entry<'_>, names: &BTreeSet<&str>, covered: &Selector) -> Option<String> {
+    let of_policy = covered.on(reference::NAME);
+    let is_covered = |name: &str| of_policy.iter().all(|listed| listed.accepts(Some(name)));
+    let exempt: Vec<&str> = names.iter().copied().filter(|name| !is_covered(name)).collect();
     if !exempt.is_empty() {
         return Some(exempt.join(", "));
     }
+    let fits_none = |listed: &Requirement| {
+        listed.operator().as_set() == Operator::In && !listed.values().iter().any(|name| entry.written.name_fits(name))
+    };
     let covers_none = covered.contradiction_with(&entry.selector).is_some() || of_policy.iter().any(fits_none);
     covers_none.then(|| "all of its namespaces".to_owned())
 }
