@@ -350,6 +350,16 @@ spec:
     "operator: NotIn, vaules",
     "spec.namespaceSelector.matchExpressions[0].vaules: unknown field; did you mean values?"
 )]
+#[case::a_value_that_no_label_has(
+    "values: [kube-system]",
+    "values: [kube system]",
+    "spec.namespaceSelector.matchExpressions[0].values: expected at most 63 letters"
+)]
+#[case::values_that_are_missing(
+    "operator: NotIn, values: [kube-system]",
+    "operator: In",
+    "spec.namespaceSelector.matchExpressions[0].values: expected at least one"
+)]
 #[case::a_misspelt_field_of_a_look_up(
     "{apiVersion: v1, kind: Node}",
     "{apiVersion: v1, kind: Node, group: a}",

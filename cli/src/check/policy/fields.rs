@@ -6,7 +6,13 @@ use k8s_openapi::{
     api::admissionregistration::v1::MatchCondition,
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
-use node_placement_policy::selector::syntax::{is_subdomain, label_key};
+use node_placement_policy::{
+    placement::node_affinity::operator_named,
+    selector::{
+        Invalid, Requirement,
+        syntax::{is_subdomain, label_key},
+    },
+};
 use serde::Deserialize;
 use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
@@ -50,14 +56,11 @@ struct Envelope {
 
 /// What is wrong beside the `spec`.
 pub fn find_beside_spec(policy: &Value) -> Vec<Finding> {
-    let mut mistakes = Mistakes::default();
-    let (envelope, unknown_fields): (Envelope, _) = match typed(policy, "") {
+    let (envelope, unknown_fields): (Envelope, Vec<String>) = match typed(policy, "") {
         Ok(read) => read,
         Err(error) => return vec![Finding::read(&format!("{error:#}"))],
     };
-    for path in &unknown_fields {
-        mistakes.add(path, unknown_field(path));
-    }
+    let mut mistakes = Mistakes::unknown(&unknown_fields);
     let found = envelope.api_version.unwrap_or_default();
     if found != API_VERSION {
         mistakes.add("apiVersion", format!("expected {API_VERSION}; found {found}"));
@@ -71,10 +74,7 @@ pub fn find_beside_spec(policy: &Value) -> Vec<Finding> {
 
 /// What is wrong in the `spec`: all unknown fields, and all wrong values.
 pub fn find(policy: &PolicySpec) -> Vec<Finding> {
-    let mut mistakes = Mistakes::default();
-    for path in &policy.unknown_fields {
-        mistakes.add(path, unknown_field(path));
-    }
+    let mut mistakes = Mistakes::unknown(&policy.unknown_fields);
     if policy.module.is_none() {
         mistakes.add("spec.module", "missing");
     }
@@ -112,9 +112,7 @@ pub fn find_unknown(spec: &Value) -> Vec<Finding> {
     let mut spec = spec.clone();
     loop {
         let path = match PolicySpec::read(&spec) {
-            Ok(read) => {
-                return read.unknown_fields.iter().map(|path| Finding::new(path, unknown_field(path))).collect();
-            }
+            Ok(read) => return Mistakes::unknown(&read.unknown_fields).0,
             Err(error) => Finding::read(&format!("{error:#}")).path,
         };
         match spec.pointer_mut(&pointer(path.trim_start_matches("spec."))) {
@@ -152,10 +150,14 @@ fn known_fields(path: &str) -> &'static [&'static str] {
     }
 }
 
-#[derive(Default)]
 struct Mistakes(Vec<Finding>);
 
 impl Mistakes {
+    /// The unknown fields at these paths.
+    fn unknown(paths: &[String]) -> Self {
+        Self(paths.iter().map(|path| Finding::new(path, unknown_field(path))).collect())
+    }
+
     fn find_no_choice<'v>(&mut self, path: &str, found: impl IntoIterator<Item = &'v String>, choices: &[&str]) {
         for found in found.into_iter().filter(|found| !choices.contains(&found.as_str())) {
             self.add(path, format!("expected one of {}; found {found:?}", choices.join(", ")));
@@ -222,15 +224,17 @@ impl Mistakes {
         for (place, expression) in selector.match_expressions.iter().flatten().enumerate() {
             let path = format!("{path}.matchExpressions[{place}]");
             let LabelSelectorRequirement { key, operator, values } = expression;
-            if let Err(expected) = label_key(key) {
-                self.add(&format!("{path}.key"), format!("expected {expected}; found {key:?}"));
-            }
             self.find_no_choice(&format!("{path}.operator"), [operator], &["In", "NotIn", "Exists", "DoesNotExist"]);
-            let has_values = values.iter().flatten().next().is_some();
-            match operator.as_str() {
-                "In" | "NotIn" if !has_values => self.add(&format!("{path}.values"), "expected at least one"),
-                "Exists" | "DoesNotExist" if has_values => self.add(&format!("{path}.values"), "expected none"),
-                _ => {}
+            let Some(operator) = operator_named(operator) else { continue };
+            match Requirement::new(key.clone(), operator, values.clone().unwrap_or_default()) {
+                Ok(_) => {}
+                Err(Invalid::Key(expected)) => {
+                    self.add(&format!("{path}.key"), format!("expected {expected}; found {key:?}"));
+                }
+                Err(Invalid::Value(value, expected)) => {
+                    self.add(&format!("{path}.values"), format!("expected {expected}; found {value:?}"));
+                }
+                Err(Invalid::Count(expected)) => self.add(&format!("{path}.values"), format!("expected {expected}")),
             }
         }
     }
