@@ -56,16 +56,7 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
                 documents.push(document);
                 files.push(file);
             }
-            Err(error) => {
-                let mut own = vec![Finding::read(&format!("{error:#}"))];
-                // A value of a wrong type: of the rest of the policy, only what nobody knows can be told.
-                if own.iter().any(|finding| finding.path.starts_with("spec.")) {
-                    own.extend(policy::fields::find_beside_spec(&document.value));
-                    own.extend(policy::fields::find_unknown(&document.value["spec"]));
-                }
-                let located = own.into_iter().map(|it| Finding { position: position(&it, document), ..it });
-                findings.mistakes.extend(located);
-            }
+            Err(error) => findings.mistakes.extend(unreadable(document, &error)),
         }
     }
     for (place, (document, file)) in documents.iter().zip(&files).enumerate() {
@@ -89,6 +80,18 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
         findings.mistakes.push(Finding { position: Some(error.position), ..Finding::new("", text) });
     }
     Ok(findings)
+}
+
+/// What is wrong with a document that is neither settings nor a policy.
+fn unreadable(document: &Document, error: &anyhow::Error) -> Vec<Finding> {
+    let mut mistakes = vec![Finding::read(&format!("{error:#}"))];
+    // A value of a wrong type: of the rest of the policy, only what nobody knows can be told.
+    if mistakes.iter().any(|mistake| mistake.path.starts_with("spec.")) {
+        mistakes.extend(policy::fields::find_beside_spec(&document.value));
+        mistakes.extend(policy::fields::find_unknown(&document.value["spec"]));
+    }
+    mistakes.iter_mut().for_each(|mistake| mistake.position = position(mistake, document));
+    mistakes
 }
 
 /// Where the field of a finding stands in a document, which is settings, or a policy that has them.

@@ -121,13 +121,12 @@ fn in_words(met: &Selector) -> String {
 }
 
 /// Upstream: `kubeletLabels` of `k8s.io/kubelet/pkg/apis`.
-const LISTED: [&str; 11] = [
+const LISTED: [&str; 10] = [
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
     "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
-    "node.kubernetes.io/instance-type",
     "beta.kubernetes.io/instance-type",
     "kubernetes.io/os",
     "kubernetes.io/arch",
@@ -149,19 +148,15 @@ pub fn labels_of_kubelets(placement: &Placement, deployment: &[&Placement]) -> V
         for requirement in entry.fence().iter().flat_map(|fence| fence.requirements()) {
             let key = requirement.key();
             if may_be_set_by_kubelets(key) && said.insert(key.to_owned()) {
-                findings.push(remark(&entry, key));
+                let text = format!(
+                    "every kubelet may set the label {key} of its own Node, and so get Pods that are not for it; use a label \
+                     below node-restriction.kubernetes.io/, or set onNodes"
+                );
+                findings.push(Finding::new(format!("{}.requiredNodeSelector", entry.path()), text));
             }
         }
     }
     findings
-}
-
-fn remark(entry: &Entry<'_>, key: &str) -> Finding {
-    let text = format!(
-        "every kubelet may set the label {key} of its own Node, and so get Pods that are not for it; use a label below \
-         node-restriction.kubernetes.io/, or set onNodes"
-    );
-    Finding::new(format!("{}.requiredNodeSelector", entry.path()), text)
 }
 
 /// What the admission plugin NodeRestriction lets a kubelet do.
