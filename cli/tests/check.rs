@@ -271,6 +271,11 @@ spec:
     "name: p, label: {}}",
     "4:21: metadata.label: unknown field; did you mean labels?"
 )]
+#[case::a_misspelt_field_deeper_in_the_metadata(
+    "name: p}",
+    "name: p, ownerReferences: [{apiVersion: v1, kind: Node, name: a, uid: b, blocks: true}]}",
+    "metadata.ownerReferences[0].blocks: unknown field\n"
+)]
 #[case::a_misspelt_field_of_a_rule(
     "operations:",
     "operation:",

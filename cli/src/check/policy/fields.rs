@@ -131,6 +131,7 @@ fn unknown_field(path: &str) -> String {
     let near = known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
     match near.filter(|near| likeness(near) > SIMILAR) {
         Some(meant) => format!("unknown field; did you mean {meant}?"),
+        None if known.is_empty() => "unknown field".to_owned(),
         None => format!("unknown field; expected one of {}", known.join(", ")),
     }
 }
@@ -146,7 +147,9 @@ fn known_fields(path: &str) -> &'static [&'static str] {
         "contextAwareResources" => serde_introspect::<ContextAwareResource>(),
         "namespaceSelector" | "objectSelector" => serde_introspect::<LabelSelector>(),
         "matchExpressions" => serde_introspect::<LabelSelectorRequirement>(),
-        _ => serde_introspect::<PolicySpec>(),
+        "spec" => serde_introspect::<PolicySpec>(),
+        // Deeper in the metadata.
+        _ => &[],
     }
 }
 
