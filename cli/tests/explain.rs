@@ -596,6 +596,28 @@ fn what_a_subject_waits_for_is_told(
     Ok(())
 }
 
+/// Of two nodes that are alike, the policy lets Pods be bound to that which is cordoned.
+#[test]
+fn a_node_must_be_ready_and_one_that_the_policy_lets_the_pod_be_bound_to() -> Result<()> {
+    let settings =
+        "{ placement: {}, nodeMetadata: { propagate: [{ nodeAnnotation: example.com/rack, required: true }] } }";
+    let cluster = "
+kind: List
+apiVersion: v1
+items:
+- { apiVersion: v1, kind: Namespace, metadata: { name: a } }
+- { apiVersion: v1, kind: Node, metadata: { name: without-rack } }
+- { apiVersion: v1, kind: Node, metadata: { name: cordoned, annotations: { example.com/rack: r1 } },
+    spec: { unschedulable: true } }
+";
+    let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", cluster)?.to_string_lossy().into_owned();
+    let output = run(&["explain", "-n", "a", "-s", &settings, "-c", &cluster, "-o", "json"])?;
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["other nodes"]), "{told}");
+    Ok(())
+}
+
 /// A Pod that is older than the fence may get a node from Karpenter, and can't be bound to it.
 #[test]
 fn a_node_that_would_be_created_must_be_one_that_the_policy_lets_the_pod_be_bound_to() -> Result<()> {

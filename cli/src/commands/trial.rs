@@ -152,7 +152,7 @@ impl Trial<'_> {
             return Ok(Value::Null);
         }
         let placed = Placed::read(std::slice::from_ref(spec), &self.known)?;
-        let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[]);
+        let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[], None)?;
         let usable: Vec<&String> = fit.usable().flat_map(|pool| &pool.usable).collect();
         where_to_run(whose, &fit).iter().for_each(|line| printer.below(line));
         Ok(json!(usable))
