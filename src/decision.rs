@@ -1,6 +1,5 @@
 //! What the policy answers: accept, mutate or reject, with warnings and audit annotations.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -52,8 +51,6 @@ struct Reasons {
     explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
-    /// Whether a setting refers to what the Namespace does not have: it may not be needed.
-    is_unresolved: bool,
     cause: Cause,
 }
 
@@ -152,23 +149,18 @@ impl Decision<'_> {
         self.is_audited = true;
     }
 
-    /// The warnings, of which the last counts those that are left out.
-    fn shown_warnings(&self) -> Cow<'_, [String]> {
-        let Some(shown) = self.warnings.get(..MOST_WARNINGS - 1).filter(|_| self.warnings.len() > MOST_WARNINGS) else {
-            return Cow::Borrowed(&self.warnings);
-        };
-        let mut shown = shown.to_vec();
-        shown.push(format!("{} more warnings", self.warnings.len() - shown.len()));
-        Cow::Owned(shown)
-    }
-
     /// Tells the audit log about a change.
     pub fn audit(&mut self, key: &'static str, value: String) {
         self.audit_annotations.insert(key, value);
     }
 
-    /// The answer as the host reads it.
-    pub fn to_json(&self) -> Vec<u8> {
+    /// The answer as the host reads it. The last warning counts those that are left out.
+    pub fn to_json(&mut self) -> Vec<u8> {
+        let warnings = self.warnings.len();
+        if warnings > MOST_WARNINGS {
+            self.warnings.truncate(MOST_WARNINGS - 1);
+            self.warnings.push(format!("{} more warnings", warnings - self.warnings.len()));
+        }
         // Of what was only validated, the API server's own entry tells enough.
         let is_audited = self.is_audited || self.mutated.is_some();
         let audit_annotations = is_audited.then_some(&self.audit_annotations);
@@ -176,7 +168,7 @@ impl Decision<'_> {
             accepted: true,
             mutated_object: self.mutated.as_ref(),
             audit_annotations: audit_annotations.filter(|annotations| !annotations.is_empty()),
-            warnings: &self.shown_warnings(),
+            warnings: &self.warnings,
             ..Answer::default()
         };
         serde_json::to_vec(&answer).unwrap_or_default()
@@ -215,17 +207,12 @@ impl Rejection {
 
     fn new(code: u16, kind: CauseKind, sentence: Option<String>, explanation: String) -> Self {
         let cause = Cause { kind, ..Cause::default() };
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None, is_unresolved: false, cause }))
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None, cause }))
     }
 
     /// Why, as data.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
-    }
-
-    /// Why, as data.
-    pub fn into_cause(self) -> Cause {
-        self.0.cause
     }
 
     /// Adds to the cause what is demanded at `source`.
@@ -299,16 +286,9 @@ impl Rejection {
         self
     }
 
-    /// A setting refers to what the Namespace does not have.
-    pub fn unresolved(explanation: impl Into<String>) -> Self {
-        let mut rejection = Self::forbidden(CauseKind::MissingLabel, explanation);
-        rejection.0.is_unresolved = true;
-        rejection
-    }
-
-    /// Whether a setting refers to what the Namespace does not have.
+    /// Whether a setting refers to what the Namespace does not have: it may not be needed.
     pub fn is_unresolved(&self) -> bool {
-        self.0.is_unresolved
+        self.0.cause.kind == CauseKind::MissingLabel
     }
 
     /// What is logged.

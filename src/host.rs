@@ -1,7 +1,6 @@
 //! Kubewarden's host: what it calls of the policy, and what the policy calls of it.
 
-use std::error::Error;
-
+use anyhow::{Error, Result};
 use kubewarden_policy_sdk::protocol_version_guest;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
@@ -33,8 +32,11 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 struct Host;
 
 impl Cluster for Host {
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
-        get_resource(request).map_err(|error| plain(&error.to_string()).to_owned())
+    /// The host's answer as text: the SDK's function would parse all of it into a type.
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
+        let request = serde_json::to_vec(request)?;
+        let answer = host_call("kubewarden", "kubernetes", "get_resource", &request).map_err(Error::from_boxed)?;
+        Ok(String::from_utf8(answer)?)
     }
 
     /// As an event of the SDK's logging. Not by the SDK's own drain: with `slog` and floating-point numbers behind it,
@@ -52,16 +54,4 @@ impl Cluster for Host {
 struct LogEvent<'m> {
     level: LogLevel,
     message: &'m str,
-}
-
-/// An error of the host without what waPC and the host put before it.
-fn plain(error: &str) -> &str {
-    let error = error.strip_prefix("Host error: ").unwrap_or(error);
-    error.strip_prefix("Callback evaluation failure: ").unwrap_or(error)
-}
-
-/// The host's answer as text: the SDK's function would parse all of it into a type.
-fn get_resource(request: &GetResourceRequest) -> Result<String, Box<dyn Error + Send + Sync>> {
-    let answer = host_call("kubewarden", "kubernetes", "get_resource", &serde_json::to_vec(request)?)?;
-    Ok(String::from_utf8(answer)?)
 }

@@ -37,7 +37,7 @@ pub mod selector;
 pub mod settings;
 pub mod toleration;
 
-use cluster::{Cluster, LogLevel};
+use cluster::{Cluster, LogLevel, Lookups};
 use decision::{Cause, Rejection};
 use settings::Settings;
 
@@ -61,7 +61,7 @@ pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
         Ok(evaluation) => evaluation,
         Err(rejection) => {
             cluster.log(LogLevel::Info, &rejection.for_log());
-            Evaluation { answer: rejection.to_json(), cause: Some(rejection.into_cause()) }
+            Evaluation { answer: rejection.to_json(), cause: Some(rejection.cause().clone()) }
         }
     }
 }
@@ -69,7 +69,8 @@ pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
 fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejection> {
     let (request, settings) = request::read(payload)?;
     let settings = Settings::read(settings)?;
-    let mut decision = policy::decide(request, &settings, cluster)?;
+    let lookups = Lookups::new(cluster);
+    let mut decision = policy::decide(request, &settings, &lookups)?;
     for (level, message) in &decision.log {
         cluster.log(*level, message);
     }
@@ -90,6 +91,5 @@ pub fn validate_settings(payload: &[u8]) -> Option<String> {
         Ok(text) => text,
         Err(error) => return Some(format!("the settings are not text: {error}")),
     };
-    let mistakes: Vec<String> = settings::mistakes(text).iter().map(ToString::to_string).collect();
-    if mistakes.is_empty() { None } else { Some(mistakes.join("; ")) }
+    Some(message::joined(settings::mistakes(text), "; ")).filter(|mistakes| !mistakes.is_empty())
 }

@@ -26,6 +26,11 @@ pub fn quote_pair(key: &str, value: &str) -> String {
     quote(&format!("{key}={value}"))
 }
 
+/// `items` as text, with this `between` them.
+pub fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
+}
+
 /// `text` as a single line of at most 256 characters.
 pub fn warning(text: &str) -> String {
     cut(&text.replace(['\n', '\r'], " "), LONGEST_WARNING)
@@ -36,8 +41,11 @@ pub fn rejection(text: &str) -> String {
     cut(text, LONGEST_REJECTION)
 }
 
-/// The first line of `text`: host errors can carry a stack trace, which is not for people.
-pub fn first_line(text: &str) -> &str {
+/// An error of the host, without what waPC and the host put before it: the first line, since a stack trace may follow,
+/// which is not for people.
+pub fn host_error(text: &str) -> &str {
+    let text = text.strip_prefix("Host error: ").unwrap_or(text);
+    let text = text.strip_prefix("Callback evaluation failure: ").unwrap_or(text);
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given")
 }
 
@@ -62,7 +70,8 @@ mod tests {
 
     #[test]
     fn only_the_first_line_counts() {
-        assert_eq!(first_line("\n  broken\nstack\ntrace"), "broken");
-        assert_eq!(first_line(" \n"), "no reason given");
+        assert_eq!(host_error("\n  broken\nstack\ntrace"), "broken");
+        assert_eq!(host_error("Host error: Callback evaluation failure: broken\nstack"), "broken");
+        assert_eq!(host_error(" \n"), "no reason given");
     }
 }

@@ -1,7 +1,7 @@
 //! The routing table: which function decides about which request. What joins placement and node metadata, which do not
 //! know each other, is here, in a function for each kind of request.
 
-use crate::cluster::{Cluster, LookupBuffer, NodeName, NodeRequest, look_up_namespace, no_such_node};
+use crate::cluster::{Lookups, NodeName, no_such_node};
 use crate::decision::{Decision, Rejection};
 use crate::json::Within;
 use crate::message::quote;
@@ -23,9 +23,9 @@ use crate::settings::{OnBindings, Settings};
 pub fn decide<'a>(
     request: Request<'a>,
     settings: &Settings,
-    cluster: &'a dyn Cluster,
+    lookups: &'a Lookups<'a>,
 ) -> Result<Decision<'a>, Rejection> {
-    let Some(resource) = request.resource else { return Ok(Decision::default()) };
+    let Some(resource) = request.resource() else { return Ok(Decision::default()) };
     let decide = match (resource, &*request.sub_resource, &*request.operation) {
         (Resource::Pod, "", "CREATE") => create_pod,
         (Resource::Pod, "", "UPDATE") => update_pod,
@@ -39,7 +39,7 @@ pub fn decide<'a>(
         (_, "", "CREATE" | "UPDATE") => write_workload,
         _ => return Ok(Decision::default()),
     };
-    let mut review = Review::new(request, resource, cluster)?;
+    let mut review = Review::new(request, resource, lookups)?;
     decide(&mut review, settings)?;
     Ok(review.into_decision())
 }
@@ -58,12 +58,10 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 
     run_in_tree_plugin(review, settings)?;
     let propagations = Propagations::of(settings)?;
-    let buffer = LookupBuffer::new();
     let masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
-    let asked = NodeRequest { name: node.as_ref(), masks, buffer: &buffer };
     let node = match &settings.placement {
-        Some(placement) => pods::admit_create(review, placement, asked)?,
-        None => asked.look_up(review.cluster),
+        Some(placement) => pods::admit_create(review, placement, node.as_ref(), masks)?,
+        None => review.lookups.node(node.as_ref(), &masks),
     };
     if let Some(propagations) = &propagations {
         node_metadata::pods::write_to_new(propagations, review, &node)?;
@@ -76,8 +74,7 @@ fn create_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 /// Gives the Pod what the in-tree plugin would, where its configuration is given.
 fn run_in_tree_plugin(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     let Some(config) = &settings.pod_node_selector_plugin_config else { return Ok(()) };
-    let buffer = LookupBuffer::new();
-    let annotations = look_up_namespace(review.cluster, &review.request.namespace, &buffer)?.annotations;
+    let annotations = review.lookups.namespace(&review.request.namespace)?.annotations;
     in_tree::admit(review, &annotations, config)
 }
 
@@ -97,7 +94,7 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
 
 /// Undoes what somebody did to managed keys by way of the status.
 fn update_pod_status(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
-    match Propagations::of(settings)?.filter(|propagations| propagations.protect) {
+    match Propagations::of(settings)?.filter(|propagations| propagations.settings.protect) {
         Some(propagations) if !review.request.is_about_mirror(&review.object)? => {
             node_metadata::pods::write_status(&propagations, review)
         }
@@ -112,10 +109,9 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
         return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
     };
 
-    let (namespace, buffer) = (LookupBuffer::new(), LookupBuffer::new());
     let matched = match &settings.placement {
         Some(placement) if placement.on_bindings == OnBindings::Verify => {
-            Some(CandidateEntries::new(placement, &review.request.namespace).look_up(review.cluster, &namespace)?)
+            Some(CandidateEntries::new(placement, &review.request.namespace).look_up(review.lookups)?)
         }
         _ => None,
     };
@@ -126,9 +122,9 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
     let propagations = Propagations::of(settings)?;
     let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     if let Some(rules) = &rules {
-        masks.extend(&rules.field_masks());
+        masks.extend(rules.field_masks());
     }
-    let node = NodeRequest { name: Some(&target), masks, buffer: &buffer }.look_up(review.cluster);
+    let node = review.lookups.node(Some(&target), &masks);
     if let (Some(rules), Some(matched)) = (&rules, &matched) {
         matched.enforce(rules.validate(&node, &target, &review.name), &mut review.decision)?;
     }
@@ -140,17 +136,11 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
 
 fn write_namespace(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
     review.check_size()?;
-    match &settings.placement {
-        Some(placement) => namespaces::validate(review, placement),
-        None => Ok(()),
-    }
+    settings.placement.as_ref().map_or(Ok(()), |placement| namespaces::validate(review, placement))
 }
 
 fn write_node(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejection> {
-    match &settings.placement {
-        Some(placement) => nodes::validate(review, placement),
-        None => Ok(()),
-    }
+    settings.placement.as_ref().map_or(Ok(()), |placement| nodes::validate(review, placement))
 }
 
 /// A workload, from whose template Pods are made, is created or updated.

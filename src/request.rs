@@ -1,6 +1,6 @@
 //! The request: bytes to what is asked, by whom, about what.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::json::read::read as read_json;
@@ -23,29 +23,36 @@ const SCHEDULER: &str = "system:kube-scheduler";
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// What is asked, and about what.
-#[derive(Debug)]
+/// What is asked, and about what (`AdmissionRequest` of `admission.k8s.io/v1`).
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Request<'a> {
-    /// The resource, if the policy has rules for it.
-    pub resource: Option<Resource>,
+    #[serde(borrow)]
+    resource: FromObject<GroupAndName<'a>>,
+    kind: Option<FromObject<GroupAndName<'a>>>,
+    request_kind: Option<FromObject<GroupAndName<'a>>>,
     /// The subresource, or empty.
+    #[serde(default, deserialize_with = "null_is_default")]
     pub sub_resource: Text<'a>,
     /// `CREATE`, `UPDATE`, `DELETE` or `CONNECT`.
     pub operation: Text<'a>,
     /// The namespace, or empty. A Namespace's own name, where it is asked about.
+    #[serde(default, deserialize_with = "null_is_default")]
     pub namespace: Text<'a>,
     /// Who asks.
+    #[serde(default, deserialize_with = "null_is_default", rename = "userInfo")]
     pub user: User,
     object: Option<Raw<'a>>,
     old_object: Option<Raw<'a>>,
 }
 
 /// Who asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum User {
     /// A kubelet, by its group.
     Kubelet,
     /// Nobody: the audit scanner validates what exists, and names no user.
+    #[default]
     Nobody,
     /// The controller that makes the Pods of DaemonSets.
     DaemonSetController,
@@ -59,26 +66,8 @@ pub enum User {
 #[derive(Deserialize)]
 struct Payload<'a> {
     #[serde(borrow)]
-    request: FromObject<AdmissionRequest<'a>>,
+    request: FromObject<Request<'a>>,
     settings: Option<&'a RawValue>,
-}
-
-/// `AdmissionRequest` of `admission.k8s.io/v1`
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AdmissionRequest<'a> {
-    #[serde(borrow)]
-    resource: FromObject<GroupAndName<'a>>,
-    kind: Option<FromObject<GroupAndName<'a>>>,
-    request_kind: Option<FromObject<GroupAndName<'a>>>,
-    #[serde(default, deserialize_with = "null_is_default")]
-    sub_resource: Text<'a>,
-    operation: Text<'a>,
-    #[serde(default, deserialize_with = "null_is_default")]
-    namespace: Text<'a>,
-    user_info: Option<FromObject<UserInfo<'a>>>,
-    object: Option<Raw<'a>>,
-    old_object: Option<Raw<'a>>,
 }
 
 /// `GroupVersionResource`, or `GroupVersionKind`
@@ -106,31 +95,20 @@ struct UserInfo<'a> {
 /// `payload` is not such a request.
 pub fn read(payload: &[u8]) -> Result<(Request<'_>, Option<&str>), ReadError> {
     let text = std::str::from_utf8(payload).map_err(|error| ReadError::new(error.to_string()))?;
-    let FromObject(Payload { request, settings }) = read_json(text)?;
-    Ok((Request::new(request.0)?, settings.map(RawValue::get)))
+    let FromObject(Payload { request: FromObject(request), settings }) = read_json(text)?;
+    required(request.resource.0.resource.as_ref()).within("request.resource.resource")?;
+    Ok((request, settings.map(RawValue::get)))
 }
 
 impl<'a> Request<'a> {
-    fn new(request: AdmissionRequest<'a>) -> Result<Self, ReadError> {
-        let AdmissionRequest { resource, kind, request_kind, .. } = request;
-        let FromObject(GroupAndName { group, resource: name, .. }) = resource;
-        let name = required(name).within("request.resource.resource")?;
-        let mut known = Resource::named(&group, &name);
-        // Where its name is not known, its kind decides: `kwctl scaffold admission-request` writes a placeholder for
-        // the name.
-        if known.is_none()
-            && let Some(FromObject(GroupAndName { group: own, kind: Some(kind), .. })) = kind.or(request_kind)
-        {
-            known = Resource::named(&group, &kind).filter(|_| own == group);
-        }
-        Ok(Self {
-            resource: known,
-            sub_resource: request.sub_resource,
-            operation: request.operation,
-            namespace: request.namespace,
-            user: User::new(&request.user_info.map(|info| info.0).unwrap_or_default()),
-            object: request.object,
-            old_object: request.old_object,
+    /// The resource, if the policy has rules for it. Where its name is not known, its kind decides: `kwctl scaffold
+    /// admission-request` writes a placeholder for the name.
+    pub fn resource(&self) -> Option<Resource> {
+        let GroupAndName { group, resource, .. } = &self.resource.0;
+        let known = Resource::named(group, resource.as_deref().unwrap_or_default());
+        known.or_else(|| {
+            let kind = &self.kind.as_ref().or(self.request_kind.as_ref())?.0;
+            Resource::named(group, kind.kind.as_ref()?).filter(|_| kind.group == *group)
         })
     }
 
@@ -150,10 +128,8 @@ impl<'a> Request<'a> {
     /// # Errors
     /// It is not there, or is no object.
     pub fn take_object(&mut self) -> Result<RawObject<'a>, ReadError> {
-        match required(self.object.take()).within("object")? {
-            Raw::Object(object) => Ok(object),
-            other => Err(ReadError::mismatch("an object", other.kind()).within("object")),
-        }
+        let mut object = required(self.object.take()).within("object")?;
+        object.object_mut().map(std::mem::take).within("object")
     }
 
     /// Whether this is an update.
@@ -200,19 +176,22 @@ fn required<T>(value: Option<T>) -> Result<T, ReadError> {
     value.ok_or_else(|| ReadError::mismatch("a value", "nothing"))
 }
 
-impl User {
-    fn new(info: &UserInfo<'_>) -> Self {
-        if info.groups.iter().any(|group| &**group == NODES_GROUP) {
-            return Self::Kubelet;
+impl<'de> Deserialize<'de> for User {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let FromObject(UserInfo { username, groups }) = FromObject::deserialize(deserializer)?;
+        if groups.iter().any(|group| &**group == NODES_GROUP) {
+            return Ok(Self::Kubelet);
         }
-        match &*info.username {
+        Ok(match &*username {
             "" => Self::Nobody,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
             name => Self::Named(name.to_owned()),
-        }
+        })
     }
+}
 
+impl User {
     /// Whether this is one of the users of these names.
     pub fn is_among(&self, usernames: &[String]) -> bool {
         match self {

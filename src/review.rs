@@ -1,6 +1,6 @@
 //! A request while it is decided: what is asked, what has become of the object, and what is decided so far.
 
-use crate::cluster::{Cluster, NodeLookup};
+use crate::cluster::{Lookups, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::limits::LARGEST_OBJECT;
@@ -20,8 +20,8 @@ pub struct Review<'a> {
     pub is_changed: bool,
     /// What messages call the object.
     pub name: ObjectName,
-    /// Where other objects are looked up.
-    pub cluster: &'a dyn Cluster,
+    /// What is looked up of other objects.
+    pub lookups: &'a Lookups<'a>,
     /// What is decided so far.
     pub decision: Decision<'a>,
 }
@@ -31,12 +31,12 @@ impl<'a> Review<'a> {
     ///
     /// # Errors
     /// It has no object, or the object's name can't be read.
-    pub fn new(mut request: Request<'a>, resource: Resource, cluster: &'a dyn Cluster) -> Result<Self, ReadError> {
+    pub fn new(mut request: Request<'a>, resource: Resource, lookups: &'a Lookups<'a>) -> Result<Self, ReadError> {
         let object = request.take_object()?;
         // A Binding has the name of its Pod.
         let kind = if resource == Resource::Binding { Resource::Pod } else { resource };
         let name = ObjectName::Object(kind, object_meta::name(&object).within("object")?);
-        Ok(Self { request, resource, object, is_changed: false, name, cluster, decision: Decision::default() })
+        Ok(Self { request, resource, object, is_changed: false, name, lookups, decision: Decision::default() })
     }
 
     /// Rejects an object that could not be changed any more, for its size. Asked about what came, before any rule works

@@ -5,10 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::vectors;
+use k8s_openapi::api::core::v1;
 use node_placement_policy::json::read::read;
 use node_placement_policy::placement::tolerations::is_added_by_cluster;
 use node_placement_policy::toleration::{
-    Operator, Resources, Taint, Toleration, from_annotation, is_extended, missing, tolerations_of_extended, untolerated,
+    Resources, Taint, Toleration, from_annotation, is_extended, missing, tolerations_of_extended, untolerated,
 };
 use rstest::rstest;
 use serde::Deserialize;
@@ -25,10 +26,15 @@ fn lines<T: DeserializeOwned>(name: &str, count: usize) -> impl Iterator<Item = 
 }
 
 /// A list of tolerations; absent is empty.
-type List = Option<Vec<Toleration>>;
+type List = Option<Vec<v1::Toleration>>;
 
 fn one(text: &str) -> Toleration {
-    read(text).unwrap()
+    read::<v1::Toleration>(text).unwrap().into()
+}
+
+/// As the policy has them.
+fn tolerations(list: List) -> Vec<Toleration> {
+    list.into_iter().flatten().map(Into::into).collect()
 }
 
 /// A line of `tolerations.jsonl`.
@@ -45,8 +51,8 @@ fn tolerations_are_covered_as_upstream() {
     let mut compared = 0;
     for (line, vector) in lines::<Whitelisting>("tolerations.jsonl", 1500) {
         let place = format!("line {line}: {vector:?}");
-        let (first, second) = (vector.first.unwrap_or_default(), vector.second.unwrap_or_default());
-        if first.iter().any(|toleration| toleration.operator == Operator::Omitted) {
+        let (first, second) = (tolerations(vector.first), tolerations(vector.second));
+        if first.iter().any(|toleration| toleration.operator.is_empty()) {
             continue;
         }
         let is_covered = |toleration: &Toleration| second.iter().any(|covering| covering.covers(toleration));
@@ -67,8 +73,7 @@ struct Tolerating {
 #[test]
 fn taints_are_tolerated_as_upstream() {
     for (line, vector) in lines::<Tolerating>("taints.jsonl", 1500) {
-        let tolerations = vector.tolerations.clone().unwrap_or_default();
-        let found = untolerated(&tolerations, &vector.taints);
+        let found = untolerated(&tolerations(vector.tolerations.clone()), &vector.taints);
         assert_eq!(found, vector.untolerated.as_ref(), "line {line}: {vector:?}");
     }
 }
@@ -129,8 +134,8 @@ fn extended_resources_are_tolerated_as_by_the_in_tree_plugin() {
         let resources = spec.resources::<Resources>().into_iter().filter_map(|resources| resources.requests);
         let added = tolerations_of_extended(&resources.flat_map(|above_zero| above_zero.extended).collect());
         let upstream = vector.tolerations.as_ref().map_or("null", |list| list.get());
-        let mut expected = read::<List>(upstream).unwrap().unwrap_or_default();
-        let own = spec.tolerations.clone().unwrap_or_default();
+        let mut expected = tolerations(read(upstream).unwrap());
+        let own = tolerations(spec.tolerations.clone());
         // Upstream counts requests of zero. What it adds for them is the only difference.
         let of_zero = spec.requested_zero_of();
         let count = expected.len();
@@ -309,8 +314,8 @@ fn what_the_cluster_adds_is_known(
 ) {
     let toleration = Toleration {
         key: format!("node.kubernetes.io/{key}"),
-        operator: operator.to_owned().into(),
-        effect: effect.to_owned().into(),
+        operator: operator.to_owned(),
+        effect: effect.to_owned(),
         toleration_seconds: Some(300),
         ..Toleration::default()
     };

@@ -60,7 +60,7 @@ struct Found<'a> {
 }
 
 impl Cluster for Found<'_> {
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String> {
         let object = match &*request.kind {
             "Namespace" => &self.asked.namespace,
             "Node" => &self.asked.node,

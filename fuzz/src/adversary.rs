@@ -279,7 +279,7 @@ struct Watched {
 }
 
 impl Cluster for Watched {
-    fn get_resource(&self, request: &GetResourceRequest) -> std::result::Result<String, String> {
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String> {
         means_nothing_in_a_url(&request.name);
         match request.kind.as_str() {
             "Namespace" => Ok(r#"{"metadata":{}}"#.to_owned()),

@@ -39,8 +39,9 @@ struct Objects {
 }
 
 impl Cluster for Objects {
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
-        if request.kind == "Namespace" { self.namespace.clone() } else { self.node.clone() }
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String> {
+        let found = if request.kind == "Namespace" { &self.namespace } else { &self.node };
+        found.clone().map_err(anyhow::Error::msg)
     }
 
     fn log(&self, _level: LogLevel, message: &str) {

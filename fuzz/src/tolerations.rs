@@ -3,7 +3,7 @@
 
 use arbitrary::{Result, Unstructured};
 use node_placement_policy::json::read::read;
-use node_placement_policy::toleration::{Effect, Operator, Taint, Toleration, from_annotation, missing, untolerated};
+use node_placement_policy::toleration::{EXISTS, NO_EXECUTE, Taint, Toleration, from_annotation, missing, untolerated};
 
 use super::pick;
 
@@ -29,9 +29,9 @@ pub fn check(input: &[u8]) {
 fn toleration(input: &mut Unstructured<'_>) -> Toleration {
     Toleration {
         key: (*pick(input, &KEYS)).to_owned(),
-        operator: Operator::from((*pick(input, &OPERATORS)).to_owned()),
+        operator: (*pick(input, &OPERATORS)).to_owned(),
         value: (*pick(input, &VALUES)).to_owned(),
-        effect: Effect::from((*pick(input, &EFFECTS)).to_owned()),
+        effect: (*pick(input, &EFFECTS)).to_owned(),
         toleration_seconds: *pick(input, &SECONDS),
     }
 }
@@ -51,13 +51,13 @@ fn every_taint() -> impl Iterator<Item = Taint> {
 }
 
 fn taint(key: &str, value: &str, effect: &str) -> Taint {
-    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned().into() }
+    Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() }
 }
 
 /// For how many seconds `toleration` tolerates `taint`, if not for ever. The API server takes seconds only with the
 /// effect `NoExecute`, and elsewhere they are of no account when tolerations are compared.
 fn lasts(toleration: &Toleration, taint: &Taint) -> i64 {
-    let counts = taint.effect == Effect::NoExecute && toleration.effect == Effect::NoExecute;
+    let counts = taint.effect == NO_EXECUTE && toleration.effect == NO_EXECUTE;
     toleration.toleration_seconds.filter(|_| counts).unwrap_or(i64::MAX)
 }
 
@@ -77,9 +77,9 @@ fn covers_what_covers_its_taints(one: &Toleration, other: &Toleration) {
 }
 
 fn overlaps_on_a_taint(one: &Toleration, other: &Toleration) {
-    let broad = |toleration: &Toleration| match toleration.operator {
-        Operator::Other(_) => Toleration { operator: Operator::Exists, ..toleration.clone() },
-        _ => toleration.clone(),
+    let broad = |toleration: &Toleration| match toleration.compares_values() {
+        true => toleration.clone(),
+        false => Toleration { operator: EXISTS.to_owned(), ..toleration.clone() },
     };
     let (broad_one, broad_other) = (broad(one), broad(other));
     let common = every_taint().find(|taint| broad_one.tolerates(taint) && broad_other.tolerates(taint));

@@ -152,12 +152,12 @@ impl std::error::Error for ReadError {}
 /// How deep `serde_json` reads.
 const DEEPEST: usize = 128;
 
-/// A list or an object that is open where the error is, and how far it was read.
+/// What is open where the error is, and how far it was read.
 enum Open {
-    /// The position of an element.
+    /// A list, and the position of an element.
     List(usize),
-    /// The key of a member, unless there was none yet.
-    Object(Option<String>),
+    /// An object, and the step to a member; empty, if there was none yet.
+    Object(String),
 }
 
 /// The steps to the value in `text` that `error` is about, as in `spec`, `containers`, `[0]`; none for the whole text.
@@ -184,7 +184,7 @@ fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
         match (sign, open.last_mut()) {
             ('[', _) => open.push(Open::List(0)),
             ('{', _) => {
-                open.push(Open::Object(None));
+                open.push(Open::Object(String::new()));
                 key_is_next = true;
             }
             (']', Some(Open::List(_))) | ('}', Some(Open::Object(_))) => drop(open.pop()),
@@ -195,22 +195,19 @@ fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
                 let mut strings = Deserializer::from_str(rest).into_iter::<String>();
                 let Some(Ok(string)) = strings.next() else { break };
                 length = strings.byte_offset();
-                if let (Some(Open::Object(key)), true) = (last, key_is_next) {
-                    *key = Some(string);
+                if let (Some(Open::Object(step)), true) = (last, key_is_next) {
+                    *step = step_to(&string);
                 }
             }
             _ => {}
         }
         rest = rest.get(length..).unwrap_or_default();
     }
-    open.into_iter().filter_map(step).collect()
-}
-
-fn step(open: Open) -> Option<String> {
-    match open {
-        Open::List(position) => Some(format!("[{position}]")),
-        Open::Object(key) => key.map(|key| step_to(&key)),
-    }
+    let steps = open.into_iter().map(|open| match open {
+        Open::List(position) => format!("[{position}]"),
+        Open::Object(step) => step,
+    });
+    steps.filter(|step| !step.is_empty()).collect()
 }
 
 /// The step to the member `key` of an object.

@@ -70,8 +70,7 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no `T`, or a rule has set it.
     pub fn get<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, ReadError> {
-        let Some(value) = self.member(key) else { return Ok(None) };
-        value.get().within(key)
+        self.member(key).map(Raw::get).transpose().within(key)
     }
 
     /// The value at the end of `path` as a `T`, unless that or a step before is absent or null.
@@ -79,20 +78,14 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// A step is no object; the value is no `T`, or a rule has set it.
     pub fn get_at<T: Deserialize<'a>>(&self, path: &[&str]) -> Result<Option<T>, ReadError> {
-        let Some(text) = self.text_at(path)? else { return Ok(None) };
-        let read = read::read(text).map(Some);
-        read.map_err(|error| path.iter().rfold(error, |error: ReadError, step| error.within(step)))
+        let Some((key, steps)) = path.split_last() else { return Ok(None) };
+        let Some(object) = self.object_at(steps)? else { return Ok(None) };
+        object.get(key).map_err(|error| steps.iter().rfold(error, |error, step| error.within(step)))
     }
 
-    /// The text at the end of `path`, unless that or a step before is absent or null.
-    fn text_at(&self, path: &[&str]) -> Result<Option<&'a str>, ReadError> {
-        let Some((first, rest)) = path.split_first() else { return Ok(None) };
-        let Some(value) = self.member(first) else { return Ok(None) };
-        let found = match value {
-            value if rest.is_empty() => value.unchanged_text().map(Some),
-            value => value.object().and_then(|inner| inner.text_at(rest)),
-        };
-        found.within(first)
+    /// The text of the member `key`, unless it is absent or null.
+    fn text(&self, key: &str) -> Result<Option<&'a str>, ReadError> {
+        self.member(key).map(Raw::unchanged_text).transpose().within(key)
     }
 
     /// The string `key`; empty, if it is absent or null.
@@ -101,12 +94,6 @@ impl<'a> RawObject<'a> {
     /// It is no string.
     pub fn string(&self, key: &str) -> Result<String, ReadError> {
         Ok(self.get(key)?.unwrap_or_default())
-    }
-
-    /// The text of the member `key`; nothing, if it is absent or null.
-    pub fn text(&self, key: &str) -> Option<&'a str> {
-        let Raw::Text(text) = self.member(key)? else { return None };
-        Some(text.get())
     }
 
     /// The member `key`, which is not there any more then, unless it is absent or null.
@@ -148,17 +135,16 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no list, or an element is no `T`; or a rule has set it.
     pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
-        let Some(text) = self.text_at(&[key])? else { return Ok(()) };
+        let Some(text) = self.text(key)? else { return Ok(()) };
         read::for_each(text, take).within(key)
     }
 
     /// The first elements of the list `key`, at most `most`; none, if it is absent or null.
     ///
     /// # Errors
-    /// It is no list, or a rule has set it.
-    pub fn first(&self, key: &str, most: usize) -> Result<Bounded<'a>, ReadError> {
-        let Some(text) = self.text_at(&[key])? else { return Ok(Bounded::default()) };
-        Bounded::read(text, most).within(key)
+    /// It is no list, or one of them is no `T`; or a rule has set it.
+    pub fn first<T: Deserialize<'a>>(&self, key: &str, most: usize) -> Result<Bounded<T>, ReadError> {
+        Bounded::read(self.text(key)?.unwrap_or("[]"), most).within(key)
     }
 
     /// Hands the pairs of the object `key` over one after the other; none, if it is absent or null.
@@ -166,7 +152,7 @@ impl<'a> RawObject<'a> {
     /// # Errors
     /// It is no object, or a value is no string; or a rule has set it.
     pub fn for_each_pair(&self, key: &str, take: &mut dyn FnMut(Text<'a>, Text<'a>)) -> Result<(), ReadError> {
-        let Some(text) = self.text_at(&[key])? else { return Ok(()) };
+        let Some(text) = self.text(key)? else { return Ok(()) };
         text::for_each_pair(text, take).within(key)
     }
 
@@ -199,7 +185,7 @@ impl<'a> RawObject<'a> {
         }
         text.push('}');
         let written = RawValue::from_string(text).map_err(|error| ReadError::new(error.to_string()))?;
-        *self.member_mut(key, Raw::List(Vec::new())) = Raw::Written(written);
+        self.put(key, Raw::Written(written));
         Ok(())
     }
 
@@ -209,7 +195,7 @@ impl<'a> RawObject<'a> {
     /// It is something else.
     pub fn object_mut(&mut self, key: &str) -> Result<&mut Self, ReadError> {
         let value = self.member_mut(key, Raw::Object(RawObject::default()));
-        value.take_apart().and_then(Raw::object_mut).within(key)
+        value.object_mut().within(key)
     }
 
     /// The object at the end of `path`, to be changed. Steps that are absent or null are made.
@@ -235,38 +221,18 @@ impl<'a> RawObject<'a> {
         value.list_mut().within(key)
     }
 
-    /// The elements of the list `key`, to be changed, each taken apart; nothing, if there are more than `most`. It is made
-    /// if it is absent or null.
-    ///
-    /// # Errors
-    /// It is something else.
-    pub fn elements_mut(&mut self, key: &str, most: usize) -> Result<Option<&mut Vec<Raw<'a>>>, ReadError> {
-        let value = self.member_mut(key, Raw::List(Vec::new()));
-        if let Raw::Text(text) = value {
-            let (mut elements, mut count) = (Vec::new(), 0);
-            let mut take = |element| {
-                count += 1;
-                if count <= most {
-                    elements.push(element);
-                }
-            };
-            read::for_each(text.get(), &mut take).within(key)?;
-            if count > most {
-                return Ok(None);
-            }
-            *value = Raw::List(elements);
-        }
-        value.list_mut().map(Some).within(key)
-    }
-
     /// Gives `key` this value.
     ///
     /// # Errors
     /// It can't be written as JSON.
     pub fn set(&mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Result<(), ReadError> {
-        let written = Raw::written(value).within(key)?;
-        *self.member_mut(key, Raw::List(Vec::new())) = written;
+        self.put(key, Raw::written(value).within(key)?);
         Ok(())
+    }
+
+    /// Gives `key` this value.
+    pub fn put(&mut self, key: &str, value: Raw<'a>) {
+        *self.member_mut(key, Raw::List(Vec::new())) = value;
     }
 
     /// The member `key`, which now comes last; if it was absent or null, it is `otherwise`.
@@ -307,19 +273,19 @@ impl<'a> Raw<'a> {
     pub fn object(&self) -> Result<Cow<'_, RawObject<'a>>, ReadError> {
         match self {
             Self::Object(object) => Ok(Cow::Borrowed(object)),
-            Self::Text(text) => match read::read(text.get())? {
-                Self::Object(object) => Ok(Cow::Owned(object)),
-                other => Err(other.is_no("an object")),
-            },
+            Self::Text(text) => read::read(text.get()).map(Cow::Owned),
             other => Err(other.is_no("an object")),
         }
     }
 
-    /// The object that this is, to be changed. A text must be [taken apart](Self::take_apart) before.
+    /// The object that this is, to be changed. A text is taken apart.
     ///
     /// # Errors
     /// It is none.
     pub fn object_mut(&mut self) -> Result<&mut RawObject<'a>, ReadError> {
+        if let Self::Text(text) = self {
+            *self = Self::Object(read::read(text.get())?);
+        }
         match self {
             Self::Object(object) => Ok(object),
             other => Err(other.is_no("an object")),
@@ -363,17 +329,6 @@ impl<'a> Raw<'a> {
             Self::Object(_) | Self::List(_) => None,
         }
     }
-
-    /// Takes this apart: the text is read into members or elements; a scalar stays what it is.
-    ///
-    /// # Errors
-    /// The text is no JSON.
-    pub fn take_apart(&mut self) -> Result<&mut Self, ReadError> {
-        if let Self::Text(text) = self {
-            *self = read::read(text.get())?;
-        }
-        Ok(self)
-    }
 }
 
 /// Texts are compared as they are written: an API server writes the same value the same way.
@@ -393,6 +348,31 @@ impl Serialize for RawObject<'_> {
     }
 }
 
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ReadMembers)
+    }
+}
+
+struct ReadMembers;
+
+impl<'de> Visitor<'de> for ReadMembers {
+    type Value = RawObject<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
+        let mut members = Vec::with_capacity(USUAL_MEMBERS);
+        while let Some(key) = map.next_key::<Text<'de>>()? {
+            let value = if is_surely_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
+            members.push((key, value));
+        }
+        Ok(RawObject { members })
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     /// Reads a value that is looked into.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -409,13 +389,8 @@ impl<'de> Visitor<'de> for TakenApart {
         f.write_str("a value")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Raw<'de>, A::Error> {
-        let mut members = Vec::with_capacity(USUAL_MEMBERS);
-        while let Some(key) = map.next_key::<Text<'de>>()? {
-            let value = if is_surely_looked_into(&key) { map.next_value()? } else { Raw::Text(map.next_value()?) };
-            members.push((key, value));
-        }
-        Ok(Raw::Object(RawObject { members }))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Raw<'de>, A::Error> {
+        ReadMembers.visit_map(map).map(Raw::Object)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Raw<'de>, A::Error> {

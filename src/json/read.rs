@@ -8,8 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::error::ReadError;
 use super::text::Text;
@@ -30,29 +29,53 @@ pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, ReadError> {
 }
 
 /// The first elements of a list. The rest is skipped.
-#[derive(Clone, Debug, Default)]
-pub struct Bounded<'a> {
+#[derive(Clone, Debug)]
+pub struct Bounded<T> {
     /// The first.
-    pub elements: Vec<&'a RawValue>,
+    pub elements: Vec<T>,
     /// Whether there are more.
     pub has_more: bool,
 }
 
-impl<'a> Bounded<'a> {
+impl<'de, T: Deserialize<'de>> Bounded<T> {
     /// The first elements of the list `text`, at most `most`.
     ///
     /// # Errors
-    /// It is no list.
-    pub fn read(text: &'a str, most: usize) -> Result<Self, ReadError> {
-        let mut bounded = Self::default();
-        for_each(text, &mut |element| {
-            if bounded.elements.len() < most {
-                bounded.elements.push(element);
-            } else {
-                bounded.has_more = true;
-            }
-        })?;
-        Ok(bounded)
+    /// It is no list, or one of them is no `T`.
+    pub fn read(text: &'de str, most: usize) -> Result<Self, ReadError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let read = deserializer.deserialize_seq(ReadFirst { most, elements: PhantomData });
+        read.map_err(|error| ReadError::of(&error, text))
+    }
+
+    /// How many there are, of more than are read one more.
+    pub fn count(&self) -> usize {
+        self.elements.len() + usize::from(self.has_more)
+    }
+}
+
+struct ReadFirst<T> {
+    most: usize,
+    elements: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ReadFirst<T> {
+    type Value = Bounded<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Bounded<T>, A::Error> {
+        let mut first = Bounded { elements: Vec::new(), has_more: false };
+        while first.elements.len() < self.most {
+            let Some(element) = list.next_element()? else { return Ok(first) };
+            first.elements.push(element);
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            first.has_more = true;
+        }
+        Ok(first)
     }
 }
 
@@ -120,8 +143,18 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -
 /// # Errors
 /// It is no list, or one of them is no `T`.
 pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    optional_objects(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Reads a setting that is a list of objects, for which it matters whether it is there.
+///
+/// # Errors
+/// It is no list, or one of them is no `T`.
+pub fn optional_objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<T>>, D::Error> {
     let list = Option::<Vec<FromObject<T>>>::deserialize(deserializer)?;
-    Ok(list.into_iter().flatten().map(|read| read.0).collect())
+    Ok(list.map(|list| list.into_iter().map(|read| read.0).collect()))
 }
 
 /// Reads a setting that is one of a few words; `null` is the same as its absence.

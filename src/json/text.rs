@@ -135,7 +135,8 @@ pub fn for_each_pair<'de, V: Deserialize<'de>>(
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-struct EachPair<'f, 'de, V>(&'f mut dyn FnMut(Text<'de>, V));
+/// Hands the keys and values of an object over one after the other.
+pub struct EachPair<'f, 'de, V>(pub &'f mut dyn FnMut(Text<'de>, V));
 
 impl<'de, V: Deserialize<'de>> Visitor<'de> for EachPair<'_, 'de, V> {
     type Value = ();

@@ -1,8 +1,8 @@
 //! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
 
 use super::changes::Changes;
-use super::propagation::{KINDS, Propagations};
-use super::values::{self, Values};
+use super::propagation::{KINDS, Managed, Propagations};
+use super::values;
 use crate::cluster::NodeLookup;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Text, Within};
@@ -17,13 +17,13 @@ use crate::settings::key::TargetKind;
 ///
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
-pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
+pub fn write(propagations: &Propagations<'_>, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
     let mut changes = Changes::new(&review.object, propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
-    changes.set(&values);
     for kind in KINDS {
         check(kind, propagations, &values, review)?;
     }
+    changes.set(values);
     changes.apply(review)?;
     review.audit_node_of_change(node);
     Ok(())
@@ -31,7 +31,12 @@ pub fn write(propagations: &Propagations, review: &mut Review<'_>, node: &NodeLo
 
 /// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
 /// policy writes is valid.
-fn check(kind: TargetKind, propagations: &Propagations, values: &Values, review: &Review<'_>) -> Result<(), Rejection> {
+fn check(
+    kind: TargetKind,
+    propagations: &Propagations<'_>,
+    values: &Managed<'_>,
+    review: &Review<'_>,
+) -> Result<(), Rejection> {
     let pod = &review.name;
     let mut size: usize = values.of(kind).iter().map(|(key, value)| key.len() + value.len()).sum();
     let mut problem = None;

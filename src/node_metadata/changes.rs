@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::propagation::{ByKind, KINDS, Propagations};
-use super::values::Values;
+use super::propagation::{KINDS, Managed, Propagations};
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::json::{Pairs, RawObject, ReadError, Text, Within};
+use crate::json::{RawObject, ReadError, Text, Within};
 use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
-use crate::message::{quote, shorten};
+use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
@@ -20,14 +19,11 @@ const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 /// How many keys a warning names.
 const MOST_NAMED: usize = 20;
 
-/// The managed keys of an object, and their values.
-pub type Managed<'a> = ByKind<Pairs<'a>>;
-
 /// The managed keys of `object`, and their values.
 ///
 /// # Errors
 /// The metadata can't be read.
-pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations) -> Result<Managed<'a>, ReadError> {
+pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations<'_>) -> Result<Managed<'a>, ReadError> {
     let mut managed = Managed::default();
     let Some(metadata) = object.object("metadata")? else { return Ok(managed) };
     for kind in KINDS {
@@ -45,7 +41,7 @@ pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations) -> Resul
 /// Changes of managed labels and annotations that are still to be made.
 #[derive(Debug)]
 pub struct Changes<'a, 'p> {
-    propagations: &'p Propagations,
+    propagations: &'p Propagations<'p>,
     /// As they were submitted.
     submitted: Managed<'a>,
     /// As they must be.
@@ -61,46 +57,37 @@ impl<'a, 'p> Changes<'a, 'p> {
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn new(object: &RawObject<'a>, propagations: &'p Propagations) -> Result<Self, ReadError> {
+    pub fn new(object: &RawObject<'a>, propagations: &'p Propagations<'p>) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
         Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: None })
     }
 
     /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
     /// tells a Pod about its node.
-    pub fn set(&mut self, values: &Values) {
-        for kind in KINDS {
-            let pairs = values.of(kind).iter();
-            *self.goal.of_mut(kind) = pairs.map(|(key, value)| (key.as_str().into(), value.as_str().into())).collect();
-        }
+    pub fn set(&mut self, values: Managed<'a>) {
+        self.goal = values;
         self.removes = true;
     }
 
     /// Writes those of `values` whose keys are missing.
-    pub fn fill_in(&mut self, values: &Values) {
+    pub fn fill_in(&mut self, values: &Managed<'_>) {
         for kind in KINDS {
-            for (key, value) in values.of(kind) {
+            for (key, value) in values.of(kind).iter() {
                 if !self.submitted.of(kind).contains_key(key) {
-                    self.goal.of_mut(kind).insert(key.as_str().into(), value.as_str().into());
+                    self.goal.of_mut(kind).insert(key.into(), value.into());
                 }
             }
         }
     }
 
-    /// Takes all managed keys away that a new Pod brings.
-    pub fn remove(&mut self) {
-        self.reset_to_old(Managed::default());
-    }
-
-    /// Gives managed keys the values that they had.
+    /// Gives managed keys the values that they had. A new Pod had none.
     pub fn reset_to_old(&mut self, old: Managed<'a>) {
-        self.goal = old;
-        self.removes = true;
+        self.set(old);
         self.told = Some("your change is undone".to_owned());
     }
 
     /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn reset_to_node(&mut self, values: &Values, node: &str) {
+    pub fn reset_to_node(&mut self, values: Managed<'a>, node: &str) {
         self.set(values);
         self.told = Some(format!("they say again what Node {} says", quote(node)));
     }
@@ -216,7 +203,7 @@ fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize
 
 /// As many of `keys` as a warning has room for.
 fn listed(keys: &[&str]) -> String {
-    keys.iter().take(MOST_NAMED).map(|key| shorten(key)).collect::<Vec<_>>().join(", ")
+    joined(keys.iter().take(MOST_NAMED).map(|key| shorten(key)), ", ")
 }
 
 /// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as
@@ -228,7 +215,7 @@ fn listed(keys: &[&str]) -> String {
 /// # Errors
 /// Their size; or they can't be read.
 pub fn check_annotations(
-    propagations: &Propagations,
+    propagations: &Propagations<'_>,
     pod: &RawObject<'_>,
     old: Option<&RawObject<'_>>,
     name: &ObjectName,
@@ -253,7 +240,7 @@ pub fn check_annotations(
     Err(Rejection::forbidden(CauseKind::Limit, explanation))
 }
 
-fn size_of_others(propagations: &Propagations, pod: &RawObject<'_>) -> Result<usize, ReadError> {
+fn size_of_others(propagations: &Propagations<'_>, pod: &RawObject<'_>) -> Result<usize, ReadError> {
     size_of(pod, &|key, _| !propagations.is_sure_to_overwrite(key))
 }
 

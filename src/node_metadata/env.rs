@@ -6,7 +6,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::propagation::{Propagation, Propagations};
 use crate::decision::Rejection;
 use crate::json::read::read;
-use crate::json::{Bounded, RawObject, ReadError, Text, Within};
+use crate::json::{Bounded, Raw, RawObject, ReadError, Text, Within};
 use crate::limits::{LARGEST_OBJECT, MOST_CONTAINERS, MOST_VARIABLES};
 use crate::object_meta::CONTAINERS;
 use crate::review::Review;
@@ -27,10 +27,10 @@ type Variable<'p> = (&'p str, Box<RawValue>);
 ///
 /// # Errors
 /// The containers can't be read, or there are too many of them, or of their variables; or the Pod would be too large.
-pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
+pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut variables = Vec::new();
-    for entry in &propagations.entries {
-        variables.extend(variable(entry)?);
+    for propagation in &propagations.entries {
+        variables.extend(variable(propagation)?);
     }
     let Review { object, is_changed, name, .. } = review;
     if variables.is_empty() || object.member("spec").is_none() {
@@ -43,12 +43,12 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             continue;
         }
         let path = format!("object.spec.{list}");
-        let containers = spec.elements_mut(list, MOST_CONTAINERS).within("object.spec")?;
-        count += containers.as_ref().map_or(MOST_CONTAINERS + 1, |containers| containers.len());
-        let Some(containers) = containers.filter(|_| count <= MOST_CONTAINERS) else {
+        let mut containers = spec.first::<Raw<'_>>(list, MOST_CONTAINERS).within("object.spec")?;
+        count += containers.count();
+        if count > MOST_CONTAINERS {
             return Err(Rejection::too_many(name, MOST_CONTAINERS, "containers", &path));
-        };
-        for (position, container) in containers.iter_mut().enumerate() {
+        }
+        for (position, container) in containers.elements.iter_mut().enumerate() {
             let container = container.object_mut().at(position).within(&path)?;
             let (missing, own) = missing(container, &variables).at(position).within(&path)?;
             if own.has_more || !missing.is_empty() && missing.len() + own.elements.len() > MOST_VARIABLES {
@@ -69,6 +69,7 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
             container.set("env", &all).at(position).within(&path)?;
             *is_changed = true;
         }
+        spec.put(list, Raw::List(containers.elements));
     }
     if left_out > 0 { Err(review.too_large(left_out)) } else { Ok(()) }
 }
@@ -77,8 +78,8 @@ pub fn add(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), R
 fn missing<'v, 'a>(
     container: &RawObject<'a>,
     variables: &'v [Variable<'_>],
-) -> Result<(Vec<&'v RawValue>, Bounded<'a>), ReadError> {
-    let own = container.first("env", MOST_VARIABLES)?;
+) -> Result<(Vec<&'v RawValue>, Bounded<&'a RawValue>), ReadError> {
+    let own: Bounded<&RawValue> = container.first("env", MOST_VARIABLES)?;
     let mut missing: Vec<&Variable<'_>> = variables.iter().collect();
     for (position, element) in own.elements.iter().enumerate() {
         let variable: Option<OwnVariable<'_>> = read(element.get()).at(position).within("env")?;
@@ -90,9 +91,10 @@ fn missing<'v, 'a>(
 
 /// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there
 /// is one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
-fn variable(entry: &Propagation) -> Result<Option<Variable<'_>>, ReadError> {
-    let annotation = entry.targets.iter().find(|target| target.kind == TargetKind::Annotation);
-    let (Some(name), Some(target)) = (&entry.env, annotation.or(entry.targets.first())) else { return Ok(None) };
+fn variable<'s>(propagation: &Propagation<'s>) -> Result<Option<Variable<'s>>, ReadError> {
+    let Propagation { entry, targets, .. } = propagation;
+    let annotation = targets.iter().find(|target| target.kind == TargetKind::Annotation);
+    let (Some(name), Some(target)) = (&entry.env, annotation.or(targets.first())) else { return Ok(None) };
     let KeyPattern::Key(key) = &target.key else { return Ok(None) };
     let mut variable = RawObject::default();
     variable.set("name", name)?;

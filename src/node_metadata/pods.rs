@@ -1,10 +1,10 @@
 //! Pods that are created, and updated: managed keys that they bring are removed, what others did to them is undone, and
 //! what a bound Pod lacks is filled in.
 
-use super::changes::{Changes, Managed, check_annotations, managed};
-use super::propagation::Propagations;
+use super::changes::{Changes, check_annotations, managed};
+use super::propagation::{Managed, Propagations};
 use super::values;
-use crate::cluster::{LookupBuffer, NodeLookup, NodeName, NodeRequest};
+use crate::cluster::{NodeLookup, NodeName};
 use crate::decision::{Decision, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta;
@@ -17,19 +17,19 @@ use crate::review::Review;
 /// # Errors
 /// The node lacks something required, or could not be read; the Pod brings what it must not, or too much.
 pub fn write_to_new(
-    propagations: &Propagations,
+    propagations: &Propagations<'_>,
     review: &mut Review<'_>,
     node: &NodeLookup<'_>,
 ) -> Result<(), Rejection> {
     let mut changes = Changes::new(&review.object, propagations)?;
     check_annotations(propagations, &review.object, None, &review.name)?;
-    if propagations.protect {
-        changes.remove();
+    if propagations.settings.protect {
+        changes.reset_to_old(Managed::default());
     }
     if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
-        changes.set(&values);
+        changes.set(values);
     }
-    if propagations.protect && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
+    if propagations.settings.protect && object_meta::kind_of_controller(&review.object).within("object")?.is_some() {
         changes.reject_label_of_owned(&review.name)?;
     }
     changes.apply(review)
@@ -41,20 +41,20 @@ pub fn write_to_new(
 ///
 /// # Errors
 /// The request can't be read, or leaves too little for what a Binding brings.
-pub fn write_to_updated(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
+pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old_object = review.request.old_object()?;
     let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
     let mut changes = Changes::new(&review.object, propagations)?;
     if node_name.is_empty() {
         check_annotations(propagations, &review.object, Some(old_object), &review.name)?;
-        if propagations.protect {
+        if propagations.settings.protect {
             changes.reset_to_old(old);
         }
         return changes.apply(review);
     }
 
-    let must_reset = propagations.protect && changes.differ_from(&old);
+    let must_reset = propagations.settings.protect && changes.differ_from(&old);
     let must_fill_in = !must_reset && changes.misses_guaranteed_key() && runs_or_will(&review.object)?;
     if !must_reset && !must_fill_in {
         return Ok(());
@@ -62,9 +62,7 @@ pub fn write_to_updated(propagations: &Propagations, review: &mut Review<'_>) ->
     // A kubelet tells what runs, and must not be held up; what goes away is let go.
     let may_take_time = review.request.user != User::Kubelet && !review.request.is_for_terminating_object()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
-    let buffer = LookupBuffer::new();
-    let masks = propagations.field_masks();
-    let node = NodeRequest { name: node_name.as_ref(), masks, buffer: &buffer }.look_up(review.cluster);
+    let node = review.lookups.node(node_name.as_ref(), &propagations.field_masks());
     if let NodeLookup::Found(node) = &node {
         review.decision.audit("node", node.name.as_str().to_owned());
     }
@@ -81,7 +79,7 @@ pub fn write_to_updated(propagations: &Propagations, review: &mut Review<'_>) ->
 ///
 /// # Errors
 /// The request can't be read.
-pub fn write_status(propagations: &Propagations, review: &mut Review<'_>) -> Result<(), Rejection> {
+pub fn write_status(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut changes = Changes::new(&review.object, propagations)?;
     let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
     changes.reset_to_old(old);
@@ -92,7 +90,7 @@ pub fn write_status(propagations: &Propagations, review: &mut Review<'_>) -> Res
 /// there is no node to ask, or it can't be read.
 fn reset<'a>(
     changes: &mut Changes<'a, '_>,
-    propagations: &Propagations,
+    propagations: &Propagations<'_>,
     old: Managed<'a>,
     node: &NodeLookup<'_>,
     decision: &mut Decision<'_>,
@@ -100,7 +98,7 @@ fn reset<'a>(
     if let NodeLookup::Found(found) = node
         && let Some(values) = values::available_of(propagations, node, decision)
     {
-        return changes.reset_to_node(&values, found.name.as_str());
+        return changes.reset_to_node(values, found.name.as_str());
     }
     if let NodeLookup::Failed(error) = node {
         decision.warn(&error.message);

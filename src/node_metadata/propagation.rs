@@ -2,24 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::cluster::FieldMasks;
+use crate::cluster::{ANNOTATIONS, FieldMasks, LABELS};
+use crate::json::Pairs;
 use crate::settings::field_path::FieldPath;
 use crate::settings::key::{KeyPattern, TargetKind, prefix_of};
 use crate::settings::node_metadata::{NodeSource, Target};
-use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, Settings, SettingsError};
+use crate::settings::{NodeMetadata, Propagate, Settings, SettingsError};
 
 /// What Pods learn about their node.
 #[derive(Clone, Debug)]
-pub struct Propagations {
+pub struct Propagations<'s> {
+    /// What the settings say.
+    pub settings: &'s NodeMetadata,
     /// In order; of two that write the same key the later wins.
-    pub entries: Vec<Propagation>,
-    /// What happens when the Node can't be read.
-    pub on_lookup_failure: OnLookupFailure,
-    /// Whether the keys written belong to the policy alone.
-    pub protect: bool,
+    pub entries: Vec<Propagation<'s>>,
     /// What is written: keys, and prefixes with their slash.
     targets: ByKind<BTreeSet<String>>,
 }
+
+/// Managed keys of an object, those that the policy writes, and their values.
+pub type Managed<'a> = ByKind<Pairs<'a>>;
 
 /// Both kinds of keys.
 pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
@@ -51,46 +53,33 @@ impl<T> ByKind<T> {
 
 /// One thing that Pods learn.
 #[derive(Clone, Debug)]
-pub struct Propagation {
+pub struct Propagation<'s> {
+    /// The entry of the settings.
+    pub entry: &'s Propagate,
     /// Where it stands on the Node.
     pub source: NodeSource,
     /// Where it goes on the Pod: at least one place. All are prefixes if the source is one, and none otherwise.
     pub targets: Vec<Target>,
-    /// What happens where the Node lacks it.
-    pub fallback: Fallback,
-    /// The environment variable that every container has it as.
-    pub env: Option<String>,
 }
 
-/// What happens where the Node lacks the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fallback {
-    /// Nothing is written.
-    Skip,
-    /// This is written.
-    Default(String),
-    /// The request is rejected.
-    Required,
-}
-
-impl Propagations {
+impl<'s> Propagations<'s> {
     /// What `settings` say, if they say anything.
     ///
     /// # Errors
     /// An entry has no source, or a field by no path. Keys are not checked again: what is written is.
-    pub fn of(settings: &Settings) -> Result<Option<Self>, SettingsError> {
-        let Some(NodeMetadata { propagate, on_lookup_failure, protect }) = &settings.node_metadata else {
-            return Ok(None);
-        };
-        let mut entries = Vec::with_capacity(propagate.len());
-        for (position, entry) in propagate.iter().enumerate() {
-            entries.push(Propagation::of(entry, position)?);
+    pub fn of(settings: &'s Settings) -> Result<Option<Self>, SettingsError> {
+        let Some(settings) = &settings.node_metadata else { return Ok(None) };
+        let mut entries = Vec::with_capacity(settings.propagate.len());
+        for (position, entry) in settings.propagate.iter().enumerate() {
+            let source = entry.source(position)?;
+            let targets = entry.targets(&source, position)?;
+            entries.push(Propagation { entry, source, targets });
         }
         let mut targets: ByKind<BTreeSet<String>> = ByKind::default();
         for target in entries.iter().flat_map(|entry| &entry.targets) {
             targets.of_mut(target.kind).insert(target.key.text().to_owned());
         }
-        Ok(Some(Self { entries, on_lookup_failure: *on_lookup_failure, protect: *protect, targets }))
+        Ok(Some(Self { settings, entries, targets }))
     }
 
     /// The host's field masks for what is read of a Node.
@@ -98,23 +87,21 @@ impl Propagations {
         let mut masks = FieldMasks::default();
         for entry in &self.entries {
             match &entry.source {
-                NodeSource::Label(_) => masks.add(FieldMasks::LABELS),
-                NodeSource::Annotation(_) => masks.add(FieldMasks::ANNOTATIONS),
-                NodeSource::Field(path) => FieldPath::add_masks(path, &mut masks),
+                NodeSource::Label(_) => masks.extend([LABELS.to_owned()]),
+                NodeSource::Annotation(_) => masks.extend([ANNOTATIONS.to_owned()]),
+                NodeSource::Field(path) => masks.extend(path.masks()),
             }
         }
         masks
     }
 
-    /// The fields of the Node that are read, in the order of their entries.
-    pub fn fields(&self) -> Vec<&FieldPath> {
-        let mut fields = Vec::new();
-        for entry in &self.entries {
-            if let NodeSource::Field(path) = &entry.source {
-                fields.push(path);
-            }
-        }
-        fields
+    /// The field of the Node that each entry reads, if it reads one.
+    pub fn fields(&self) -> Vec<Option<&FieldPath>> {
+        let fields = self.entries.iter().map(|own| match &own.source {
+            NodeSource::Field(path) => Some(path),
+            NodeSource::Label(_) | NodeSource::Annotation(_) => None,
+        });
+        fields.collect()
     }
 
     /// Whether `key` is one that the policy writes.
@@ -130,7 +117,7 @@ impl Propagations {
     /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
     /// otherwise a Node may lack what an entry reads of it, or have only other keys of a prefix.
     pub fn is_sure_to_overwrite(&self, key: &str) -> bool {
-        if self.protect {
+        if self.settings.protect {
             return self.manages(TargetKind::Annotation, key);
         }
         if !self.names(TargetKind::Annotation, key) {
@@ -142,34 +129,19 @@ impl Propagations {
 
     /// The targets that are written whatever the Node has, or the request is rejected.
     pub fn guaranteed(&self) -> impl Iterator<Item = &Target> {
-        let guaranteed = self.entries.iter().filter(|entry| entry.fallback != Fallback::Skip);
-        guaranteed.flat_map(|entry| &entry.targets)
+        let guaranteed = self.entries.iter().filter(|own| own.entry.required || own.entry.default.is_some());
+        guaranteed.flat_map(|own| &own.targets)
     }
 
     /// How much all defaults come to, in bytes of keys and values.
     pub fn size_of_defaults(&self) -> usize {
-        let targets = self.entries.iter().flat_map(|entry| entry.targets.iter().map(move |target| (entry, target)));
-        targets.map(|(entry, target)| entry.size_of_default(target)).sum()
+        self.entries.iter().flat_map(|own| own.targets.iter().map(|target| own.size_of_default(target))).sum()
     }
 }
 
-impl Propagation {
-    fn of(entry: &Propagate, position: usize) -> Result<Self, SettingsError> {
-        let source = entry.source(position)?;
-        let targets = entry.targets(&source, position)?;
-        let fallback = match &entry.default {
-            Some(default) => Fallback::Default(default.clone()),
-            None if entry.required => Fallback::Required,
-            None => Fallback::Skip,
-        };
-        Ok(Self { source, targets, fallback, env: entry.env.clone() })
-    }
-
+impl Propagation<'_> {
     /// How much its default comes to at `target`, in bytes of key and value.
     pub fn size_of_default(&self, target: &Target) -> usize {
-        match &self.fallback {
-            Fallback::Default(default) => target.key.text().len() + default.len(),
-            Fallback::Skip | Fallback::Required => 0,
-        }
+        self.entry.default.as_ref().map_or(0, |default| target.key.text().len() + default.len())
     }
 }

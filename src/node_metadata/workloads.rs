@@ -15,7 +15,7 @@ use crate::settings::key::TargetKind;
 ///
 /// # Errors
 /// The label.
-pub fn reject_managed(propagations: &Propagations, review: &Review<'_>) -> Result<(), Rejection> {
+pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> Result<(), Rejection> {
     if !is_new(review)? {
         return Ok(());
     }
@@ -46,7 +46,7 @@ fn is_new(review: &Review<'_>) -> Result<bool, ReadError> {
 }
 
 /// The first managed label that the workload selects its Pods by.
-fn first_managed(propagations: &Propagations, review: &Review<'_>) -> Result<Option<String>, ReadError> {
+fn first_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> Result<Option<String>, ReadError> {
     let Review { object, resource, .. } = review;
     let path = resource.spec().join(".");
     let Some(spec) = object.object_at(resource.spec())? else { return Ok(None) };

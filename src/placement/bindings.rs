@@ -4,13 +4,13 @@
 use super::entry::MatchedEntry;
 use super::node_rules::NodeRules;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::cluster::{FieldMasks, Node, NodeLookup, NodeName};
+use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, NodeName, TAINTS};
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
 use crate::request::User;
-use crate::toleration::{Effect, Operator, Taint, Toleration, is_extended};
+use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_extended};
 
 /// What the node of a Binding is held to.
 #[derive(Debug)]
@@ -38,14 +38,14 @@ impl<'s> BindingRules<'s> {
 
     /// The fields that are needed of the node; none, if any node will do.
     pub fn field_masks(&self) -> FieldMasks {
-        let mut masks = FieldMasks::default();
+        let mut masks = FieldMasks::new();
         if !self.nodes.selects_every_node() {
-            masks.add(FieldMasks::LABELS);
+            masks.insert(LABELS.to_owned());
         }
         if let Some(tolerations) = &self.tolerations {
-            masks.add(FieldMasks::TAINTS);
+            masks.insert(TAINTS.to_owned());
             if tolerations.tolerate_extended_resources {
-                masks.add(FieldMasks::ALLOCATABLE);
+                masks.insert(ALLOCATABLE.to_owned());
             }
         }
         masks
@@ -66,21 +66,19 @@ impl<'s> BindingRules<'s> {
         let Some(tolerations) = &self.tolerations else { return Ok(()) };
         let taints = node.lasting_taints().map_err(|problem| {
             let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
-            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.nodes.namespace)
+            Rejection::forbidden(CauseKind::Limit, explanation)
         })?;
         for taint in taints {
             let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
             list.reject_unresolved()?;
             let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };
-            let (namespace, source) = (self.nodes.namespace, list.source);
+            let (namespace, source) = (quote(self.nodes.namespace), list.source);
             let explanation = format!(
-                "{cannot} it has a taint that no Pod of namespace {} may tolerate, since {source} {objects} it; bind \
-                 it to another node",
-                quote(namespace)
+                "{cannot} it has a taint that no Pod of namespace {namespace} may tolerate, since {source} {objects} \
+                 it; bind it to another node"
             );
-            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-            let rejection = rejection.demanded_at(source).in_namespace(namespace).about_taint(taint);
-            return Err(rejection.with_detail(Node::taint_as_text(taint)));
+            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
+            return Err(rejection.about_taint(taint).with_detail(Node::taint_as_text(taint)));
         }
         Ok(())
     }
@@ -93,10 +91,10 @@ fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'
         return None;
     }
     // The narrowest toleration of this taint. Its seconds are the fewest, so that no whitelist refuses it for them.
-    let seconds = (taint.effect == Effect::NoExecute).then_some(i64::MIN);
+    let seconds = (taint.effect == NO_EXECUTE).then_some(i64::MIN);
     rules.objection_to(&Toleration {
         key: taint.key.clone(),
-        operator: Operator::Equal,
+        operator: EQUAL.to_owned(),
         value: taint.value.clone(),
         effect: taint.effect.clone(),
         toleration_seconds: seconds,
@@ -105,7 +103,7 @@ fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'
 
 /// Whether a Pod would get a toleration of `taint` for requesting a resource that `node` has.
 fn is_for_resource(taint: &Taint, node: &Node<'_>, rules: &TolerationRules<'_>) -> bool {
-    let toleration = Toleration::exists(&taint.key, Effect::NoSchedule);
+    let toleration = Toleration::exists(&taint.key, NO_SCHEDULE);
     rules.tolerate_extended_resources
         && is_extended(&taint.key)
         && toleration.tolerates(taint)

@@ -29,7 +29,7 @@ pub fn validate(
         if let Some(value) = selection.node_selector.get(key)
             && !demanded.requirement.accepts(Some(value))
         {
-            return Err(pair_rejection((key, value), demanded, rules.namespace, subject));
+            return Err(pair_rejection((key, value), demanded, subject));
         }
     }
     match &selection.terms {
@@ -43,7 +43,6 @@ pub fn validate(
 fn pair_rejection(
     (key, value): (&str, &str),
     SourcedRequirement { requirement, source }: &SourcedRequirement<'_>,
-    namespace: &str,
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
     let (name, class) = (subject.name, quote(&subject.runtime_class.name));
@@ -68,8 +67,7 @@ fn pair_rejection(
     };
     let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Asks };
     let rejection = Rejection::with_sentence(kind, SELECTOR_CONFLICT, explanation).demanded_at(*source);
-    let rejection = rejection.in_namespace(namespace).about_label(key).demanding(requirement);
-    rejection.asking_for(&format_args!("{key}={value}"))
+    rejection.about_label(key).demanding(requirement).asking_for(&format_args!("{key}={value}"))
 }
 
 /// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
@@ -105,8 +103,7 @@ fn validate_terms(
         quote(&asked),
         rules.demands_on(key)
     );
-    let rejection =
-        Rejection::with_sentence(CauseKind::Asks, SELECTOR_CONFLICT, explanation).in_namespace(rules.namespace);
+    let rejection = Rejection::with_sentence(CauseKind::Asks, SELECTOR_CONFLICT, explanation);
     let rejection = rejection.about_label(key).asking_for(&asked);
     Err(match rules.requirements.iter().find(|own| own.requirement.key() == key) {
         Some(SourcedRequirement { requirement, source }) => rejection.demanded_at(*source).demanding(requirement),

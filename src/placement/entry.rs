@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use crate::cluster::{Cluster, LookupBuffer, look_up_namespace};
+use crate::cluster::Lookups;
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::{quote, shorten};
@@ -39,6 +39,8 @@ pub struct MatchedEntry<'s> {
     pub found: LabelsAndAnnotations<'s>,
     /// Whether settings that refer to what the Namespace lacks are left out.
     pub ignores_unresolved: bool,
+    /// Whether what the entry says is enforced.
+    pub is_enforced: bool,
     /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
     /// not validated.
     pub has_name: bool,
@@ -61,10 +63,10 @@ impl<'s> CandidateEntries<'s> {
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
-    pub fn look_up(self, cluster: &dyn Cluster, buffer: &'s LookupBuffer) -> Result<MatchedEntry<'s>, Rejection> {
+    pub fn look_up(self, lookups: &'s Lookups<'_>) -> Result<MatchedEntry<'s>, Rejection> {
         let mut found = LabelsAndAnnotations::default();
         if self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels()) {
-            found = look_up_namespace(cluster, self.namespace, buffer)?;
+            found = lookups.namespace(self.namespace)?;
         }
         Ok(self.find(found)?)
     }
@@ -82,7 +84,16 @@ impl<'s> CandidateEntries<'s> {
                 break;
             }
         }
-        Ok(MatchedEntry { settings, namespace, entry: matched, found, ignores_unresolved: false, has_name })
+        let is_enforced = matched.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
+        Ok(MatchedEntry {
+            settings,
+            namespace,
+            entry: matched,
+            found,
+            is_enforced,
+            ignores_unresolved: false,
+            has_name,
+        })
     }
 
     /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
@@ -116,19 +127,25 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
     let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
     match selector::parse(text) {
         Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
-        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error.to_string())),
+        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error)),
     }
 }
 
 impl<'s> MatchedEntry<'s> {
+    /// The `entry` that holds for a `namespace`, of which this was `found`.
+    pub fn new(
+        settings: &'s Placement,
+        namespace: &'s str,
+        entry: Option<EntryAt<'s>>,
+        found: LabelsAndAnnotations<'s>,
+    ) -> Self {
+        let is_enforced = entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
+        Self { settings, namespace, entry, found, is_enforced, ignores_unresolved: false, has_name: true }
+    }
+
     /// Whether whitelists and forbidden tolerations do not apply to a user.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)
-    }
-
-    /// Whether what the entry says is enforced.
-    pub fn is_enforced(&self) -> bool {
-        self.entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce)
     }
 
     /// The `verdict`; nothing, and a warning, where it was rejected by rules that are not enforced.
@@ -140,8 +157,8 @@ impl<'s> MatchedEntry<'s> {
         verdict: Result<T, Rejection>,
         decision: &mut Decision<'_>,
     ) -> Result<Option<T>, Rejection> {
-        match verdict {
-            Err(rejection) if !self.is_enforced() && rejection.is_forbidden() => {
+        match verdict.map_err(|rejection| rejection.in_namespace(self.namespace)) {
+            Err(rejection) if !self.is_enforced && rejection.is_forbidden() => {
                 decision.would_reject(&rejection);
                 Ok(None)
             }
@@ -185,8 +202,8 @@ impl<'s> MatchedEntry<'s> {
         let filled = self.fill_in(source, text)?;
         match selector::parse(&filled) {
             Ok(selector) => Ok(selector),
-            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error.to_string())),
-            Err(error) => Err(SettingsError::new(&source, error.to_string()).into()),
+            Err(error) if reference::is_in(text) => Err(self.misfit(source, (text, &filled), &error)),
+            Err(error) => Err(SettingsError::new(&source, error).into()),
         }
     }
 
@@ -245,7 +262,8 @@ impl<'s> MatchedEntry<'s> {
     }
 
     fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
-        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
+        let rejection = Rejection::forbidden(CauseKind::MissingLabel, explanation);
+        rejection.demanded_at(source).in_namespace(self.namespace)
     }
 }
 

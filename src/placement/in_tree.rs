@@ -8,6 +8,7 @@ use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
+use crate::message::joined;
 use crate::review::Review;
 use crate::selector::{Selector, Whitelist, parse_pairs};
 use crate::settings::placement::IN_TREE_ANNOTATION;
@@ -41,7 +42,7 @@ pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str)
 pub fn read(source: Source<'_>, text: &str) -> Result<Selector, Rejection> {
     match source {
         Source::Annotation { .. } => read_annotation("a node selector", source, text, usize::MAX, parse_pairs),
-        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error.to_string()))?),
+        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error))?),
     }
 }
 
@@ -89,8 +90,8 @@ pub fn admit(
         let spec = review.object.object_mut("spec").within("object")?;
         spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added.iter().copied()).within(SPEC)?;
         review.is_changed = true;
-        let added: Vec<String> = added.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        review.decision.audit("node-selector", added.join(","));
+        let added = joined(added.iter().map(|(key, value)| format!("{key}={value}")), ",");
+        review.decision.audit("node-selector", added);
         review.decision.audit("node-selector-source", source.to_string());
     }
     Ok(())

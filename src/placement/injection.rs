@@ -9,13 +9,16 @@ use super::tolerations;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::limits::MOST_EXPRESSIONS;
+use crate::message::joined;
 use crate::toleration::Toleration;
 
 /// What is to be added to a Pod that is let in, and the rules that let it in.
 #[derive(Debug)]
 pub struct PodMutation<'r> {
     /// What is added to its nodeSelector and node affinity.
-    pub injection: Injection<'r>,
+    pub added: Vec<SourcedRequirement<'r>>,
+    /// The nodeSelector and node affinity that it has then.
+    pub selection: NodeSelection<'r>,
     /// What is added to its tolerations.
     pub tolerations: Vec<Toleration>,
     /// What is added to its preferences.
@@ -26,81 +29,74 @@ pub struct PodMutation<'r> {
     pub toleration_rules: TolerationRules<'r>,
 }
 
-/// What is to be added to a Pod's nodeSelector and node affinity, and what the Pod has then.
-#[derive(Clone, Debug)]
-pub struct Injection<'r> {
-    /// What is added: simple requirements to the nodeSelector, the others to those terms of node affinity that lack
-    /// them.
-    pub added: Vec<SourcedRequirement<'r>>,
-    /// What the Pod has then.
-    pub selection: NodeSelection<'r>,
+/// Adds to `selection` what `rules` demand and it lacks, and tells what that is. Simple requirements go into the
+/// nodeSelector, the others into required node affinity.
+///
+/// # Errors
+/// There would be more expressions than are read.
+pub fn inject<'r>(
+    selection: &mut NodeSelection<'_>,
+    rules: &NodeRules<'r>,
+    subject: &PodSubject<'_, '_>,
+) -> Result<Vec<SourcedRequirement<'r>>, Rejection> {
+    let (mut added, mut expressions) = (Vec::new(), Vec::new());
+    for demanded in &rules.requirements {
+        let key = demanded.requirement.key();
+        match demanded.requirement.only_value() {
+            Some(value) if selection.node_selector.get(key) == Some(value) => {}
+            Some(value) => {
+                selection.node_selector.insert(key.into(), value.into());
+                added.push(demanded.clone());
+            }
+            None => expressions.push(demanded),
+        }
+    }
+    if expressions.is_empty() {
+        return Ok(added);
+    }
+    // Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so. What
+    // a term already states is skipped.
+    let has_terms = selection.terms.is_some();
+    let terms = selection.terms.get_or_insert_with(|| vec![Term::default()]);
+    let mut size: usize = terms.iter().map(Term::size).sum();
+    let mut is_added = vec![false; expressions.len()];
+    for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
+        let mut stated = term.stated();
+        for (SourcedRequirement { requirement, .. }, is_added) in expressions.iter().zip(&mut is_added) {
+            if !stated.insert(requirement.identity()) {
+                continue;
+            }
+            *is_added = true;
+            size += 1 + requirement.values().len();
+            if size > MOST_EXPRESSIONS {
+                let field = REQUIRED_AFFINITY.join(".");
+                return Err(subject.too_many(MOST_EXPRESSIONS, "expressions and values", &field));
+            }
+            term.add(requirement);
+        }
+    }
+    added.extend(expressions.into_iter().zip(is_added).filter(|own| own.1).map(|own| own.0.clone()));
+    Ok(added)
 }
 
-impl<'r> Injection<'r> {
-    /// Adds to `own` what `rules` demand and it lacks. Simple requirements go into the nodeSelector, the others into
-    /// required node affinity.
-    ///
-    /// # Errors
-    /// There would be more expressions than are read.
-    pub fn new(own: NodeSelection<'r>, rules: &NodeRules<'r>, subject: &PodSubject<'_, '_>) -> Result<Self, Rejection> {
-        let mut injection = Self { added: Vec::new(), selection: own };
-        let mut expressions = Vec::new();
-        for demanded in &rules.requirements {
-            let key = demanded.requirement.key();
-            match demanded.requirement.only_value() {
-                Some(value) if injection.selection.node_selector.get(key) == Some(value) => {}
-                Some(value) => {
-                    injection.selection.node_selector.insert(key.into(), value.into());
-                    injection.added.push(demanded.clone());
-                }
-                None => expressions.push(demanded),
-            }
-        }
-        if !expressions.is_empty() {
-            injection.narrow_terms(&expressions, subject)?;
-        }
-        Ok(injection)
+impl PodMutation<'_> {
+    /// Whether nothing is added.
+    pub const fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
     }
 
-    /// Terms are ORed, so all must be narrowed; a term without expressions and fields matches no node and stays so.
-    /// What a term already states is skipped.
-    fn narrow_terms(
-        &mut self,
-        demanded: &[&SourcedRequirement<'r>],
-        subject: &PodSubject<'_, '_>,
-    ) -> Result<(), Rejection> {
-        let has_terms = self.selection.terms.is_some();
-        let terms = self.selection.terms.get_or_insert_with(|| vec![Term::default()]);
-        let mut size: usize = terms.iter().map(Term::size).sum();
-        let mut is_added = vec![false; demanded.len()];
-        for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
-            let mut stated = term.stated();
-            for (SourcedRequirement { requirement, .. }, is_added) in demanded.iter().zip(&mut is_added) {
-                if !stated.insert(requirement.identity()) {
-                    continue;
-                }
-                *is_added = true;
-                size += 1 + requirement.values().len();
-                if size > MOST_EXPRESSIONS {
-                    return Err(subject.too_many(
-                        MOST_EXPRESSIONS,
-                        "expressions and values",
-                        &REQUIRED_AFFINITY.join("."),
-                    ));
-                }
-                term.add(requirement);
-            }
-        }
-        let added = demanded.iter().zip(is_added).filter(|(_, is_added)| *is_added);
-        self.added.extend(added.map(|(demanded, _)| (*demanded).clone()));
-        Ok(())
-    }
-
-    /// Writes it into `spec`, the one that it was made for.
+    /// Writes all of it into `spec`, a PodSpec, and tells the audit log.
     ///
     /// # Errors
     /// `spec` can't be read.
-    pub fn write(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
+    pub fn apply(&self, spec: &mut RawObject<'_>, decision: &mut Decision<'_>) -> Result<(), ReadError> {
+        self.record(decision);
+        self.write_selection(spec)?;
+        preferences::write(&self.preferences, spec)?;
+        tolerations::write(&self.tolerations, spec)
+    }
+
+    fn write_selection(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
         let added = self.added.iter().map(|demanded| &demanded.requirement);
         let pairs = added.filter_map(|requirement| Some((requirement.key(), requirement.only_value()?)));
         let mut pairs = pairs.peekable();
@@ -118,60 +114,42 @@ impl<'r> Injection<'r> {
             if let Some(written) = terms.get_mut(position)
                 && term.is_added_to()
             {
-                term.write_added(written.take_apart()?.object_mut().at(position)?)?;
+                term.write_added(written.object_mut().at(position)?)?;
             }
         }
         Ok(())
     }
 
-    /// What is added, as text.
-    pub fn as_text(&self) -> String {
-        let added: Vec<String> = self.added.iter().map(|demanded| demanded.requirement.to_string()).collect();
-        added.join(",")
-    }
-}
-
-impl PodMutation<'_> {
-    /// Whether nothing is added.
-    pub const fn is_empty(&self) -> bool {
-        self.injection.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
-    }
-
-    /// Writes all of it into `spec`, a PodSpec.
-    ///
-    /// # Errors
-    /// `spec` can't be read.
-    pub fn apply(&self, spec: &mut RawObject<'_>) -> Result<(), ReadError> {
-        self.injection.write(spec)?;
-        preferences::write(&self.preferences, spec)?;
-        tolerations::write(&self.tolerations, spec)
+    /// What is added to nodeSelector and node affinity, as text.
+    fn added_to_selection(&self) -> String {
+        joined(self.added.iter().map(|demanded| &demanded.requirement), ",")
     }
 
     /// All of it as text, as the audit log has it.
     pub fn as_text(&self) -> String {
         let parts = [
-            ("node-selector", self.injection.as_text()),
+            ("node-selector", self.added_to_selection()),
             ("preferred", preferences::as_text(&self.preferences)),
-            ("tolerations", tolerations::as_text(&self.tolerations)),
+            ("tolerations", joined(&self.tolerations, ",")),
         ];
         let added = parts.iter().filter(|(_, text)| !text.is_empty());
-        added.map(|(what, text)| format!("{what} {text}")).collect::<Vec<_>>().join("; ")
+        joined(added.map(|(what, text)| format!("{what} {text}")), "; ")
     }
 
     /// Tells the audit log what was added, and where it is demanded.
-    pub fn record(&self, decision: &mut Decision<'_>) {
+    fn record(&self, decision: &mut Decision<'_>) {
         let mut sources: Vec<String> = Vec::new();
-        for source in self.injection.added.iter().map(|demanded| demanded.source.to_string()) {
+        for source in self.added.iter().map(|demanded| demanded.source.to_string()) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
         }
         if !sources.is_empty() {
-            decision.audit("node-selector", self.injection.as_text());
+            decision.audit("node-selector", self.added_to_selection());
             decision.audit("node-selector-source", sources.join(", "));
         }
         if !self.tolerations.is_empty() {
-            decision.audit("tolerations", tolerations::as_text(&self.tolerations));
+            decision.audit("tolerations", joined(&self.tolerations, ","));
         }
     }
 }

@@ -4,7 +4,7 @@ use super::injection::PodMutation;
 use super::node_rules::{NodeRules, SourcedWhitelist};
 use super::subject::PodSubject;
 use super::tolerations;
-use crate::cluster::{FieldMasks, Node, NodeLookup};
+use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
 use crate::decision::{CauseKind, Rejection};
 use crate::message::{quote, shorten};
 use crate::request::User;
@@ -60,8 +60,7 @@ pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> R
         quote(&node_name),
         quote(rules.namespace)
     );
-    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-    let rejection = rejection.in_namespace(rules.namespace).asking_for(&node_name);
+    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&node_name);
     Err(match refusing {
         Some(allowed) => rejection.demanded_at(allowed.source),
         None => rejection.by_setting("placement.onNodeName"),
@@ -93,10 +92,10 @@ impl<'p> NamedNode<'p> {
 
     /// The fields that are needed of the node.
     pub fn field_masks(&self) -> FieldMasks {
-        let mut masks = FieldMasks::of(FieldMasks::LABELS);
-        masks.add(FieldMasks::TAINTS);
+        let mut masks = FieldMasks::new();
+        masks.extend([LABELS, TAINTS].map(str::to_owned));
         if !self.for_resources.is_empty() {
-            masks.add(FieldMasks::ALLOCATABLE);
+            masks.insert(ALLOCATABLE.to_owned());
         }
         masks
     }
@@ -113,7 +112,7 @@ impl<'p> NamedNode<'p> {
             &format!("{names_node}, but"),
             "name another node, or remove nodeName",
         )?;
-        let selection = &self.mutation.injection.selection;
+        let selection = &self.mutation.selection;
         if !selection.matches_node(node.name.as_str(), |key| node.labels.get(key)) {
             return Err(self.rejection(format!(
                 "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or \
@@ -125,8 +124,7 @@ impl<'p> NamedNode<'p> {
     }
 
     fn rejection(&self, explanation: String) -> Rejection {
-        let rejection = Rejection::forbidden(CauseKind::NodeName, explanation);
-        rejection.in_namespace(self.mutation.rules.namespace).asking_for(&self.node_name)
+        Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&self.node_name)
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
@@ -136,7 +134,7 @@ impl<'p> NamedNode<'p> {
         tolerations.extend(self.for_resources.iter().filter(has_resource).cloned());
         let taints = node.lasting_taints().map_err(|problem| {
             let explanation = format!("{names_node}, which {problem}; name another node, or remove nodeName");
-            Rejection::forbidden(CauseKind::Limit, explanation).in_namespace(self.mutation.rules.namespace)
+            Rejection::forbidden(CauseKind::Limit, explanation)
         })?;
         let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
         let rejection = self.rejection(format!(
@@ -168,7 +166,7 @@ impl<'p> NamedNode<'p> {
     /// Whether the Pod may have `key=value` despite the whitelist: by a pair or expression that its entry requires, or
     /// by a pair of its RuntimeClass.
     fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
-        let selection = &self.mutation.injection.selection;
+        let selection = &self.mutation.selection;
         if selection.node_selector.get(key) == Some(value)
             && (whitelist.demands_value(key, value) || self.subject.runtime_class.is_known_to_bring(key, value))
         {

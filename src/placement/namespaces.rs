@@ -4,7 +4,7 @@ use super::entry::{CandidateEntries, MatchedEntry};
 use super::pods;
 use super::subject::{PodSubject, RuntimeClass, SPEC};
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
-use crate::cluster::Cluster;
+use crate::cluster::Lookups;
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
 use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
@@ -17,7 +17,7 @@ use crate::settings::{OnNamespaces, Placement, Source, reference};
 /// # Errors
 /// What is wrong with the annotations.
 pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
-    let Review { request, object, decision, cluster, .. } = review;
+    let Review { request, object, decision, lookups, .. } = review;
     // An object that is being deleted is let through: to remove a finalizer is an update.
     if settings.on_namespaces == OnNamespaces::Ignore || request.is_for_terminating_object()? {
         return Ok(());
@@ -45,7 +45,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
         return Ok(());
     }
     matched.ignores_unresolved = true;
-    match validate_every_pod(&matched, *cluster) {
+    match validate_every_pod(&matched, lookups) {
         Err(rejection) if settings.on_namespaces == OnNamespaces::Warn => {
             decision.warn_instead(&rejection);
             Ok(())
@@ -55,9 +55,9 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 }
 
 /// A Pod that asks for nothing gets what the annotations say.
-fn validate_every_pod(matched: &MatchedEntry<'_>, cluster: &dyn Cluster) -> Result<(), Rejection> {
+fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Result<(), Rejection> {
     let (user, spec) = (User::Nobody, RawObject::default());
-    let runtime_class = RuntimeClass::new(&spec, matched.settings, cluster)?;
+    let runtime_class = RuntimeClass::new(&spec, matched.settings, lookups)?;
     let name = &ObjectName::EveryPod;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &user, is_of_daemon_set: false, runtime_class };
     pods::admit(&subject, matched).map(drop)

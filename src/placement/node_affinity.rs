@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
@@ -97,9 +98,8 @@ pub fn read_list<T>(
     key: &str,
     read: fn(&str, &mut usize) -> Result<T, ReadError>,
 ) -> Result<(Vec<T>, usize, Option<TooMany>), ReadError> {
-    let list = affinity.first(key, MOST_TERMS)?;
-    let count = list.elements.len() + usize::from(list.has_more);
-    let (mut all, mut size) = (Vec::with_capacity(list.elements.len()), 0);
+    let list = affinity.first::<&RawValue>(key, MOST_TERMS)?;
+    let (mut all, mut size, count) = (Vec::new(), 0, list.count());
     for (position, element) in list.elements.into_iter().enumerate() {
         let excess = too_many(count, size);
         if excess.is_some() {
@@ -134,7 +134,7 @@ pub struct Term {
     /// How many of them it was read with.
     read: usize,
     /// On fields; all must hold.
-    fields: Vec<Expression>,
+    pub fields: Vec<Expression>,
 }
 
 /// One of the ANDed expressions of a term (`NodeSelectorRequirement`).
@@ -170,11 +170,8 @@ impl Term {
 
     /// One that has nothing but these requirements.
     pub fn from_requirements<'r>(requirements: impl IntoIterator<Item = &'r Requirement>) -> Self {
-        let mut term = Self::default();
-        for requirement in requirements {
-            term.add(requirement);
-        }
-        term
+        let expressions = requirements.into_iter().map(Expression::from_requirement).collect();
+        Self { expressions, ..Self::default() }
     }
 
     /// Adds `requirement` to its expressions.
@@ -214,11 +211,6 @@ impl Term {
         self.expressions.iter().any(|expression| expression.key == key)
     }
 
-    /// What it demands of fields of the node, first of all.
-    pub fn first_field(&self) -> Option<&Expression> {
-        self.fields.first()
-    }
-
     /// The names of the nodes that its fields name.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().flat_map(|field| &field.values).map(String::as_str)
@@ -244,9 +236,8 @@ impl Term {
         if self.is_empty() {
             return None;
         }
-        let requirements: Option<Vec<Requirement>> =
-            self.expressions.iter().map(|expression| expression.requirement.clone()).collect();
-        requirements.map(Selector::new)
+        let requirements = self.expressions.iter().map(|own| own.requirement.clone());
+        requirements.collect::<Option<_>>().map(Selector::new)
     }
 
     /// Whether the term can match a node, beside this nodeSelector: it does not contradict itself.
@@ -257,15 +248,14 @@ impl Term {
 
     /// What its valid expressions say, each as the [identity](Requirement::identity) of its requirement.
     pub fn stated(&self) -> BTreeSet<String> {
-        let mut stated = BTreeSet::new();
-        stated.extend(self.expressions.iter().filter_map(|own| Some(own.requirement.as_ref()?.identity())));
-        stated
+        let valid = self.expressions.iter().filter_map(|own| own.requirement.as_ref());
+        valid.map(Requirement::identity).collect()
     }
 }
 
 impl Expression {
     fn read_all(term: &RawObject<'_>, member: &str, size: &mut usize) -> Result<Vec<Self>, ReadError> {
-        let list = term.first(member, MOST_EXPRESSIONS)?;
+        let list = term.first::<&RawValue>(member, MOST_EXPRESSIONS)?;
         let mut expressions = Vec::new();
         if list.has_more {
             *size += MOST_EXPRESSIONS;
@@ -283,12 +273,9 @@ impl Expression {
         let expression: Raw<'_> = read(text)?;
         let expression = expression.object()?;
         let (key, operator) = (expression.string("key")?, expression.string("operator")?);
-        let list = expression.first("values", MOST_EXPRESSIONS)?;
-        *size += 1 + list.elements.len() + usize::from(list.has_more);
-        let mut values = Vec::with_capacity(list.elements.len());
-        for (position, value) in list.elements.into_iter().enumerate() {
-            values.push(read::<String>(value.get()).at(position).within("values")?);
-        }
+        let values = expression.first("values", MOST_EXPRESSIONS)?;
+        *size += 1 + values.count();
+        let values = values.elements;
         let known = operator_named(&operator);
         let requirement = known.and_then(|known| Requirement::new(key.clone(), known, values.clone()).ok());
         Ok(Self { key, operator, values, requirement })

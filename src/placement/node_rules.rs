@@ -5,7 +5,7 @@ use super::entry::MatchedEntry;
 use super::node_affinity::{NodeSelection, Term};
 use crate::cluster::Node;
 use crate::decision::{CauseKind, Rejection};
-use crate::message::{quote, shorten};
+use crate::message::{joined, quote, shorten};
 use crate::request::User;
 use crate::selector::{Requirement, Selector, Whitelist};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
@@ -33,6 +33,8 @@ pub struct SourcedWhitelist<'s> {
     pub whitelist: Whitelist,
     /// Where that is said.
     pub source: Source<'s>,
+    /// For which namespace.
+    pub namespace: &'s str,
     /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
     pub unresolved: Option<Rejection>,
 }
@@ -61,7 +63,7 @@ impl<'s> SourcedWhitelist<'s> {
             }
         }
         let whitelist = Whitelist::new(selector, demanded);
-        Ok(Some(Self { whitelist, source, unresolved }))
+        Ok(Some(Self { whitelist, source, namespace: matched.namespace, unresolved }))
     }
 }
 
@@ -122,11 +124,6 @@ impl<'s> NodeRules<'s> {
         Ok(rules)
     }
 
-    /// Whether anything depends on which nodes a Pod asks for.
-    pub const fn validates_anything(&self) -> bool {
-        !self.selects_every_node() || self.whitelist.is_some()
-    }
-
     /// Whether these rules depend on the terms of a Pod's node affinity.
     pub fn reads_terms(&self) -> bool {
         let is_checked = self.whitelist.is_some() && self.settings.on_node_affinity == OnNodeAffinity::Check;
@@ -177,7 +174,7 @@ impl<'s> NodeRules<'s> {
             let demanded = shorten(&requirement.to_string());
             let explanation = format!("{what} {source} demands {demanded}, which the node does not meet; {remedy}");
             let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(*source);
-            let rejection = rejection.in_namespace(self.namespace).about_label(key).demanding(requirement);
+            let rejection = rejection.about_label(key).demanding(requirement);
             return Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(key)));
         }
         Ok(())
@@ -188,10 +185,10 @@ impl<'s> NodeRules<'s> {
         let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
         let by_source = own.chunk_by(|before, after| before.source.path() == after.source.path());
         let words = by_source.filter_map(|own| {
-            let texts: Vec<String> = own.iter().map(|own| own.requirement.to_string()).collect();
-            Some(format!("{} demands {}", own.first()?.source, shorten(&texts.join(","))))
+            let demanded = joined(own.iter().map(|own| &own.requirement), ",");
+            Some(format!("{} demands {}", own.first()?.source, shorten(&demanded)))
         });
-        words.collect::<Vec<_>>().join(", and ")
+        joined(words, ", and ")
     }
 
     fn contradiction(&self, key: &str) -> Rejection {
@@ -208,6 +205,6 @@ impl<'s> NodeRules<'s> {
             let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
             Rejection::forbidden(CauseKind::MissingLabel, contradicting + &explanation)
         };
-        rejection.in_namespace(self.namespace).about_label(key)
+        rejection.about_label(key)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
-use crate::message::shorten;
+use crate::message::{joined, shorten};
 use crate::object_meta;
 use crate::request::User;
 use crate::review::Review;
@@ -51,7 +51,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     if keys.is_empty() {
         return Ok(());
     }
-    let keys = keys.into_iter().take(MOST_NAMED).map(shorten).collect::<Vec<_>>().join(", ");
+    let keys = joined(keys.into_iter().take(MOST_NAMED).map(shorten), ", ");
     let explanation = format!(
         "{} must not set labels that decide which Pods it gets (placement.onNodes): {keys}; have an administrator set \
          them",
@@ -62,20 +62,18 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 
 /// Every node label that a selector of the settings names.
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
-    let mut selectors = Vec::new();
     let cluster_default = Source::Placement("clusterDefaultNodeSelector");
-    selectors.extend(settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text)));
-    for (position, entry) in settings.namespaces.iter().enumerate() {
-        let at = EntryAt { position, entry };
-        selectors.extend(entry.node_selectors().map(|(field, text)| (Source::Entry(at, field), text)));
-    }
+    let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));
+    let of_entries = settings.namespaces.iter().enumerate().flat_map(|(position, entry)| {
+        entry.node_selectors().map(move |(field, text)| (Source::Entry(EntryAt { position, entry }, field), text))
+    });
     let mut keys = BTreeSet::new();
-    for (source, text) in selectors {
+    for (source, text) in cluster_default.chain(of_entries) {
         // The labels are the same, whatever a reference in their values says.
         let text = reference::with_stand_ins(text).map_err(|problem| SettingsError::new(&source, problem))?;
         match selector::parse(&text) {
             Ok(selector) => keys.extend(selector.requirements().iter().map(Requirement::key).map(str::to_owned)),
-            Err(error) => return Err(SettingsError::new(&source, error.to_string())),
+            Err(error) => return Err(SettingsError::new(&source, error)),
         }
     }
     Ok(keys)

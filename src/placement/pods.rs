@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 
 use super::entry::{CandidateEntries, MatchedEntry};
-use super::injection::{Injection, PodMutation};
+use super::injection::{self, PodMutation};
 use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
 use super::node_rules::NodeRules;
 use super::subject::{PodSubject, RuntimeClass, SPEC};
 use super::toleration_rules::TolerationRules;
 use super::{conflict, preferences, tolerations, whitelist};
-use crate::cluster::{LookupBuffer, NodeLookup, NodeRequest};
+use crate::cluster::{FieldMasks, NodeLookup, NodeName};
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
 use crate::review::Review;
@@ -19,48 +19,41 @@ use crate::settings::Placement;
 use crate::toleration::Toleration;
 
 /// Validates a Pod that is created by the rules of its namespace, and adds what they demand. Returns the Node that it
-/// names: it is looked up for these rules and for what node metadata has `asked` of it, at once.
+/// names, the `node`: it is looked up for these rules and for what node metadata asks of it by its `masks`, at once.
 ///
 /// # Errors
 /// The first rule that the Pod breaks.
-pub fn admit_create<'t>(
-    review: &mut Review<'_>,
+pub fn admit_create<'t, 'a: 't>(
+    review: &mut Review<'a>,
     settings: &Placement,
-    mut asked: NodeRequest<'t>,
+    node: Option<&'t NodeName>,
+    mut masks: FieldMasks,
 ) -> Result<NodeLookup<'t>, Rejection> {
-    let Review { request, object, decision, is_changed, name, cluster, .. } = review;
-    let buffer = LookupBuffer::new();
-    let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
+    let Review { request, object, decision, is_changed, name, lookups, .. } = review;
+    let matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
     let spec = object.object("spec").within("object")?.unwrap_or_default();
-    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(SPEC)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(SPEC)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
     let admitted = matched.enforce(admit(&subject, &matched), decision)?;
-    let Some(mut mutation) = admitted else { return Ok(asked.look_up(*cluster)) };
+    let Some(mut mutation) = admitted else { return Ok(lookups.node(node, &masks)) };
     let named_node = matched.enforce(NamedNode::new(&subject, &mutation), decision)?;
-    let Some(named_node) = named_node else { return Ok(asked.look_up(*cluster)) };
-    asked.masks.extend(&named_node.as_ref().map(NamedNode::field_masks).unwrap_or_default());
-    let node = asked.look_up(*cluster);
-    let verified = named_node.map_or(Ok(()), |named_node| named_node.validate(&node));
-    if matched.enforce(verified, decision)?.is_none() {
-        return Ok(node);
-    }
-    if subject.node_name()?.is_empty() {
-        let missing = preferences::missing(&subject, &matched, decision);
-        let Some(preferences) = matched.enforce(missing, decision)? else { return Ok(node) };
-        mutation.preferences = preferences;
-    }
-    if mutation.is_empty() {
-        return Ok(node);
-    }
-    if !matched.is_enforced() {
+    let Some(named_node) = named_node else { return Ok(lookups.node(node, &masks)) };
+    masks.extend(named_node.iter().flat_map(NamedNode::field_masks));
+    let node = lookups.node(node, &masks);
+    let preferences = match named_node {
+        Some(named_node) => named_node.validate(&node).map(|()| Vec::new()),
+        None => preferences::missing(&subject, &matched, decision),
+    };
+    let Some(preferences) = matched.enforce(preferences, decision)? else { return Ok(node) };
+    mutation.preferences = preferences;
+    if matched.is_enforced && !mutation.is_empty() {
+        mutation.apply(object.object_mut("spec").within("object")?, decision).within(SPEC)?;
+        *is_changed = true;
+    } else if !mutation.is_empty() {
         decision.would_add(&mutation.as_text());
-        return Ok(node);
     }
-    mutation.record(decision);
-    mutation.apply(object.object_mut("spec").within("object")?).within(SPEC)?;
-    *is_changed = true;
     Ok(node)
 }
 
@@ -81,7 +74,8 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     }
     let own = read_selection(subject, &rules)?;
     let mut merged = Cow::Borrowed(&own);
-    if subject.is_template() && (rules.validates_anything() || toleration_rules.validates_anything()) {
+    let validates_nodes = !rules.selects_every_node() || rules.whitelist.is_some();
+    if subject.is_template() && (validates_nodes || toleration_rules.validates_anything()) {
         // The API server merges what the RuntimeClass brings into Pods, and not into their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
@@ -89,11 +83,12 @@ pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Re
     let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
     rules.yield_to(&merged, terms_choose);
     conflict::validate(&merged, &rules, subject)?;
-    let injection = Injection::new(own, &rules, subject)?;
-    whitelist::validate(&injection.selection, &injection.added, subject, &rules)?;
+    let mut selection = own;
+    let added = injection::inject(&mut selection, &rules, subject)?;
+    whitelist::validate(&selection, &added, subject, &rules)?;
     let tolerations = tolerations::admit(subject, &toleration_rules)?;
     named_node::validate_naming(subject, &rules)?;
-    Ok(PodMutation { injection, tolerations, preferences: Vec::new(), rules, toleration_rules })
+    Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, toleration_rules })
 }
 
 /// The Pod's nodeSelector; and the terms of its node affinity, where `rules` or its node's name depend on them.
@@ -116,13 +111,13 @@ fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &NodeRules<'_>) -> Re
 /// The first rule that the Pod breaks.
 pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     const OLD: &str = "oldObject.spec";
-    let Review { request, object, decision, name, cluster, .. } = review;
+    let Review { request, object, decision, name, lookups, .. } = review;
     let spec = object.object("spec").within("object")?.unwrap_or_default();
     let old_object = request.old_object()?;
     let old_spec = old_object.object("spec").within("oldObject")?.unwrap_or_default();
     let candidates = CandidateEntries::new(settings, &request.namespace);
     // A RuntimeClass can't change; that of the new object is not validated yet.
-    let runtime_class = RuntimeClass::new(&old_spec, settings, *cluster).within(OLD)?;
+    let runtime_class = RuntimeClass::new(&old_spec, settings, lookups).within(OLD)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
     let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
@@ -136,8 +131,7 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     if !selects_otherwise && new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }
-    let buffer = LookupBuffer::new();
-    let matched = candidates.look_up(*cluster, &buffer)?;
+    let matched = candidates.look_up(lookups)?;
     let verdict = validate_changes(selects_otherwise, new_tolerations, &subject, &matched);
     matched.enforce(verdict, decision).map(drop)
 }

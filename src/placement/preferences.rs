@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::value::RawValue;
+
 use super::entry::MatchedEntry;
 use super::node_affinity::{self, Term};
 use super::subject::PodSubject;
 use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::message::joined;
 use crate::settings::Source;
 
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
@@ -24,7 +27,8 @@ pub struct Preference {
     stated: Option<BTreeSet<String>>,
 }
 
-/// What the entry prefers and the Pod does not. What can't be resolved is left out, with a warning.
+/// What the entry prefers and the Pod does not; nothing, if the Pod names its node. What can't be resolved is left out,
+/// with a warning.
 ///
 /// # Errors
 /// The Pod's preferences can't be read, or there are too many; or the settings have a mistake.
@@ -36,6 +40,9 @@ pub fn missing(
     let Some(at) = matched.entry.filter(|at| !at.entry.preferred_node_selector.is_empty()) else {
         return Ok(Vec::new());
     };
+    if !subject.node_name()?.is_empty() {
+        return Ok(Vec::new());
+    }
     let affinity = subject.spec.object_at(&AFFINITY).within(subject.path)?.unwrap_or_default();
     let path = AFFINITY.join(".");
     let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);
@@ -82,13 +89,12 @@ pub fn write(preferences: &[Preference], spec: &mut RawObject<'_>) -> Result<(),
 
 /// `preferences`, as the audit log has them.
 pub fn as_text(preferences: &[Preference]) -> String {
-    let selectors = preferences.iter().filter_map(|own| own.term.selector());
-    selectors.map(|selector| selector.to_string()).collect::<Vec<_>>().join("; ")
+    joined(preferences.iter().filter_map(|own| own.term.selector()), "; ")
 }
 
 impl Preference {
     fn new(weight: i64, term: Term) -> Self {
-        let is_by_labels = term.selector().is_some() && term.first_field().is_none();
+        let is_by_labels = term.selector().is_some() && term.fields.is_empty();
         let stated = is_by_labels.then(|| term.stated());
         Self { weight, term, stated }
     }
@@ -97,7 +103,8 @@ impl Preference {
         let preferred: Raw<'_> = read_json(text)?;
         let preferred = preferred.object()?;
         let weight = preferred.get("weight")?.unwrap_or_default();
-        let term = Term::read(preferred.text("preference").unwrap_or("null"), size).within("preference")?;
+        let term = preferred.get::<&RawValue>("preference")?.map_or("null", RawValue::get);
+        let term = Term::read(term, size).within("preference")?;
         Ok(Self::new(weight, term))
     }
 }

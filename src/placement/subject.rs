@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::cluster::{Cluster, Scheduling, look_up_runtime_class};
+use crate::cluster::{Lookups, Scheduling};
 use crate::decision::Rejection;
 use crate::json::{Pairs, RawObject, ReadError, Within};
 use crate::object_meta::ObjectName;
@@ -65,7 +65,7 @@ impl<'a> PodSubject<'_, 'a> {
 pub struct RuntimeClass<'c> {
     /// Its name; empty, if the Pod has none, or RuntimeClasses are not resolved.
     pub name: String,
-    cluster: &'c dyn Cluster,
+    lookups: &'c Lookups<'c>,
     scheduling: OnceCell<Scheduling>,
 }
 
@@ -74,12 +74,12 @@ impl<'c> RuntimeClass<'c> {
     ///
     /// # Errors
     /// The spec can't be read.
-    pub fn new(spec: &RawObject<'_>, settings: &Placement, cluster: &'c dyn Cluster) -> Result<Self, ReadError> {
+    pub fn new(spec: &RawObject<'_>, settings: &Placement, lookups: &'c Lookups<'c>) -> Result<Self, ReadError> {
         let name = match settings.on_runtime_classes {
             OnRuntimeClasses::Resolve => spec.string("runtimeClassName")?,
             OnRuntimeClasses::Ignore => String::new(),
         };
-        Ok(Self { name, cluster, scheduling: OnceCell::new() })
+        Ok(Self { name, lookups, scheduling: OnceCell::new() })
     }
 
     /// What it brings to Pods.
@@ -92,7 +92,7 @@ impl<'c> RuntimeClass<'c> {
         }
         let mut scheduling = Scheduling::default();
         if !self.name.is_empty() {
-            scheduling = look_up_runtime_class(self.cluster, &self.name)?;
+            scheduling = self.lookups.runtime_class(&self.name)?;
         }
         Ok(self.scheduling.get_or_init(|| scheduling))
     }

@@ -18,8 +18,6 @@ pub const WHITELIST_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/toleration
 /// What is added to the tolerations of Pods, and what they may and must not tolerate.
 #[derive(Clone, Debug, Default)]
 pub struct TolerationRules<'s> {
-    /// The name of the namespace.
-    pub namespace: &'s str,
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never validated, even where an annotation replaces them.
@@ -58,12 +56,9 @@ impl<'s> TolerationRules<'s> {
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
     pub fn new(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
-        let MatchedEntry { settings, namespace, entry, .. } = *matched;
-        let mut rules = Self {
-            namespace,
-            tolerate_extended_resources: settings.on_extended_resources == OnExtendedResources::Tolerate,
-            ..Self::default()
-        };
+        let MatchedEntry { settings, entry, .. } = *matched;
+        let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
+        let mut rules = Self { tolerate_extended_resources, ..Self::default() };
         if let Some(at) = entry {
             for (field, list) in at.entry.toleration_lists() {
                 let source = Source::Entry(at, field);
@@ -102,7 +97,7 @@ impl<'s> TolerationRules<'s> {
             forbidden.source
         );
         let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(forbidden.source);
-        Err(rejection.in_namespace(self.namespace).about_taint(default))
+        Err(rejection.about_taint(default))
     }
 
     /// Whether anything may or must not be tolerated.
@@ -159,7 +154,7 @@ impl<'s> TolerationList<'s> {
     fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
         let mut forbidden = Self::read(list, source, matched)?;
         for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
-            let every_value = Toleration::exists(&toleration.key, toleration.effect.clone());
+            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
             forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));
         }
         Some(forbidden)

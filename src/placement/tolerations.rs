@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::core::v1;
 use serde::Deserialize;
 
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::decision::{CauseKind, Rejection};
-use crate::json::read::read as read_json;
-use crate::json::{Raw, RawObject, ReadError, Within};
+use crate::json::{FromObject, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
-use crate::toleration::{self, Effect, Operator, Resources, Toleration, tolerations_of_extended};
+use crate::toleration::{self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, tolerations_of_extended};
 
 /// How the in-tree plugin says that a Pod is rejected.
 const TOLERATIONS_CONFLICT: &str =
@@ -52,11 +52,6 @@ pub fn write(added: &[Toleration], spec: &mut RawObject<'_>) -> Result<(), ReadE
     Ok(())
 }
 
-/// `tolerations`, as the audit log has them.
-pub fn as_text(tolerations: &[Toleration]) -> String {
-    tolerations.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-}
-
 /// The tolerations that a Pod has, in order.
 ///
 /// # Errors
@@ -83,14 +78,10 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
 
 /// The first tolerations of `spec`, a PodSpec, and whether there are more.
 fn read(spec: &RawObject<'_>) -> Result<(Vec<Toleration>, bool), ReadError> {
-    let list = spec.first(TOLERATIONS, MOST_TOLERATIONS)?;
-    let mut tolerations = Vec::with_capacity(list.elements.len());
-    for (position, element) in list.elements.into_iter().enumerate() {
-        // `null` is one without anything, as in Go.
-        let read: Option<Toleration> = read_json(element.get()).at(position).within(TOLERATIONS)?;
-        tolerations.push(read.unwrap_or_default());
-    }
-    Ok((tolerations, list.has_more))
+    // `null` is one without anything, as in Go.
+    let list = spec.first::<Option<FromObject<v1::Toleration>>>(TOLERATIONS, MOST_TOLERATIONS)?;
+    let tolerations = list.elements.into_iter().map(|read| read.map(|read| read.0.into()).unwrap_or_default());
+    Ok((tolerations.collect(), list.has_more))
 }
 
 fn too_many_tolerations(subject: &PodSubject<'_, '_>) -> Rejection {
@@ -159,15 +150,12 @@ fn for_extended_resources(
     };
     let (mut names, mut count) = (BTreeSet::new(), 0);
     for list in CONTAINERS {
-        let containers = subject.spec.first(list, MOST_CONTAINERS).within(subject.path)?;
-        count += containers.elements.len() + usize::from(containers.has_more);
+        let containers = subject.spec.first::<Option<Container>>(list, MOST_CONTAINERS).within(subject.path)?;
+        count += containers.count();
         if count > MOST_CONTAINERS {
             return too_many(MOST_CONTAINERS, "containers");
         }
-        for (position, container) in containers.elements.into_iter().enumerate() {
-            let container: Option<Container> =
-                read_json(container.get()).at(position).within(list).within(subject.path)?;
-            let Some(resources) = container.and_then(|container| container.resources) else { continue };
+        for resources in containers.elements.into_iter().flatten().filter_map(|container| container.resources) {
             // The API server writes the limits of Pods among their requests, and not those of templates
             // (`SetDefaults_Pod`).
             let limits = resources.limits.filter(|_| subject.is_template());
@@ -193,7 +181,7 @@ fn for_extended_resources(
 fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended: Vec<Toleration>) -> Vec<Toleration> {
     let mut covered = BTreeSet::new();
     for Toleration { key, operator, effect, .. } in own.iter().chain(defaults) {
-        if *operator == Operator::Exists && matches!(effect, Effect::NoSchedule | Effect::Omitted) {
+        if operator == EXISTS && matches!(effect.as_str(), "" | NO_SCHEDULE) {
             covered.insert(key.as_str());
         }
     }
@@ -204,13 +192,13 @@ fn lacking_of_extended(own: &[Toleration], defaults: &[Toleration], of_extended:
 /// Whether the cluster adds `toleration` by itself, to any Pod or, if it is `of_daemon_set`, to one that the DaemonSet
 /// controller makes. Any number of seconds will do: they are configured on the API server.
 pub fn is_added_by_cluster(toleration: &Toleration, of_daemon_set: bool) -> bool {
-    if toleration.operator != Operator::Exists {
+    if toleration.operator != EXISTS {
         return false;
     }
     let key = toleration.key.as_str();
-    match toleration.effect {
-        Effect::NoExecute => UNTIL_EVICTED.contains(&key),
-        Effect::NoSchedule => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
+    match toleration.effect.as_str() {
+        NO_EXECUTE => UNTIL_EVICTED.contains(&key),
+        NO_SCHEDULE => key == MEMORY_PRESSURE || of_daemon_set && ON_DAEMON_SETS.contains(&key),
         _ => false,
     }
 }
@@ -248,9 +236,8 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection =
-            Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation).demanded_at(source);
-        return Err(rejection.in_namespace(rules.namespace).about_taint(toleration));
+        let rejection = Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation);
+        return Err(rejection.demanded_at(source).about_taint(toleration));
     }
     Ok(())
 }

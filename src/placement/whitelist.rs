@@ -1,6 +1,6 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, Term};
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection};
 use super::node_rules::{NodeRules, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{CauseKind, Rejection};
@@ -37,7 +37,7 @@ pub fn validate(
         }
         let is_demanded = |own: &Requirement| own.key() == key && own.only_value() == Some(value);
         let added = added.iter().find(|own| is_demanded(&own.requirement));
-        return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, rules.namespace, subject));
+        return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, subject));
     }
     if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
@@ -47,23 +47,15 @@ pub fn validate(
             let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
             let added = added.iter().find(|own| is_demanded(&own.requirement));
             let (key, asked) = (&expression.key, expression.to_string());
-            return Err(rejection(key, "node affinity ", &asked, added, allowed, rules.namespace, subject));
+            return Err(rejection(key, "node affinity ", &asked, added, allowed, subject));
         }
     }
-    let mut fields = selection.terms.iter().flatten().filter_map(Term::first_field);
+    let mut fields = selection.terms.iter().flatten().flat_map(|term| &term.fields);
     if whitelist.is_empty()
         && !subject.is_pinned()
         && let Some(field) = fields.next()
     {
-        return Err(rejection(
-            &field.key,
-            "node affinity by matchFields ",
-            &field.parts(),
-            None,
-            allowed,
-            rules.namespace,
-            subject,
-        ));
+        return Err(rejection(&field.key, "node affinity by matchFields ", &field.parts(), None, allowed, subject));
     }
     Ok(())
 }
@@ -83,10 +75,9 @@ fn rejection(
     asked: &str,
     added: Option<&SourcedRequirement<'_>>,
     allowed: &SourcedWhitelist<'_>,
-    namespace: &str,
     subject: &PodSubject<'_, '_>,
 ) -> Rejection {
-    let SourcedWhitelist { whitelist, source, unresolved } = allowed;
+    let SourcedWhitelist { whitelist, source, namespace, unresolved } = allowed;
     if let Some(unresolved) = unresolved {
         return unresolved.clone();
     }
@@ -101,5 +92,5 @@ fn rejection(
         None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
     let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
-    rejection.in_namespace(namespace).about_label(key).demanding(&allowed).asking_for(&asked)
+    rejection.about_label(key).demanding(&allowed).asking_for(&asked)
 }

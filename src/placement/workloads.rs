@@ -1,13 +1,12 @@
 //! Workloads: their Pod templates are validated as Pods made from them would be, where the person who applies them sees
 //! it. What another object controls is left to its owner, but for DaemonSets.
 
-use super::entry::{CandidateEntries, MatchedEntry};
+use super::entry::CandidateEntries;
 use super::injection::PodMutation;
 use super::node_rules::SourcedRequirement;
 use super::pods;
 use super::subject::{PodSubject, RuntimeClass};
-use crate::cluster::LookupBuffer;
-use crate::decision::{CauseKind, Decision, Rejection};
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
@@ -46,20 +45,20 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
 /// it: its controller plans one Pod per node from the template, and a selector that only the Pods have leaves Pods that
 /// can never run.
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
-    let Review { request, resource, object, decision, is_changed, cluster, .. } = review;
+    let Review { request, resource, object, decision, is_changed, lookups, .. } = review;
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
     let path = format!("object.{}.spec", resource.template().join("."));
     let spec = template.object("spec").within(&path)?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
-    let runtime_class = RuntimeClass::new(&spec, settings, *cluster).within(&path)?;
+    let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path)?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
     let subject =
         PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
 
-    let buffer = LookupBuffer::new();
-    let matched = CandidateEntries::new(settings, &request.namespace).look_up(*cluster, &buffer)?;
-    let admitted = pods::admit(&subject, &matched);
-    let Some(mutation) = settle(admitted, only_warns, &matched, decision)? else { return Ok(()) };
+    let mut matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
+    // Where workloads are only warned of, that says it in its own words.
+    matched.is_enforced |= only_warns;
+    let Some(mutation) = matched.enforce(pods::admit(&subject, &matched), decision)? else { return Ok(()) };
     // What other templates lack, their Pods get.
     if mutation.is_empty() || !is_of_daemon_set {
         return Ok(());
@@ -70,28 +69,17 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
             decision.warn_instead(&incomplete(&name, &mutation));
         }
-        OnDaemonSets::Inject if matched.is_enforced() => {
-            mutation.record(decision);
+        OnDaemonSets::Inject if matched.is_enforced => {
             let written = object.object_mut_at(resource.template()).within("object")?;
-            mutation.apply(written.object_mut("spec")?).within(&path)?;
+            mutation.apply(written.object_mut("spec")?, decision).within(&path)?;
             *is_changed = true;
         }
         OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
         OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
-            settle::<()>(Err(incomplete(&name, &mutation)), only_warns, &matched, decision)?;
+            matched.enforce::<()>(Err(incomplete(&name, &mutation)), decision)?;
         }
     }
     Ok(())
-}
-
-/// What becomes of a `verdict` on the template. Where workloads are only warned of, that says it in its own words.
-fn settle<T>(
-    verdict: Result<T, Rejection>,
-    only_warns: bool,
-    matched: &MatchedEntry<'_>,
-    decision: &mut Decision<'_>,
-) -> Result<Option<T>, Rejection> {
-    if only_warns { verdict.map(Some) } else { matched.enforce(verdict, decision) }
 }
 
 /// What the template lacks of `mutation`, which are not empty.
@@ -100,7 +88,7 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
     for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-    for demanded in &mutation.injection.added {
+    for demanded in &mutation.added {
         missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
     }
     let explanation = format!(
@@ -108,7 +96,7 @@ fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
         missing.join(", and ")
     );
     let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
-    match (mutation.injection.added.first(), mutation.tolerations.first()) {
+    match (mutation.added.first(), mutation.tolerations.first()) {
         (Some(SourcedRequirement { requirement, source }), _) => {
             rejection.demanded_at(*source).about_label(requirement.key()).demanding(requirement)
         }

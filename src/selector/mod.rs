@@ -12,7 +12,9 @@ mod values;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use parse::{ParseError, parse, parse_pairs};
+use crate::message::joined;
+
+pub use parse::{parse, parse_pairs};
 pub use values::PossibleValues;
 
 /// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,
@@ -227,8 +229,7 @@ impl Operator {
 
 /// `requirements` as a selector's text.
 pub fn text(requirements: &[Requirement]) -> String {
-    let texts: Vec<String> = requirements.iter().map(ToString::to_string).collect();
-    texts.join(",")
+    joined(requirements, ",")
 }
 
 impl fmt::Display for Selector {

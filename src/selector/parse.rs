@@ -9,7 +9,6 @@
 use super::{Invalid, Operator, Requirement, Selector, syntax};
 use crate::message::quote;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Parses `text`. An empty text selects every node.
 ///
@@ -18,7 +17,7 @@ use std::fmt;
 ///
 /// Upstream: `labels.Parse`, with its oddities: `k in ()` and `k=` mean the empty value, `in` and `notin` may be
 /// keys and values, spaces are only space, tab, CR and LF.
-pub fn parse(text: &str) -> Result<Selector, ParseError> {
+pub fn parse(text: &str) -> Result<Selector, String> {
     let mut parser = Parser { text, at: 0 };
     let mut requirements = Vec::new();
     if parser.peek().is_end() {
@@ -52,7 +51,7 @@ impl<'a> Parser<'a> {
         word
     }
 
-    fn requirement(&mut self) -> Result<Requirement, ParseError> {
+    fn requirement(&mut self) -> Result<Requirement, String> {
         let mut key = self.take();
         let negated = key.text == "!";
         if negated {
@@ -61,7 +60,7 @@ impl<'a> Parser<'a> {
         if !key.is_identifier() {
             return Err(key.unexpected(if negated { "a key" } else { "a key or '!'" }));
         }
-        syntax::label_key(key.text).map_err(|expected| ParseError::key(key.at, key.text, expected))?;
+        syntax::label_key(key.text).map_err(|expected| no_key(key.at, key.text, expected))?;
         if negated {
             return build(key, key, Operator::DoesNotExist, Vec::new());
         }
@@ -77,7 +76,7 @@ impl<'a> Parser<'a> {
         build(key, first, operator, values)
     }
 
-    fn operator(&mut self) -> Result<Operator, ParseError> {
+    fn operator(&mut self) -> Result<Operator, String> {
         let word = self.take();
         match word.text {
             "in" => Ok(Operator::In),
@@ -92,7 +91,7 @@ impl<'a> Parser<'a> {
     }
 
     /// One value; nothing, before a comma or the end, is the empty value.
-    fn value(&mut self) -> Result<String, ParseError> {
+    fn value(&mut self) -> Result<String, String> {
         if self.peek().ends_requirement() {
             return Ok(String::new());
         }
@@ -101,7 +100,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A list in parentheses. Nothing between two of its commas, or beside one at its ends, is the empty value.
-    fn values(&mut self) -> Result<Vec<String>, ParseError> {
+    fn values(&mut self) -> Result<Vec<String>, String> {
         let open = self.take();
         if open.text != "(" {
             return Err(open.unexpected("'('"));
@@ -124,11 +123,11 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn build(key: Word<'_>, first: Word<'_>, operator: Operator, values: Vec<String>) -> Result<Requirement, ParseError> {
+fn build(key: Word<'_>, first: Word<'_>, operator: Operator, values: Vec<String>) -> Result<Requirement, String> {
     Requirement::new(key.text.to_owned(), operator, values).map_err(|invalid| match invalid {
-        Invalid::Key(expected) => ParseError::key(key.at, key.text, expected),
-        Invalid::Value(value, expected) => ParseError::value(first.at, &value, expected),
-        Invalid::Count(expected) => ParseError::unexpected(first.at, first.text, expected),
+        Invalid::Key(expected) => no_key(key.at, key.text, expected),
+        Invalid::Value(value, expected) => no_value(first.at, &value, expected),
+        Invalid::Count(expected) => unexpected(first.at, first.text, expected),
     })
 }
 
@@ -153,8 +152,8 @@ impl Word<'_> {
         !self.is_end() && !self.text.starts_with(is_special)
     }
 
-    fn unexpected(self, expected: &'static str) -> ParseError {
-        ParseError::unexpected(self.at, self.text, expected)
+    fn unexpected(self, expected: &'static str) -> String {
+        unexpected(self.at, self.text, expected)
     }
 }
 
@@ -187,36 +186,21 @@ const fn is_special(c: char) -> bool {
     matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<')
 }
 
-/// Why a text is not a node selector, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError(String);
-
-/// The trouble starts at byte `at`; people count from 1.
-impl ParseError {
-    /// Something stands where something else must.
-    fn unexpected(at: usize, found: &str, expected: &str) -> Self {
-        let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
-        Self(format!("found {found} at position {}, expected {expected}", at + 1))
-    }
-
-    /// This is no label key.
-    fn key(at: usize, key: &str, expected: &str) -> Self {
-        Self(format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1))
-    }
-
-    /// This is no value that a label can have, or that the operator takes.
-    fn value(at: usize, value: &str, expected: &str) -> Self {
-        Self(format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1))
-    }
+/// Something stands at byte `at` where something else must. People count from 1.
+fn unexpected(at: usize, found: &str, expected: &str) -> String {
+    let found = if found.is_empty() { "nothing".to_owned() } else { quote(found) };
+    format!("found {found} at position {}, expected {expected}", at + 1)
 }
 
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// What stands at byte `at` is no label key.
+fn no_key(at: usize, key: &str, expected: &str) -> String {
+    format!("{} at position {} is not a label key, expected {expected}", quote(key), at + 1)
 }
 
-impl std::error::Error for ParseError {}
+/// What stands at byte `at` is no value that a label can have, or that the operator takes.
+fn no_value(at: usize, value: &str, expected: &str) -> String {
+    format!("{} at position {} is not a valid value, expected {expected}", quote(value), at + 1)
+}
 
 /// Parses `text` as a comma-separated list of `key=value`. An empty text selects every node.
 ///
@@ -225,7 +209,7 @@ impl std::error::Error for ParseError {}
 ///
 /// Upstream: `labels.ConvertSelectorToLabelsMap`, with its oddities: of equal keys the last wins, spaces around keys
 /// and values are trimmed as Unicode has them, and a text of nothing but spaces is malformed.
-pub fn parse_pairs(text: &str) -> Result<Selector, ParseError> {
+pub fn parse_pairs(text: &str) -> Result<Selector, String> {
     if text.is_empty() {
         return Ok(Selector::default());
     }
@@ -234,10 +218,10 @@ pub fn parse_pairs(text: &str) -> Result<Selector, ParseError> {
     for pair in text.split(',') {
         let (key, value) = match pair.split_once('=') {
             Some((key, value)) if !value.contains('=') => (key.trim(), value.trim()),
-            _ => return Err(ParseError::unexpected(at, pair, "key=value")),
+            _ => return Err(unexpected(at, pair, "key=value")),
         };
-        syntax::label_key(key).map_err(|expected| ParseError::key(at, key, expected))?;
-        syntax::label_value(value).map_err(|expected| ParseError::value(at, value, expected))?;
+        syntax::label_key(key).map_err(|expected| no_key(at, key, expected))?;
+        syntax::label_value(value).map_err(|expected| no_value(at, value, expected))?;
         pairs.insert(key, value);
         at = at + pair.len() + 1;
     }

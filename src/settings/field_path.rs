@@ -3,7 +3,6 @@
 
 use serde_json::value::RawValue;
 
-use crate::cluster::FieldMasks;
 use crate::json::read::{for_each, read};
 use crate::json::text::for_each_pair;
 use crate::message::quote;
@@ -46,20 +45,21 @@ impl FieldPath {
         &self.text
     }
 
-    /// Adds to `masks` the host's field masks for what this path reads.
+    /// The host's field masks for what this path reads.
     ///
     /// A mask has no notion of a name with dots: there the parent is read whole.
-    pub fn add_masks(&self, masks: &mut FieldMasks) {
-        let mut mask = String::new();
+    pub fn masks(&self) -> Vec<String> {
+        let (mut masks, mut mask) = (Vec::new(), String::new());
         for step in &self.steps {
             match step {
                 Step::Member(name) if name.contains('.') => break,
                 Step::Member(name) if mask.is_empty() => mask.push_str(name),
                 Step::Member(name) => mask = format!("{mask}.{name}"),
-                Step::Element { key, .. } => masks.add(&format!("{mask}.{key}")),
+                Step::Element { key, .. } => masks.push(format!("{mask}.{key}")),
             }
         }
-        masks.add(&mask);
+        masks.push(mask);
+        masks
     }
 }
 
@@ -108,9 +108,11 @@ type Wanted<'p> = (usize, &'p [Step]);
 
 /// The strings, numbers and booleans at the ends of `paths` in the JSON `text` of a Node, in their order. The text is
 /// read once for all of them, and nothing of it is kept: a Node may have 50,000 addresses.
-pub fn read_fields(paths: &[&FieldPath], text: &str) -> Vec<Option<String>> {
+pub fn read_fields(paths: &[Option<&FieldPath>], text: &str) -> Vec<Option<String>> {
     let mut found = vec![None; paths.len()];
-    let wanted: Vec<Wanted<'_>> = paths.iter().map(|path| path.steps.as_slice()).enumerate().collect();
+    let paths = paths.iter().enumerate();
+    let wanted: Vec<Wanted<'_>> =
+        paths.filter_map(|(position, path)| Some((position, &*path.as_ref()?.steps))).collect();
     find(text, &wanted, &mut found);
     found
 }
@@ -180,13 +182,11 @@ mod tests {
 
     #[rstest::rstest]
     #[case::names("spec.providerID", &["spec.providerID"])]
-    #[case::an_element("status.addresses[type=InternalIP].address", &["status.addresses.address", "status.addresses.type"])]
+    #[case::an_element("status.addresses[type=InternalIP].address", &["status.addresses.type", "status.addresses.address"])]
     #[case::a_name_with_a_dot("status.capacity['nvidia.com/gpu']", &["status.capacity"])]
     #[case::a_name_in_quotes("status.nodeInfo['osImage']", &["status.nodeInfo.osImage"])]
     fn paths_become_masks(#[case] text: &str, #[case] expected: &[&str]) {
-        let mut masks = FieldMasks::default();
-        FieldPath::parse(text).unwrap().add_masks(&mut masks);
-        assert_eq!(masks.into_paths().iter().collect::<Vec<_>>(), expected);
+        assert_eq!(FieldPath::parse(text).unwrap().masks(), expected);
     }
 
     #[test]
@@ -233,9 +233,9 @@ mod tests {
         let path = field_path(path);
         // Others before and behind it, of which some go the same way.
         let others = ["status.addresses[type=Hostname].type", "spec.providerID"].map(field_path);
-        let found = read_fields(&[&others[0], &path, &path, &others[1]], NODE);
+        let found = read_fields(&[Some(&others[0]), Some(&path), None, Some(&path), Some(&others[1])], NODE);
         let expected = expected.map(str::to_owned);
-        assert_eq!(found, [Some("Hostname".into()), expected.clone(), expected, Some("aws:///a\n".into())]);
+        assert_eq!(found, [Some("Hostname".into()), expected.clone(), None, expected, Some("aws:///a\n".into())]);
     }
 
     #[rstest::rstest]
@@ -243,7 +243,7 @@ mod tests {
     #[case::no_json(r#"{"spec": }"#)]
     #[case::nothing("")]
     fn what_is_no_node_has_no_fields(#[case] text: &str) {
-        assert_eq!(read_fields(&[&field_path("spec.providerID")], text), [None]);
+        assert_eq!(read_fields(&[Some(&field_path("spec.providerID"))], text), [None]);
     }
 
     fn field_path(text: &str) -> FieldPath {

@@ -1,10 +1,10 @@
 //! The block `placement`, and what its settings can be that choose one of a few words.
 
 use super::reference;
-use crate::json::{never_null, null_is_default, objects, word};
+use crate::json::{never_null, null_is_default, objects, optional_objects, word};
 use crate::message::quote;
 use crate::selector::syntax;
-use crate::toleration::{Toleration, from_settings};
+use crate::toleration::Toleration;
 use serde::Deserialize;
 
 /// The name of the block.
@@ -21,7 +21,7 @@ pub struct Placement {
     /// The default node selector of namespaces that have no other default.
     pub cluster_default_node_selector: Option<String>,
     /// What is added to the tolerations of Pods in namespaces that have no other default.
-    #[serde(deserialize_with = "from_settings")]
+    #[serde(deserialize_with = "optional_objects")]
     pub cluster_default_tolerations: Option<Vec<Toleration>>,
     /// The annotations of namespaces that hold node selectors.
     #[serde(deserialize_with = "null_is_default")]
@@ -105,13 +105,13 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "objects")]
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
     /// What is added to the tolerations of Pods.
-    #[serde(deserialize_with = "from_settings")]
+    #[serde(deserialize_with = "optional_objects")]
     pub default_tolerations: Option<Vec<Toleration>>,
     /// What Pods may tolerate.
-    #[serde(deserialize_with = "from_settings")]
+    #[serde(deserialize_with = "optional_objects")]
     pub allowed_tolerations: Option<Vec<Toleration>>,
     /// What Pods must not tolerate.
-    #[serde(deserialize_with = "from_settings")]
+    #[serde(deserialize_with = "optional_objects")]
     pub forbidden_tolerations: Option<Vec<Toleration>>,
     /// Whether all this is enforced.
     #[serde(deserialize_with = "word")]

@@ -77,25 +77,30 @@ pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels;
 
 /// `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {
-    reject_control_characters(text)?;
-    let selector = selector::parse(text).map_err(|error| error.to_string())?;
-    reject_contradiction(&selector)?;
-    Ok(selector)
+    reject_contradiction(read(text, text)?)
 }
 
 /// `text`, which may have references, as a selector that does not contradict itself: with something in their place.
 pub fn consistent_with_references(text: &str) -> Result<Selector, String> {
-    if !reference::is_in(text) {
-        return consistent(text);
-    }
     reject_control_characters(text)?;
-    let filled = reference::with_stand_ins(text)?;
-    let selector = selector::parse(&filled).map_err(|error| reference::name_again(text, &error.to_string()))?;
+    let selector = read(text, &reference::with_stand_ins(text)?)?;
     if selector.requirements().iter().any(|requirement| reference::stands_in(requirement.key())) {
         return Err("a reference can't stand in the key of a label, only in its value".to_owned());
     }
-    reject_contradiction(&known(&selector))?;
-    Ok(selector)
+    reject_contradiction(selector)
+}
+
+/// `text`, in which something is `filled` in for references.
+fn read(text: &str, filled: &str) -> Result<Selector, String> {
+    reject_control_characters(text)?;
+    selector::parse(filled).map_err(|error| reference::name_again(text, &error))
+}
+
+fn reject_contradiction(selector: Selector) -> Result<Selector, String> {
+    let known = known(&selector);
+    let Some(own) = known.contradiction() else { return Ok(selector) };
+    let (label, own) = (label(own), quote(&selector::text(own)));
+    Err(format!("contradicts itself: no value of label {label} satisfies {own}"))
 }
 
 /// The parser of Kubernetes ends at a NUL, and drops what follows: a fence would be shorter than it looks.
@@ -131,12 +136,6 @@ pub fn contradiction(one: &Selector, other: &Selector) -> Option<String> {
     let (own, others) = one.contradiction_with(other)?;
     let (label, own, others) = (label(own), quote(&selector::text(own)), quote(&selector::text(others)));
     Some(format!("no value of label {label} satisfies both {own} and {others}"))
-}
-
-fn reject_contradiction(selector: &Selector) -> Result<(), String> {
-    let Some(own) = selector.contradiction() else { return Ok(()) };
-    let (label, own) = (label(own), quote(&selector::text(own)));
-    Err(format!("contradicts itself: no value of label {label} satisfies {own}"))
 }
 
 /// The label that all of `requirements` are on.

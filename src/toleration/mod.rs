@@ -15,90 +15,73 @@ use std::fmt;
 use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 
-use crate::json::FromObject;
+use crate::json::null_is_default;
 
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
-pub use strict::{from_annotation, from_settings};
+pub use strict::from_annotation;
 
-/// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty.
+/// One entry of a Pod's `spec.tolerations`, whatever it says; absent texts are empty. It is read as the settings and
+/// annotations of Namespaces have it, where a field that no toleration has is a mistake; as Pods have it, from that of
+/// `k8s_openapi`.
 ///
 /// ```
-/// use node_placement_policy::toleration::{Effect, Toleration};
+/// use k8s_openapi::api::core::v1;
+/// use node_placement_policy::toleration::Toleration;
 ///
-/// let every_value = Toleration::exists("dedicated", Effect::Omitted);
-/// let one_value: Toleration = serde_json::from_str(r#"{"key": "dedicated", "value": "gpu"}"#).unwrap();
+/// let every_value = Toleration::exists("dedicated", "");
+/// let one_value: v1::Toleration = serde_json::from_str(r#"{"key": "dedicated", "value": "gpu"}"#).unwrap();
+/// let one_value = Toleration::from(one_value);
 /// assert!(every_value.covers(&one_value) && !one_value.covers(&every_value));
 /// assert!(one_value.overlaps(&every_value));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", from = "FromObject<v1::Toleration>")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 // The schema is that of Kubernetes, with its description.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "v1::Toleration", description = ""))]
 pub struct Toleration {
     /// The key of the taints; empty stands for every key.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// How the values of the taints are compared.
-    #[serde(skip_serializing_if = "Operator::is_omitted")]
-    pub operator: Operator,
-    /// The value of the taints; of no account with [`Operator::Exists`].
-    #[serde(skip_serializing_if = "String::is_empty")]
+    /// How the values of the taints are compared: [`EQUAL`], which an empty one means too, or [`EXISTS`]. Of `Lt` and
+    /// `Gt` Kubernetes knows, but they are off by default (`TaintTolerationComparisonOperators`).
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub operator: String,
+    /// The value of the taints; of no account with [`EXISTS`].
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// The effect of the taints.
-    #[serde(skip_serializing_if = "Effect::is_omitted")]
-    pub effect: Effect,
-    /// For how long a taint of effect `NoExecute` is tolerated; none is for ever.
+    /// The effect of the taints; empty stands for every effect.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub effect: String,
+    /// For how long a taint of effect [`NO_EXECUTE`] is tolerated; none is for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }
 
-/// How a toleration compares its value with a taint's (`TolerationOperator`). Of `Lt` and `Gt` Kubernetes knows, but
-/// they are off by default (`TaintTolerationComparisonOperators`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(from = "String")]
-pub enum Operator {
-    /// Absent or empty, which means [`Equal`](Self::Equal).
-    #[default]
-    #[serde(rename = "")]
-    Omitted,
-    /// The taint's value is the toleration's.
-    Equal,
-    /// The taint may have any value.
-    Exists,
-    /// Another word, which Kubernetes does not know, or refuses as it is configured by default.
-    #[serde(untagged)]
-    Other(String),
-}
+/// The operator of a toleration of taints that have its value.
+pub const EQUAL: &str = "Equal";
 
-/// What a taint does to Pods that don't tolerate it (`TaintEffect`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(from = "String")]
-pub enum Effect {
-    /// Absent or empty: in a toleration, every effect.
-    #[default]
-    #[serde(rename = "")]
-    Omitted,
-    /// Pods are not scheduled there.
-    NoSchedule,
-    /// Pods are scheduled there if there is no other place.
-    PreferNoSchedule,
-    /// Pods are neither scheduled there, nor may they stay.
-    NoExecute,
-    /// Another word, which Kubernetes does not know.
-    #[serde(untagged)]
-    Other(String),
-}
+/// The operator of a toleration of taints with any value.
+pub const EXISTS: &str = "Exists";
+
+/// The effect of a taint that Pods are not scheduled past.
+pub const NO_SCHEDULE: &str = "NoSchedule";
+
+/// The effect of a taint that Pods are scheduled past if there is no other place.
+pub const PREFER_NO_SCHEDULE: &str = "PreferNoSchedule";
+
+/// The effect of a taint that Pods are neither scheduled past, nor may stay with.
+pub const NO_EXECUTE: &str = "NoExecute";
 
 /// As the API server reads one: a field that no toleration has is passed over, `null` is an empty text, and of a field
 /// that is repeated the last counts.
-impl From<FromObject<v1::Toleration>> for Toleration {
-    fn from(FromObject(read): FromObject<v1::Toleration>) -> Self {
+impl From<v1::Toleration> for Toleration {
+    fn from(read: v1::Toleration) -> Self {
         Self {
             key: read.key.unwrap_or_default(),
-            operator: read.operator.unwrap_or_default().into(),
+            operator: read.operator.unwrap_or_default(),
             value: read.value.unwrap_or_default(),
-            effect: read.effect.unwrap_or_default().into(),
+            effect: read.effect.unwrap_or_default(),
             toleration_seconds: read.toleration_seconds,
         }
     }
@@ -111,81 +94,19 @@ impl fmt::Display for Toleration {
         if !self.value.is_empty() {
             write!(f, "={}", self.value)?;
         }
-        let effect = self.effect.as_str();
-        if effect.is_empty() { Ok(()) } else { write!(f, ":{effect}") }
-    }
-}
-
-impl Operator {
-    /// As it is written; empty, if it is omitted.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Omitted => "",
-            Self::Equal => "Equal",
-            Self::Exists => "Exists",
-            Self::Other(word) => word,
-        }
-    }
-
-    /// Whether this means that values must be equal.
-    pub const fn is_equal(&self) -> bool {
-        matches!(self, Self::Omitted | Self::Equal)
-    }
-
-    const fn is_omitted(&self) -> bool {
-        matches!(self, Self::Omitted)
-    }
-}
-
-impl From<String> for Operator {
-    fn from(word: String) -> Self {
-        match word.as_str() {
-            "" => Self::Omitted,
-            "Equal" => Self::Equal,
-            "Exists" => Self::Exists,
-            _ => Self::Other(word),
-        }
-    }
-}
-
-impl Effect {
-    /// As it is written; empty, if it is omitted.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Omitted => "",
-            Self::NoSchedule => "NoSchedule",
-            Self::PreferNoSchedule => "PreferNoSchedule",
-            Self::NoExecute => "NoExecute",
-            Self::Other(word) => word,
-        }
-    }
-
-    /// Whether a toleration with this effect is one of taints with that `effect`, or of all that have it and more.
-    fn includes(&self, effect: &Self) -> bool {
-        *self == Self::Omitted || self == effect
-    }
-
-    const fn is_omitted(&self) -> bool {
-        matches!(self, Self::Omitted)
-    }
-}
-
-impl From<String> for Effect {
-    fn from(word: String) -> Self {
-        match word.as_str() {
-            "" => Self::Omitted,
-            "NoSchedule" => Self::NoSchedule,
-            "PreferNoSchedule" => Self::PreferNoSchedule,
-            "NoExecute" => Self::NoExecute,
-            _ => Self::Other(word),
-        }
+        if self.effect.is_empty() { Ok(()) } else { write!(f, ":{}", self.effect) }
     }
 }
 
 impl Toleration {
     /// The toleration of every taint that has this key and effect, whatever its value.
-    pub fn exists(key: &str, effect: Effect) -> Self {
-        Self { key: key.to_owned(), operator: Operator::Exists, effect, ..Self::default() }
+    pub fn exists(key: &str, effect: &str) -> Self {
+        Self { key: key.to_owned(), operator: EXISTS.to_owned(), effect: effect.to_owned(), ..Self::default() }
+    }
+
+    /// Whether values must be equal.
+    pub fn compares_values(&self) -> bool {
+        matches!(self.operator.as_str(), "" | EQUAL)
     }
 
     /// Whether both are written the same, where an omitted operator is `Equal`.
@@ -194,32 +115,32 @@ impl Toleration {
             && equal(&self.value, &other.value)
             && self.effect == other.effect
             && self.toleration_seconds == other.toleration_seconds
-            && (self.operator == other.operator || self.operator.is_equal() && other.operator.is_equal())
+            && (self.operator == other.operator || self.compares_values() && other.compares_values())
     }
 
     /// Whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in both.
     ///
     /// An operator that is none of Kubernetes' covers only itself. Upstream: `isSuperset` of `pkg/util/tolerations`.
     pub fn covers(&self, other: &Self) -> bool {
-        if !self.effect.includes(&other.effect) || !self.lasts_as_long_as(other) {
+        if !includes(&self.effect, &other.effect) || !self.lasts_as_long_as(other) {
             return false;
         }
-        let has_the_key = equal(&self.key, &other.key) || self.key.is_empty() && self.operator == Operator::Exists;
+        let has_the_key = equal(&self.key, &other.key) || self.key.is_empty() && self.operator == EXISTS;
         if !has_the_key {
             return false;
         }
-        match self.operator {
-            Operator::Omitted | Operator::Equal => other.operator.is_equal() && equal(&self.value, &other.value),
-            Operator::Exists => true,
-            Operator::Other(_) => self.same_as(other),
+        match self.operator.as_str() {
+            "" | EQUAL => other.compares_values() && equal(&self.value, &other.value),
+            EXISTS => true,
+            _ => self.same_as(other),
         }
     }
 
     /// Whether this holds for at least as many seconds as `other`. They count only with the effect `NoExecute`.
     fn lasts_as_long_as(&self, other: &Self) -> bool {
         match (self.toleration_seconds, other.toleration_seconds) {
-            (Some(own), Some(seconds)) if self.effect == Effect::NoExecute => seconds <= own,
-            (Some(_), None) => self.effect != Effect::NoExecute,
+            (Some(own), Some(seconds)) if self.effect == NO_EXECUTE => seconds <= own,
+            (Some(_), None) => self.effect != NO_EXECUTE,
             _ => true,
         }
     }
@@ -229,14 +150,10 @@ impl Toleration {
     /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
     pub fn tolerates(&self, taint: &Taint) -> bool {
         let has_the_key = self.key.is_empty() || equal(&self.key, &taint.key);
-        if !has_the_key || !self.effect.includes(&taint.effect) {
+        if !has_the_key || !includes(&self.effect, &taint.effect) {
             return false;
         }
-        match self.operator {
-            Operator::Omitted | Operator::Equal => equal(&self.value, &taint.value),
-            Operator::Exists => true,
-            Operator::Other(_) => false,
-        }
+        self.operator == EXISTS || self.compares_values() && equal(&self.value, &taint.value)
     }
 
     /// Whether there is a taint that both tolerate, for however long.
@@ -246,10 +163,15 @@ impl Toleration {
         if !self.key.is_empty() && !other.key.is_empty() && !equal(&self.key, &other.key) {
             return false;
         }
-        let share_effect = self.effect.includes(&other.effect) || other.effect.includes(&self.effect);
-        let both_demand_values = self.operator.is_equal() && other.operator.is_equal();
-        share_effect && (!both_demand_values || equal(&self.value, &other.value))
+        let share_effect = includes(&self.effect, &other.effect) || includes(&other.effect, &self.effect);
+        let both_compare = self.compares_values() && other.compares_values();
+        share_effect && (!both_compare || equal(&self.value, &other.value))
     }
+}
+
+/// Whether a toleration of `effect` is one of taints with that of an `other`, or of all that have it and more.
+fn includes(effect: &str, other: &str) -> bool {
+    effect.is_empty() || effect == other
 }
 
 /// Whether two keys, or two values, are the same. A thousand may be compared with a thousand, and they differ at their
@@ -298,7 +220,7 @@ pub struct Taint {
     /// Its value.
     pub value: String,
     /// What it does to Pods that don't tolerate it.
-    pub effect: Effect,
+    pub effect: String,
 }
 
 impl Taint {
@@ -315,7 +237,7 @@ impl Taint {
 
     /// Whether Pods stay away that don't tolerate this (`DoNotScheduleTaintsFilterFunc`).
     pub fn keeps_pods_away(&self) -> bool {
-        matches!(self.effect, Effect::NoSchedule | Effect::NoExecute)
+        matches!(self.effect.as_str(), NO_SCHEDULE | NO_EXECUTE)
     }
 }
 
@@ -323,7 +245,7 @@ impl fmt::Display for Taint {
     /// `key[=value]:Effect`, as for `kubectl taint`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let equals = if self.value.is_empty() { "" } else { "=" };
-        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect.as_str())
+        write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect)
     }
 }
 

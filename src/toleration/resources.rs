@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, Visitor};
 
-use super::{Effect, Toleration};
-use crate::json::Text;
+use super::{NO_SCHEDULE, Toleration};
+use crate::json::text::{EachPair, Text};
 use crate::limits::MOST_EXTENDED_RESOURCES;
 use crate::selector::syntax;
 
@@ -30,29 +30,15 @@ pub struct AboveZero {
 
 impl<'de> Deserialize<'de> for AboveZero {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ReadAboveZero)
-    }
-}
-
-struct ReadAboveZero;
-
-impl<'de> Visitor<'de> for ReadAboveZero {
-    type Value = AboveZero;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AboveZero, A::Error> {
         let mut extended = Vec::new();
-        while let Some((name, quantity)) = map.next_entry::<Text<'de>, Option<Quantity>>()? {
+        deserializer.deserialize_map(EachPair(&mut |name: Text<'de>, quantity: Option<Quantity>| {
             // As in Go, `null` is zero.
             let is_above_zero = quantity.is_some_and(|quantity| quantity.0);
             if is_above_zero && extended.len() <= MOST_EXTENDED_RESOURCES && is_extended(&name) {
                 extended.push(name.to_string());
             }
-        }
-        Ok(AboveZero { extended })
+        }))?;
+        Ok(Self { extended })
     }
 }
 
@@ -111,5 +97,5 @@ pub fn is_extended(name: &str) -> bool {
 /// The tolerations that a Pod needs which requests these extended resources, in byte order of their names (the admission
 /// plugin `ExtendedResourceToleration`).
 pub fn tolerations_of_extended(resources: &BTreeSet<String>) -> Vec<Toleration> {
-    resources.iter().map(|name| Toleration::exists(name, Effect::NoSchedule)).collect()
+    resources.iter().map(|name| Toleration::exists(name, NO_SCHEDULE)).collect()
 }

@@ -1,34 +1,11 @@
 //! Tolerations in settings and in annotations of Namespaces: a field that none has is a mistake there, and so is `null`
 //! in a list. (In Pods both are passed over, as the API server does.)
 
-use super::{Effect, Operator, Toleration};
+use super::{EXISTS, NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Toleration};
 use crate::json::read::read;
-use crate::json::{FromObject, ReadError, Within, null_is_default};
+use crate::json::{FromObject, ReadError, Within};
 use crate::message::quote;
 use crate::selector::syntax;
-use serde::{Deserialize, Deserializer};
-
-/// A [`Toleration`] that somebody wrote by hand.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
-struct StrictToleration {
-    #[serde(deserialize_with = "null_is_default")]
-    key: String,
-    #[serde(deserialize_with = "null_is_default")]
-    operator: Operator,
-    #[serde(deserialize_with = "null_is_default")]
-    value: String,
-    #[serde(deserialize_with = "null_is_default")]
-    effect: Effect,
-    toleration_seconds: Option<i64>,
-}
-
-impl From<FromObject<StrictToleration>> for Toleration {
-    fn from(FromObject(strict): FromObject<StrictToleration>) -> Self {
-        let StrictToleration { key, operator, value, effect, toleration_seconds } = strict;
-        Self { key, operator, value, effect, toleration_seconds }
-    }
-}
 
 /// The tolerations in the `text` of a namespace's annotation; one that is empty, or `null`, has none.
 ///
@@ -38,25 +15,15 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    let list: Option<Vec<FromObject<StrictToleration>>> = read(text)?;
+    let list: Option<Vec<FromObject<Toleration>>> = read(text)?;
     let mut tolerations = Vec::new();
-    for (position, strict) in list.into_iter().flatten().enumerate() {
-        let toleration = Toleration::from(strict);
+    for (position, FromObject(toleration)) in list.into_iter().flatten().enumerate() {
         if let Some(mistake) = toleration.check().into_iter().next() {
             return Err(mistake.at(position));
         }
         tolerations.push(toleration);
     }
     Ok(tolerations)
-}
-
-/// Reads a list of tolerations in the settings, if it is there.
-///
-/// # Errors
-/// It is no list of tolerations, or one has an unknown field.
-pub fn from_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Toleration>>, D::Error> {
-    let list = Option::<Vec<FromObject<StrictToleration>>>::deserialize(deserializer)?;
-    Ok(list.map(|list| list.into_iter().map(Toleration::from).collect()))
 }
 
 impl Toleration {
@@ -72,25 +39,24 @@ impl Toleration {
         if has_key && let Err(expected) = syntax::label_key(&self.key) {
             expect("key", expected, &self.key);
         }
-        match &self.operator {
-            Operator::Other(word) if has_key => expect("operator", "Equal or Exists", word),
-            operator if !has_key && *operator != Operator::Exists => {
-                expect("operator", "Exists where there is no key", operator.as_str());
-            }
+        match self.operator.as_str() {
+            EXISTS => {}
+            operator if !has_key => expect("operator", "Exists where there is no key", operator),
+            operator if !self.compares_values() => expect("operator", "Equal or Exists", operator),
             _ => {}
         }
-        if self.operator.is_equal()
+        if self.compares_values()
             && let Err(expected) = syntax::label_value(&self.value)
         {
             expect("value", expected, &self.value);
         }
-        if self.operator == Operator::Exists && has_value {
+        if self.operator == EXISTS && has_value {
             expect("value", "nothing beside operator Exists", &self.value);
         }
-        if let Effect::Other(word) = &self.effect {
-            expect("effect", "NoSchedule, PreferNoSchedule or NoExecute", word);
+        if !matches!(self.effect.as_str(), "" | NO_SCHEDULE | PREFER_NO_SCHEDULE | NO_EXECUTE) {
+            expect("effect", "NoSchedule, PreferNoSchedule or NoExecute", &self.effect);
         }
-        if let Some(seconds) = self.toleration_seconds.filter(|_| self.effect != Effect::NoExecute) {
+        if let Some(seconds) = self.toleration_seconds.filter(|_| self.effect != NO_EXECUTE) {
             let expected = "nothing unless the effect is NoExecute";
             mistakes.push(ReadError::mismatch(expected, &seconds.to_string()).within("tolerationSeconds"));
         }

@@ -28,10 +28,10 @@ impl TestCluster {
 }
 
 impl Cluster for TestCluster {
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
+    fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String> {
         match request.kind.as_str() {
             "Namespace" => Ok(self.namespace.to_string()),
-            kind => Err(format!("Cannot find v1/{kind} named '{}' inside of namespace 'None'", request.name)),
+            kind => anyhow::bail!("Cannot find v1/{kind} named '{}' inside of namespace 'None'", request.name),
         }
     }
 

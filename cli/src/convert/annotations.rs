@@ -7,12 +7,13 @@ use node_placement_policy::{
     placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     selector::parse,
     settings::placement::IN_TREE_ANNOTATION,
+    toleration::Toleration as PolicyToleration,
 };
 use serde_json::{Map, Value};
 
 use super::{
     plugins::{PairList, Plugins},
-    settings::{as_the_policy_reads, not_allowed},
+    settings::not_allowed,
 };
 use crate::{
     Manifests, Policy,
@@ -110,7 +111,7 @@ impl Subject<'_> {
     fn wider_whitelist(&self) -> Option<String> {
         let plugin = self.plugins.tolerations.as_ref()?;
         let annotated = read_leniently(self.annotation(WHITELIST_ANNOTATION)?)?;
-        let allowed: Vec<_> = plugin.allowed().iter().filter_map(as_the_policy_reads).collect();
+        let allowed: Vec<PolicyToleration> = plugin.allowed().iter().cloned().map(Into::into).collect();
         if allowed.is_empty() {
             return None;
         }
@@ -120,7 +121,8 @@ impl Subject<'_> {
             ));
         }
         let is_wider = |toleration: &&Toleration| {
-            as_the_policy_reads(toleration).is_some_and(|own| !allowed.iter().any(|allowed| allowed.covers(&own)))
+            let own = (*toleration).clone().into();
+            !allowed.iter().any(|allowed| allowed.covers(&own))
         };
         let wider: Vec<Toleration> = annotated.iter().filter(is_wider).cloned().collect();
         if wider.is_empty() {
@@ -192,7 +194,7 @@ fn toleration(fields: Map<String, Value>) -> Option<Toleration> {
 
 /// As taints are written for `kubectl taint`.
 fn listed(tolerations: &[Toleration]) -> String {
-    let texts: Vec<String> =
-        tolerations.iter().filter_map(as_the_policy_reads).map(|toleration| toleration.to_string()).collect();
+    let tolerations = tolerations.iter().cloned().map(PolicyToleration::from);
+    let texts: Vec<String> = tolerations.map(|toleration| toleration.to_string()).collect();
     if texts.is_empty() { "no tolerations".to_owned() } else { texts.join(", ") }
 }

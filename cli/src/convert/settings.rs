@@ -102,9 +102,10 @@ pub(super) fn not_allowed(default: &[Toleration], whitelist: &[Toleration]) -> V
     if whitelist.is_empty() {
         return vec![];
     }
-    let allowed: Vec<PolicyToleration> = whitelist.iter().filter_map(as_the_policy_reads).collect();
+    let allowed: Vec<PolicyToleration> = whitelist.iter().cloned().map(Into::into).collect();
     let is_allowed = |toleration: &Toleration| {
-        as_the_policy_reads(toleration).is_some_and(|own| allowed.iter().any(|allowed| allowed.covers(&own)))
+        let own = toleration.clone().into();
+        allowed.iter().any(|allowed| allowed.covers(&own))
     };
     let added = ADDED.map(|key| Toleration {
         key: Some(key.to_owned()),
@@ -114,9 +115,4 @@ pub(super) fn not_allowed(default: &[Toleration], whitelist: &[Toleration]) -> V
         value: None,
     });
     added.iter().chain(default).filter(|toleration| !is_allowed(toleration)).cloned().collect()
-}
-
-/// None, if it can't be read.
-pub(super) fn as_the_policy_reads(toleration: &Toleration) -> Option<PolicyToleration> {
-    serde_json::from_value(json!(toleration)).ok()
 }

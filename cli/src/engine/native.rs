@@ -42,10 +42,8 @@ pub fn cause_of(answer: &[u8], payload: &[u8], host_calls: &Mutex<HostCalls>) ->
 struct Host<'h>(&'h Mutex<HostCalls>);
 
 impl Cluster for Host<'_> {
-    fn get_resource(&self, request: &GetResourceRequest) -> Result<String, String> {
-        let answer = self.call("kubernetes", "get_resource", &serde_json::to_vec(request).map_err(|e| e.to_string())?);
-        let plain = |error: &str| error.strip_prefix("Callback evaluation failure: ").unwrap_or(error).to_owned();
-        answer.and_then(|object| Ok(String::from_utf8(object)?)).map_err(|error| plain(&error.to_string()))
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
+        Ok(String::from_utf8(self.call("kubernetes", "get_resource", &serde_json::to_vec(request)?)?)?)
     }
 
     fn log(&self, level: LogLevel, message: &str) {

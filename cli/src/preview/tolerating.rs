@@ -3,7 +3,7 @@
 use node_placement_policy::{
     placement::toleration_rules::DEFAULTS_ANNOTATION,
     settings::{NamespaceEntry, reference},
-    toleration::{Effect, Operator, Taint, Toleration},
+    toleration::{EQUAL, EXISTS, Taint, Toleration},
 };
 
 use crate::engine::namespace_rules::NamespaceRules;
@@ -94,9 +94,9 @@ fn is_control_plane(taint: &Taint) -> bool {
 fn toleration(taint: &Taint) -> Toleration {
     let Taint { key, value, effect } = taint.clone();
     if value.is_empty() {
-        return Toleration::exists(&key, effect);
+        return Toleration::exists(&key, &effect);
     }
-    Toleration { key, operator: Operator::Equal, value, effect, toleration_seconds: None }
+    Toleration { key, operator: EQUAL.to_owned(), value, effect, toleration_seconds: None }
 }
 
 /// Whether an entry forbids a toleration, in a namespace with the labels of `rules`.
@@ -107,7 +107,7 @@ fn forbids(entry: &NamespaceEntry, rules: &NamespaceRules<'_>, wanted: &Tolerati
         match value.map(|value| value.into_owned()) {
             Ok(value) => forbidden.value = value,
             // It may be meant for every value.
-            Err(()) => forbidden.operator = Operator::Exists,
+            Err(()) => forbidden.operator = EXISTS.to_owned(),
         }
         forbidden.overlaps(wanted)
     })
@@ -133,9 +133,9 @@ fn as_yaml(tolerations: &[Toleration]) -> String {
         let Toleration { key, operator, value, effect, toleration_seconds } = toleration;
         let fields = [
             (!key.is_empty()).then(|| format!("key: {key}")),
-            (*operator != Operator::Omitted).then(|| format!("operator: {}", operator.as_str())),
+            (!operator.is_empty()).then(|| format!("operator: {operator}")),
             (!value.is_empty()).then(|| format!("value: \"{value}\"")),
-            (*effect != Effect::Omitted).then(|| format!("effect: {}", effect.as_str())),
+            (!effect.is_empty()).then(|| format!("effect: {effect}")),
             toleration_seconds.map(|seconds| format!("tolerationSeconds: {seconds}")),
         ];
         format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))

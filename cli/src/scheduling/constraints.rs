@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
-use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::api::{core::v1, node::v1::RuntimeClass};
 use node_placement_policy::{
     placement::node_affinity::{NodeSelection, Term},
-    toleration::{Effect, Taint, Toleration, untolerated},
+    toleration::{NO_EXECUTE, Taint, Toleration, untolerated},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ impl Constraints {
         let affinity = json!({ "nodeAffinity": { REQUIRED_AFFINITY: affinity } });
         let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
         let selection = NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
-        let tolerations: Option<Vec<Toleration>> =
+        let tolerations: Option<Vec<v1::Toleration>> =
             Deserialize::deserialize(&spec["tolerations"]).context("spec.tolerations")?;
         let class = class.map(|class| {
             let scheduling = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.clone());
@@ -60,7 +60,7 @@ impl Constraints {
                 .map(|(key, value)| (key.to_string(), value.to_string()))
                 .collect(),
             terms: selection.terms,
-            tolerations: tolerations.unwrap_or_default(),
+            tolerations: tolerations.into_iter().flatten().map(Toleration::from).collect(),
             class,
         })
     }
@@ -109,7 +109,7 @@ impl Constraints {
         let mut taints = vec![];
         for taint in lasting.iter().filter(|taint| self.counts(taint)) {
             let toleration = self.tolerations.iter().find(|toleration| toleration.tolerates(taint));
-            let ends = |by: &Toleration| taint.effect == Effect::NoExecute && by.toleration_seconds.is_some();
+            let ends = |by: &Toleration| taint.effect == NO_EXECUTE && by.toleration_seconds.is_some();
             if toleration.is_none_or(ends) {
                 for_a_time &= toleration.is_some();
                 taints.push(taint.clone());
@@ -121,7 +121,7 @@ impl Constraints {
     /// Whether a taint keeps the Pod away unless it is tolerated. A Pod that names its node itself passes the scheduler
     /// by, and only the kubelet looks at it, for `NoExecute`.
     fn counts(&self, taint: &Taint) -> bool {
-        self.node_name.is_none() || taint.effect == Effect::NoExecute
+        self.node_name.is_none() || taint.effect == NO_EXECUTE
     }
 
     /// What excludes the Pod where something else than it needs is there: its own label, or that of its RuntimeClass.
@@ -221,8 +221,9 @@ mod tests {
         Some("the node has the taints gpu:NoSchedule and team:NoExecute, which the Pod does not tolerate")
     )]
     fn a_pod_that_is_evicted_again_is_not_taken(#[case] seconds: &[Option<i64>], #[case] expected: Option<&str>) {
-        let taint = |key: &str, effect| Taint { key: key.to_owned(), value: String::new(), effect };
-        let taints = [taint("gpu", Effect::NoSchedule), taint("team", Effect::NoExecute)];
+        let taint =
+            |key: &str, effect: &str| Taint { key: key.to_owned(), value: String::new(), effect: effect.to_owned() };
+        let taints = [taint("gpu", "NoSchedule"), taint("team", "NoExecute")];
         let tolerations: Vec<Value> = seconds
             .iter()
             .map(|seconds| json!({ "operator": "Exists", "effect": seconds.map(|_| "NoExecute"), "tolerationSeconds": seconds }))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1;
-use node_placement_policy::toleration::{Effect, Taint};
+use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 
 use super::quantity::Amount;
 
@@ -33,7 +33,7 @@ impl From<&v1::Node> for Node {
         // Its controller adds the taint a moment later, and a Node in a file may never get it.
         let is_cordoned = spec.and_then(|spec| spec.unschedulable).unwrap_or_default();
         if is_cordoned && passing_taints.iter().all(|taint| taint.key != UNSCHEDULABLE) {
-            let effect = Effect::NoSchedule;
+            let effect = NO_SCHEDULE.to_owned();
             passing_taints.push(Taint { key: UNSCHEDULABLE.to_owned(), value: String::new(), effect });
         }
         let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
@@ -49,11 +49,7 @@ impl From<&v1::Node> for Node {
 
 /// As the policy compares it.
 pub fn taint(taint: &v1::Taint) -> Taint {
-    Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone().unwrap_or_default(),
-        effect: Effect::from(taint.effect.clone()),
-    }
+    Taint { key: taint.key.clone(), value: taint.value.clone().unwrap_or_default(), effect: taint.effect.clone() }
 }
 
 /// Those that keep Pods away: the lasting ones, sorted, and the passing ones.

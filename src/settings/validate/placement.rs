@@ -10,7 +10,7 @@ use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::{
     EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, placement, reference,
 };
-use crate::toleration::{Operator, Toleration};
+use crate::toleration::Toleration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds every mistake in the block.
@@ -19,7 +19,7 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
     let text = placement.cluster_default_node_selector.as_deref();
     let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
     let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
-    check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
+    check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, false, mistakes);
     for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
         let path = format!("placement.namespaceAnnotations[{position}]");
         mistakes.check(&path, TargetKind::Annotation.check(key));
@@ -43,11 +43,17 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
     }
 }
 
-/// Checks what the API server would refuse in a Pod.
-fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+/// Checks what the API server would refuse in a Pod. In an entry, values may have references.
+fn check_tolerations(path: &str, tolerations: &[Toleration], may_refer: bool, mistakes: &mut Mistakes) {
     for (position, toleration) in tolerations.iter().enumerate() {
-        for mistake in toleration.check() {
-            mistakes.add(&format_args!("{path}[{position}].{}", mistake.path()), mistake.problem());
+        let (path, mut filled) = (format!("{path}[{position}]"), toleration.clone());
+        if may_refer {
+            let value = reference::with_stand_ins(&toleration.value);
+            filled.value = mistakes.check(&format_args!("{path}.value"), value).unwrap_or_default().into_owned();
+        }
+        for mistake in filled.check() {
+            let problem = reference::name_again(&toleration.value, mistake.problem());
+            mistakes.add(&format_args!("{path}.{}", mistake.path()), problem);
         }
     }
 }
@@ -56,9 +62,7 @@ fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mist
 fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistakes: &mut Mistakes) {
     let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = at.entry;
     for (field, list) in at.entry.toleration_lists() {
-        for (position, toleration) in list.iter().enumerate() {
-            check_with_references(&format!("{at}.{field}[{position}]"), toleration, mistakes);
-        }
+        check_tolerations(&format!("{at}.{field}"), list, true, mistakes);
     }
     let Some(forbidden) = forbidden_tolerations else { return };
     let path = format!("{at}.forbiddenTolerations");
@@ -83,21 +87,11 @@ fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistak
     }
 }
 
-/// Checks a toleration whose value may have references.
-fn check_with_references(path: &str, toleration: &Toleration, mistakes: &mut Mistakes) {
-    let text = &toleration.value;
-    let value = mistakes.check(&format_args!("{path}.value"), reference::with_stand_ins(text)).unwrap_or_default();
-    let filled = Toleration { value: value.into_owned(), ..toleration.clone() };
-    for mistake in filled.check() {
-        mistakes.add(&format_args!("{path}.{}", mistake.path()), reference::name_again(text, mistake.problem()));
-    }
-}
-
 const KEY_ALONE: &str = "a key alone forbids only the empty value; add operator: Exists to forbid every value, or \
                          operator: Equal if only that one is meant";
 
 fn is_key_alone(toleration: &Toleration) -> bool {
-    !toleration.key.is_empty() && toleration.operator == Operator::Omitted && toleration.value.is_empty()
+    !toleration.key.is_empty() && toleration.operator.is_empty() && toleration.value.is_empty()
 }
 
 /// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
