@@ -351,12 +351,13 @@ const OPERATORS: [(Operator, &str); 6] = [
     (Operator::LessThan, "Lt"),
 ];
 
-/// How node affinity spells `operator`.
+/// What node affinity, and a `LabelSelector`, call an operator.
 pub fn name_of(operator: Operator) -> &'static str {
     let known = OPERATORS.iter().find(|(own, _)| *own == operator.as_set());
     known.map(|(_, name)| *name).unwrap_or_default()
 }
 
-fn operator_named(name: &str) -> Option<Operator> {
+/// The operator that they call so.
+pub fn operator_named(name: &str) -> Option<Operator> {
     OPERATORS.iter().find(|(_, own)| *own == name).map(|(operator, _)| *operator)
 }
