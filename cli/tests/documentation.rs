@@ -33,8 +33,9 @@ for argument; do
   previous="$argument"
 done
 case "$*" in
-  "get clusteradmissionpolicy placement -o yaml") cat "$answers/policy" ;;
+  "get clusteradmissionpolicy "*" -o yaml") cat "$answers/policy" ;;
   "config current-context"*) echo sample ;;
+  "get mutatingwebhookconfigurations,"*) echo clusterwide-node-placement ;;
   "get "*,*" -o json"*) cat "$answers/all" ;;
   "get "*" -o json"*) cat "$answers/$2" 2>/dev/null || echo '{"kind": "List", "items": []}' ;;
   *" logs "*) echo "would be rejected: …" ;;
@@ -130,7 +131,7 @@ impl Checkout {
         checkout.write("daemonset.yml", &DEPLOYMENT.replace("Deployment", "DaemonSet"))?;
         let tests = fs::read_to_string(root().join("examples/platform-team/tests.yml"))?;
         checkout.write("tests.yml", &tests)?;
-        let policy = checkout.run("kubectl node-placement policy settings.yml --name placement")?;
+        let policy = checkout.run("kubectl node-placement policy settings.yml")?;
         for file in ["bin/answers/policy", "policy.yml", "back.yml", "backstop.yml"] {
             checkout.write(file, &text(&policy.stdout))?;
         }

@@ -581,7 +581,7 @@ const TERMS: &str = "
      spec: { template: { spec: { containers: { name: a } } } } }\n",
     "deployment/d",
     2,
-    "Deployment a/d: spec.containers: invalid type: map"
+    "Deployment a/d: spec.template.spec.containers: expected a list; found an object"
 )]
 fn what_a_subject_waits_for_is_told(
     #[case] settings: &str,

@@ -127,10 +127,16 @@ fn a_field_that_is_no_object_is_named(#[case] kind: &str, #[case] spec: Value, #
     let folder = folder(&format!("field-{}", expected.len()))?;
     let api_version = if kind == "Pod" { "v1" } else { "apps/v1" };
     let metadata = json!({ "name": "web", "namespace": "a" });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a" } });
     let object = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec });
-    fs::write(folder.join("cluster.json"), object.to_string())?;
+    fs::write(folder.join("cluster.json"), json!({ "kind": "List", "items": [namespace, object] }).to_string())?;
     fs::write(folder.join("settings.yml"), SETTINGS)?;
     let output = run(&["preview", "-s", "settings.yml", "-c", "cluster.json"], &folder)?;
+    let told = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains(expected), "{told}");
+    let subject = format!("{kind}/web").to_lowercase();
+    let output = run(&["explain", "-n", "a", &subject, "-s", "settings.yml", "-c", "cluster.json"], &folder)?;
     let told = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains(expected), "{told}");

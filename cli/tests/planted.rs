@@ -97,8 +97,9 @@ impl Planted {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": self.cluster });
         let mut cluster = Listed::from(Manifests::read(json_objects(&list.to_string())?)?);
         cluster.unreadable = self.unlisted.iter().map(unreadable).collect();
-        let accepted =
-            self.accept.iter().map(|wanted| Outcome::ALL.into_iter().find(|known| format!("{known:?}") == *wanted));
+        let accepted = self.accept.iter().map(|wanted| {
+            [Outcome::Moves, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)
+        });
         let accepted = Accepted::new(accepted.collect::<Option<Vec<_>>>().context("outcomes")?);
         let policy = Policy::native();
         let files = |settings: &Value| {

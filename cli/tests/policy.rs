@@ -1,12 +1,12 @@
 //! `policy` writes what settings need, and `check` finds nothing wrong with that.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, slice};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
     Policy, SettingsFile,
     check::{
-        Report, check,
+        check,
         finding::{Finding, Findings},
         findings,
     },
@@ -33,13 +33,18 @@ fn policies(settings: &str, overrides: &Overrides) -> Result<Vec<SettingsFile>> 
 /// What `check` says of what `policy` writes, and does not say of the settings.
 fn said(settings: &str) -> Result<Vec<String>> {
     let of_settings = all(&check(settings, &Policy::native())?);
-    let report = check(&policy_file(settings, &Overrides::default())?, &Policy::native())?;
-    ensure!(report.has_policy && report.mistakes.is_empty(), "{report:?}");
-    Ok(all(&report).into_iter().filter(|finding| !of_settings.contains(finding)).map(|it| it.to_string()).collect())
+    let of_policy = check(&policy_file(settings, &Overrides::default())?, &Policy::native())?;
+    ensure!(of_policy.mistakes.is_empty(), "{of_policy:?}");
+    Ok(all(&of_policy).into_iter().filter(|line| !of_settings.contains(line)).collect())
 }
 
-fn all(report: &Report) -> Vec<Finding> {
-    report.mistakes.iter().chain(&report.remarks).map(|line| line.finding.clone()).collect()
+fn all(findings: &Findings) -> Vec<String> {
+    findings
+        .mistakes
+        .iter()
+        .chain(&findings.remarks)
+        .map(|Finding { path, text, .. }| format!("{path}: {text}"))
+        .collect()
 }
 
 /// `audit.yml` and `verify.yml` report and prove: they do not enforce.
@@ -356,7 +361,7 @@ fn table() -> String {
                      |---|---|---|---|---|\n"
         .to_owned();
     let list = |texts: Vec<String>| if texts.is_empty() { "–".to_owned() } else { texts.join(", ") };
-    for Feature { settings, rules, looks_up, updates, needs_fail, .. } in FEATURES {
+    for Feature { settings, rules, looks_up, updates, needs_fail, .. } in FEATURES.iter() {
         let rule = |rule: &Rule| {
             let resources = rule.resources.iter().map(|resource| format!("`{resource}`")).collect();
             format!("{} {}", list(resources), rule.operations.join(", "))
@@ -365,7 +370,7 @@ fn table() -> String {
             "| {} | {} | {} | {} | {} |\n",
             list(settings.iter().map(setting_in_words).collect()),
             rules.iter().map(rule).collect::<Vec<_>>().join("; "),
-            list(looks_up.iter().map(|kind| kind.name.to_owned()).collect()),
+            list(looks_up.iter().map(|kind| format!("{kind:?}")).collect()),
             list(updates.iter().map(|update| update_in_words(*update).to_owned()).collect()),
             if *needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
         );
@@ -373,11 +378,11 @@ fn table() -> String {
     table
 }
 
-fn setting_in_words(setting: &Setting) -> String {
-    match setting {
-        Setting::Present(path) => format!("`{path}`"),
-        Setting::Is(path, choice) => format!("`{path}: {choice}`"),
-        Setting::Unless(path, choice) => format!("`{path}` unless `{choice}`"),
+fn setting_in_words(Setting { path, is, unless }: &Setting) -> String {
+    match (is, unless) {
+        (Some(choice), _) => format!("`{path}: {choice}`"),
+        (None, Some(choice)) => format!("`{path}` unless `{choice}`"),
+        (None, None) => format!("`{path}`"),
     }
 }
 
@@ -396,13 +401,13 @@ const fn update_in_words(update: Update) -> &'static str {
 /// A condition that keeps away what a feature is about is found, whatever it is called; so is a rule that is missing.
 #[test]
 fn every_row_of_the_table_is_checked() -> Result<()> {
-    for feature in FEATURES {
-        let settings = settings_with(feature.settings[0]);
+    for feature in FEATURES.iter() {
+        let settings = settings_with(&feature.settings[0]);
         if !Policy::native().validate_settings(&settings)?.valid {
             // Of a policy to come.
             continue;
         }
-        for update in feature.updates {
+        for update in &feature.updates {
             let other = feature.updated().find(|resource| *resource != "pods").unwrap_or_default();
             let (resource, condition) = match update {
                 Update::Unbound => ("pods", "has(oldObject.spec.nodeName)"),
@@ -453,18 +458,18 @@ fn found(settings: &Value, change: impl FnOnce(&mut Value)) -> Result<Findings> 
     let mut spec = file.policy.as_ref().context("a policy")?.spec.clone();
     change(&mut spec);
     let file = SettingsFile { policy: Some(cli::PolicySpec::read(&spec)?), ..file };
-    findings(&file, &[&file], &Policy::native())
+    findings(&file, slice::from_ref(&file), &Policy::native())
 }
 
 /// Settings with a feature, and what must stand around it.
-fn settings_with(setting: Setting) -> Value {
-    let (path, value) = match setting {
-        Setting::Present(path) => (path, json!([])),
-        Setting::Is(path, "true") => (path, json!(true)),
-        Setting::Is(path, value) => (path, json!(value)),
-        Setting::Unless(path, _) => (path, Value::Null),
+fn settings_with(Setting { path, is, unless }: &Setting) -> Value {
+    let value = match is.as_deref() {
+        Some("true") => json!(true),
+        Some(choice) => json!(choice),
+        None if unless.is_some() => Value::Null,
+        None => json!([]),
     };
-    let value = match path {
+    let value = match path.as_str() {
         "placement" | "podNodeSelectorPluginConfig" => json!({}),
         "nodeMetadata" => json!({ "propagate": [{ "nodeLabel": "a" }] }),
         "nodeMetadata.propagate[].podLabel" => json!("x/a"),

@@ -64,7 +64,7 @@ fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &
 #[case::in_json(
     "repeated.json",
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
-    "repeated key \"onNodes\" at line 2"
+    "line 2, column 1: repeated key \"onNodes\""
 )]
 fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case] told: &str) -> Result<()> {
     let repeated = file(name, written)?.to_string_lossy().into_owned();
@@ -88,6 +88,11 @@ fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case
     "object 1: expected Kubernetes objects"
 )]
 #[case::no_object("text.yml", "just text", "expected a Kubernetes object")]
+#[case::a_name_that_is_a_number(
+    "number.json",
+    r#"{"kind":"List","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":5}}]}"#,
+    "number.json: object 1: expected a Kubernetes object: metadata.name: expected a text; found integer `5`"
+)]
 fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &str, #[case] told: &str) -> Result<()> {
     let cluster = file(name, cluster)?;
     let output = run(&["preview", "--settings", FENCES, "--cluster", &cluster.to_string_lossy()])?;

@@ -1,5 +1,7 @@
 //! The policy does what the tour tells of it.
 
+use std::process::Command;
+
 use anyhow::{Result, ensure};
 use cli::{Policy, commands::tour::tour, testing::report::lines};
 use rstest::rstest;
@@ -17,5 +19,14 @@ fn the_tour_is_true(#[case] all: bool, #[case] least: usize) -> Result<()> {
         }
     }
     ensure!(cases >= least, "only {cases} cases");
+    Ok(())
+}
+
+/// On terminals as narrow as most are when nobody makes them wider.
+#[test]
+fn the_short_tour_fits_on_a_screen() -> Result<()> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
+    let told = String::from_utf8(command.arg("tour").env("COLUMNS", "80").output()?.stdout)?;
+    ensure!(told.lines().count() <= 40, "{} lines:\n{told}", told.lines().count());
     Ok(())
 }

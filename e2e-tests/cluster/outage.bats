@@ -86,7 +86,7 @@ replicas() {
 # way_out <may fall | must stay>: the commands of the page, for the policy of the tests.
 way_out() {
   sed -n "/^<!-- The way out of an outage, the fence $1:/,/^\`\`\`\$/p" "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
-    sed -e "s|clusterwide-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
+    sed -e "s|clusterwide-node-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
 }
 
 @test "new Pods are refused" {

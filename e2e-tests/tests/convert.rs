@@ -14,7 +14,6 @@ use cli::{
     input::documents::yaml_documents,
 };
 use e2e_tests::{Answer, Manifests, Policy};
-use k8s_openapi::api::core::v1;
 use node_placement_policy::{
     placement::tolerations::is_added_by_cluster,
     selector::parse,
@@ -267,7 +266,7 @@ fn is_malformed(text: &str) -> bool {
     if strict.iter().flatten().flat_map(Map::keys).any(|key| !fields.contains(&key.as_str())) {
         return true;
     }
-    let Ok(list) = serde_json::from_value::<Vec<v1::Toleration>>(json!(strict.unwrap_or_default())) else {
+    let Ok(list) = serde_json::from_value::<Vec<Toleration>>(json!(strict.unwrap_or_default())) else {
         return true;
     };
     // A repeated field is a mistake in settings.

@@ -28,7 +28,7 @@ pub use placement::{
     PreferredNodeSelector,
 };
 pub use source::{EntryAt, SettingsError, Source};
-pub use validate::mistakes;
+pub use validate::{first_not_allowed, mistakes};
 
 /// What stands under `spec.settings` of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

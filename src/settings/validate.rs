@@ -14,6 +14,8 @@ use std::fmt::Display;
 mod node_metadata;
 mod placement;
 
+pub use placement::first_not_allowed;
+
 /// Every mistake in `text`, the settings as JSON; the first, where it is not of the types of the settings.
 pub fn mistakes(text: &str) -> Vec<SettingsError> {
     match Settings::read(Some(text)) {

@@ -2,9 +2,15 @@
 
 use std::fmt;
 
+use crate::input::yaml::Position;
+
 /// Something that is wrong, or may be: where, and what holds now, with a way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Finding {
+    /// Where it stands in a file.
+    pub position: Option<Position>,
+    /// The policy, where there are several.
+    pub policy: Option<String>,
     /// The field that it is about, from the settings or from the policy on: `placement.onBindings`, `spec.rules[0]`. Empty
     /// for the whole.
     pub path: String,
@@ -15,7 +21,7 @@ pub struct Finding {
 impl Finding {
     /// Something about the field at `path`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { path: path.into(), text: text.into() }
+        Self { path: path.into(), text: text.into(), ..Self::default() }
     }
 
     /// A line that begins with a path, or does not.
@@ -27,12 +33,17 @@ impl Finding {
     }
 }
 
+/// `12:5: placement.onBindings: …`
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => f.write_str(&self.text),
-            path => write!(f, "{path}: {}", self.text),
+        if let Some(position) = self.position {
+            write!(f, "{position}: ")?;
         }
+        for part in [self.policy.as_deref(), Some(self.path.as_str())].into_iter().flatten().filter(|it| !it.is_empty())
+        {
+            write!(f, "{part}: ")?;
+        }
+        f.write_str(&self.text)
     }
 }
 

@@ -9,16 +9,11 @@ pub mod policy;
 mod reference;
 pub mod settings;
 
-use std::fmt;
-
 use anyhow::Result;
 use node_placement_policy::settings::Placement;
 use serde::Serialize;
 
-use self::{
-    finding::{Finding, Findings},
-    settings::Guards,
-};
+use self::finding::{Finding, Findings};
 use crate::{
     Policy, SettingsFile,
     engine::native,
@@ -35,33 +30,11 @@ pub struct Lines {
     pub remarks: Vec<String>,
 }
 
-/// What there is to say about a file.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// What can't be meant.
-    pub mistakes: Vec<Line>,
-    /// What may be meant.
-    pub remarks: Vec<Line>,
-    /// Whether there is a whole policy in the file.
-    pub has_policy: bool,
-}
-
-/// A finding, and where it stands.
-#[derive(Debug)]
-pub struct Line {
-    /// Where.
-    pub position: Option<Position>,
-    /// The policy, where there are several.
-    pub policy: Option<String>,
-    /// What.
-    pub finding: Finding,
-}
-
-impl Report {
-    /// All of it, for a file of this name.
-    pub fn lines(&self, file: &str) -> Lines {
-        let written = |lines: &[Line]| lines.iter().map(|line| format!("{file}:{line}")).collect();
-        Lines { mistakes: written(&self.mistakes), remarks: written(&self.remarks) }
+impl Lines {
+    /// Those for a file of this name.
+    pub fn new(findings: &Findings, file: &str) -> Self {
+        let written = |list: &[Finding]| list.iter().map(|finding| format!("{file}:{finding}")).collect();
+        Self { mistakes: written(&findings.mistakes), remarks: written(&findings.remarks) }
     }
 }
 
@@ -69,81 +42,95 @@ impl Report {
 /// are valid.
 ///
 /// # Errors
-/// The policy can't be run.
-pub fn check(text: &str, engine: &Policy) -> Result<Report> {
+/// The file is empty, or the policy can't be run.
+pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
     let read = yaml::read(text);
-    let mut report = Report::default();
-    let mut checked = vec![];
-    for document in &read.documents {
-        match SettingsFile::read(document.value.clone()) {
-            Ok(file) => checked.push((document, file)),
-            Err(error) => report.mistakes.push(Line::new(document, None, Finding::read(&format!("{error:#}")))),
-        }
-    }
-    let files: Vec<&SettingsFile> = checked.iter().map(|(_, file)| file).collect();
-    if let (0, [], None) = (report.mistakes.len(), files.as_slice(), &read.error) {
+    if let ([], None) = (read.documents.as_slice(), &read.error) {
         SettingsFile::read_all(vec![])?;
     }
-    for (place, (document, file)) in checked.iter().enumerate() {
-        let mistake = match &file.name {
-            _ if file.policy.is_none() && read.documents.len() > 1 => {
-                let count = read.documents.len();
-                Finding::new("", format!("settings must stand alone in their file; found {count} documents"))
+    let mut findings = Findings::default();
+    let (mut documents, mut files) = (vec![], vec![]);
+    for document in &read.documents {
+        match SettingsFile::read(document.value.clone()) {
+            Ok(file) => {
+                documents.push(document);
+                files.push(file);
             }
-            Some(name) if files.iter().take(place).any(|earlier| earlier.name.as_ref() == Some(name)) => Finding::new(
-                policy::fields::NAME,
-                format!("{name:?} stands there already; this one would overwrite it"),
-            ),
-            _ => continue,
-        };
-        report.mistakes.push(Line::new(document, None, mistake));
-    }
-    report.has_policy = files.iter().any(|file| file.policy.is_some());
-    for (document, file) in &checked {
-        let Findings { mut mistakes, remarks } = findings(file, &files, engine)?;
-        if file.policy.is_some() {
-            mistakes.extend(policy::fields::find_beside_spec(&document.value));
+            Err(error) => {
+                let mut own = vec![Finding::read(&format!("{error:#}"))];
+                // A value of a wrong type: of the rest of the policy, only what nobody knows can be told.
+                if own.iter().any(|finding| finding.path.starts_with("spec.")) {
+                    own.extend(policy::fields::find_beside_spec(&document.value));
+                    own.extend(policy::fields::find_unknown(&document.value["spec"]));
+                }
+                let located = own.into_iter().map(|it| Finding { position: position(&it, document), ..it });
+                findings.mistakes.extend(located);
+            }
         }
-        let is_told = |path: &str| {
-            let in_settings = path.strip_prefix("spec.settings.").unwrap_or(path);
-            mistakes.iter().any(|mistake| [path, in_settings].contains(&mistake.path.as_str()))
-        };
-        let booleans: Vec<Finding> = booleans_for_kubectl(document).filter(|own| !is_told(&own.path)).collect();
-        let mut remarks = remarks;
+    }
+    for (place, (document, file)) in documents.iter().zip(&files).enumerate() {
+        let mut own = self::findings(file, &files, engine)?;
+        own.mistakes.extend(misplaced(file, files.get(..place).unwrap_or_default(), read.documents.len()));
+        if file.policy.is_some() {
+            own.mistakes.extend(policy::fields::find_beside_spec(&document.value));
+        }
+        let booleans = booleans_for_kubectl(document, &own.mistakes);
         // Settings become a policy by a command that quotes them.
-        if file.policy.is_some() { &mut mistakes } else { &mut remarks }.extend(booleans);
-        let name = file.name.as_deref().filter(|_| files.len() > 1);
-        report.mistakes.extend(mistakes.into_iter().map(|finding| Line::new(document, name, finding)));
-        report.remarks.extend(remarks.into_iter().map(|finding| Line::new(document, name, finding)));
+        if file.policy.is_some() { &mut own.mistakes } else { &mut own.remarks }.extend(booleans);
+        let policy = file.name.as_ref().filter(|_| files.len() > 1);
+        for finding in own.mistakes.iter_mut().chain(&mut own.remarks) {
+            finding.position = position(finding, document);
+            finding.policy = policy.cloned();
+        }
+        findings.extend(own);
     }
     if let Some(error) = read.error {
         let text = format!("{}; what follows was not checked", error.problem);
-        report.mistakes.push(Line { position: Some(error.position), policy: None, finding: Finding::new("", text) });
+        findings.mistakes.push(Finding { position: Some(error.position), ..Finding::new("", text) });
     }
-    Ok(report)
+    Ok(findings)
+}
+
+/// Where the field of a finding stands in a document, which is settings, or a policy that has them.
+fn position(finding: &Finding, document: &Document) -> Option<Position> {
+    // Where an unknown field stands, and not what has it.
+    let unknown = finding.text.strip_prefix("unknown field \"").and_then(|rest| rest.split_once('"'));
+    let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
+    let path = path.trim_start_matches('.');
+    // The policy tells of its settings, and knows nothing around them.
+    let first = path.split(['.', '[']).next().unwrap_or_default();
+    let is_around = first == "apiVersion" || document.value.get(first).is_some();
+    let prefix = if document.value["spec"].is_object() && !is_around { "spec.settings." } else { "" };
+    document.position(&format!("{prefix}{path}"))
+}
+
+/// What is wrong with a document because of the others in its file.
+fn misplaced(file: &SettingsFile, before: &[SettingsFile], count: usize) -> Option<Finding> {
+    if file.policy.is_none() {
+        let text = format!("settings must stand alone in their file; found {count} documents");
+        return (count > 1).then(|| Finding::new("", text));
+    }
+    let name = file.name.as_ref().filter(|name| before.iter().any(|earlier| earlier.name.as_ref() == Some(name)))?;
+    Some(Finding::new(policy::fields::NAME, format!("{name:?} stands there already; this one would overwrite it")))
 }
 
 /// What is wrong with settings, and with the policy around them, which is one of the `files` of its deployment.
 ///
 /// # Errors
 /// The policy can't be run.
-pub fn findings(file: &SettingsFile, files: &[&SettingsFile], engine: &Policy) -> Result<Findings> {
+pub fn findings(file: &SettingsFile, files: &[SettingsFile], engine: &Policy) -> Result<Findings> {
     let mut findings = Findings { mistakes: invalid(file, engine)?, remarks: vec![] };
     let is_valid = findings.mistakes.is_empty();
     if let Some(policy) = &file.policy {
         findings.extend(policy::broken(file, policy));
         findings.extend(policy::not_asked(file, policy, files));
-        // A rule that nothing needs may be what a misspelt setting needs.
-        if is_valid {
-            findings.extend(policy::superfluous(file, policy));
-        }
     }
     // Of settings in another policy of the same deployment all is said there.
     let is_for_reports = file.policy.as_ref().is_some_and(|policy| policy.only_reports());
-    if let Some(placement) =
-        file.typed.placement.as_ref().filter(|_| is_valid && !file.is_about_nodes() && !is_for_reports)
-    {
-        findings.remarks.extend(settings::remarks(placement, guards(files)));
+    let placement = file.typed.placement.as_ref();
+    if let Some(placement) = placement.filter(|_| is_valid && !file.is_about_nodes() && !is_for_reports) {
+        let placements: Vec<&Placement> = files.iter().filter_map(|file| file.typed.placement.as_ref()).collect();
+        findings.remarks.extend(settings::remarks(placement, &placements));
     }
     Ok(findings)
 }
@@ -168,18 +155,19 @@ pub fn obstacles(file: &SettingsFile, engine: &Policy) -> Result<(Vec<Finding>, 
     Ok(mistakes.into_iter().partition(|mistake| !NO_OBSTACLES.contains(&mistake.path.as_str())))
 }
 
-/// What kubectl changes in a file before anybody else reads it.
-fn booleans_for_kubectl(document: &Document) -> impl Iterator<Item = Finding> {
-    document.booleans_for_kubectl().map(|(path, text)| {
+/// What kubectl changes in a file before anybody else reads it. Where there is another mistake, that is told.
+fn booleans_for_kubectl(document: &Document, mistakes: &[Finding]) -> Vec<Finding> {
+    let is_told = |path: &str| {
+        let in_settings = path.strip_prefix("spec.settings.").unwrap_or(path);
+        mistakes.iter().any(|mistake| [path, in_settings].contains(&mistake.path.as_str()))
+    };
+    let words = document.booleans_for_kubectl().filter(|(path, _)| !is_told(path));
+    let finding = |(path, text): (&str, &str)| {
         let meant = ["y", "yes", "on"].contains(&text.to_ascii_lowercase().as_str());
         let told = format!("for kubectl, which reads YAML 1.1, {text} without quotes is {meant}; write \"{text}\"");
         Finding::new(path, told)
-    })
-}
-
-fn guards(files: &[&SettingsFile]) -> Guards {
-    let placements = files.iter().filter_map(|file| file.typed.placement.as_ref());
-    Guards::of(placements.collect::<Vec<&Placement>>())
+    };
+    words.map(finding).collect()
 }
 
 /// The mistakes that the policy finds in its settings. It tells all of them in one sentence; the crate that it is made
@@ -200,37 +188,6 @@ fn invalid(file: &SettingsFile, engine: &Policy) -> Result<Vec<Finding>> {
         finding
     };
     Ok(lines.into_iter().map(with_proposal).collect())
-}
-
-impl Line {
-    fn new(document: &Document, policy: Option<&str>, finding: Finding) -> Self {
-        let is_policy = document.value["spec"].is_object();
-        // Where an unknown field stands, and not what has it.
-        let unknown = finding.text.strip_prefix("unknown field \"").and_then(|rest| rest.split_once('"'));
-        let path = unknown.map_or_else(|| finding.path.clone(), |(field, _)| format!("{}.{field}", finding.path));
-        let path = path.trim_start_matches('.');
-        // The policy tells of its settings, and knows nothing around them.
-        let is_around = ["spec", "apiVersion", policy::fields::NAME].contains(&path) || path.starts_with("spec.");
-        let position = if is_policy && !is_around {
-            document.position(&format!("spec.settings.{path}"))
-        } else {
-            document.position(path)
-        };
-        Self { position, policy: policy.map(str::to_owned), finding }
-    }
-}
-
-/// `12:5: placement.onBindings: …`
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(position) = self.position {
-            write!(f, "{position}: ")?;
-        }
-        if let Some(policy) = &self.policy {
-            write!(f, "{policy}: ")?;
-        }
-        write!(f, "{}", self.finding)
-    }
 }
 
 #[cfg(test)]

@@ -2,30 +2,31 @@
 
 use serde_json::Value;
 
+use crate::input::json::pointer;
+
 /// What brackets a reference elsewhere: in shells and Kyverno's older policies, in templates.
 const ELSEWHERE: [(&str, &str); 2] = [("${", "}"), ("{{", "}}")];
 
+/// Where references may stand: in these fields of an entry, and in the values of its tolerations.
+const PLACES: [&str; 4] =
+    [".requiredNodeSelector", ".defaultNodeSelector", ".allowedNodeSelector", ".preferredNodeSelector["];
+
 /// What to write instead, if a text at `path` of the settings, or below it, has a reference as other tools write it.
 pub fn meant(settings: &Value, path: &str) -> Option<String> {
-    // Nothing can be referred to there.
-    if path.contains("namespaceSelector") || path.contains("clusterDefault") {
+    let is_of_entry = path.starts_with("placement.namespaces[");
+    let may_refer = PLACES.iter().any(|place| path.contains(place)) || path.ends_with("].value");
+    if !is_of_entry || !may_refer {
         return None;
     }
-    let pointer = format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"));
-    let (written, key) = reference(settings.pointer(&pointer)?)?;
+    let (written, key) = reference(settings.pointer(&pointer(path))?.as_str()?)?;
     Some(format!("for {written}, write $({key})"))
 }
 
-/// A reference in a value, as it is written, and its key.
-fn reference(value: &Value) -> Option<(String, String)> {
-    match value {
-        Value::String(text) => ELSEWHERE.iter().find_map(|(open, close)| {
-            let (_, rest) = text.split_once(open)?;
-            let (key, _) = rest.split_once(close)?;
-            Some((format!("{open}{key}{close}"), key.trim().trim_start_matches('.').to_owned()))
-        }),
-        Value::Array(elements) => elements.iter().find_map(reference),
-        Value::Object(members) => members.values().find_map(reference),
-        _ => None,
-    }
+/// A reference in a text, as it is written, and its key.
+fn reference(text: &str) -> Option<(String, &str)> {
+    ELSEWHERE.iter().find_map(|(open, close)| {
+        let (_, rest) = text.split_once(open)?;
+        let (key, _) = rest.split_once(close)?;
+        Some((format!("{open}{key}{close}"), key.trim().trim_start_matches('.')))
+    })
 }

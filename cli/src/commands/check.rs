@@ -43,10 +43,10 @@ impl Check {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
         let policy = self.engine.policy()?;
         let path = self.settings.display();
-        let report = check(&read_text(existing(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
-        let lines = report.lines(&path.to_string());
+        let findings = check(&read_text(existing(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
+        let lines = Lines::new(&findings, &path.to_string());
         match self.output {
-            Format::Text => tell(&path.to_string(), report.has_policy, &lines, printer),
+            Format::Text => tell(&path.to_string(), &lines, printer),
             format => printer.data(format, &lines)?,
         }
         if !lines.mistakes.is_empty() {
@@ -56,11 +56,10 @@ impl Check {
     }
 }
 
-fn tell(path: &str, has_policy: bool, lines: &Lines, printer: &mut Printer) {
+fn tell(path: &str, lines: &Lines, printer: &mut Printer) {
     lines.mistakes.iter().for_each(|line| complain(&format!("error: {line}")));
     if lines.mistakes.is_empty() {
-        let what = if has_policy { "no mistakes in the policy and its settings" } else { "the settings are valid" };
-        printer.write(&format!("{path}: {what}"));
+        printer.write(&format!("{path}: no mistakes"));
     }
     lines.remarks.iter().for_each(|line| printer.write(line));
 }

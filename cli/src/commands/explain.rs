@@ -11,7 +11,7 @@ use super::{
 use crate::{
     explain::{explain, subject::SubjectName},
     input::kubectl::{Kubectl, Listed, NODE_POOLS, listed_as},
-    output::{explanation, printer::Printer},
+    output::{explanation, printer::Printer, progress::Progress},
 };
 
 /// What has the templates of Pods: their owners, and the Deployments of these.
@@ -76,13 +76,15 @@ impl Explain {
     fn ask(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
         let namespace = self.namespace.as_str();
         let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
-        let Some(subject) = subject else { return kubectl.get(&asked) };
+        let progress = Progress::begin();
+        let tell = |what: &str| progress.tell(what);
+        let Some(subject) = subject else { return kubectl.get(&asked, tell) };
         let (resource, owners) = (listed_as(subject.resource), OWNERS.map(listed_as));
         asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
         if subject.resource == Resource::Pod {
             asked.extend(owners.iter().map(|owners| vec![owners, "--namespace", namespace]));
         }
         asked.push(vec!["runtimeclasses.node.k8s.io"]);
-        kubectl.get(&asked)
+        kubectl.get(&asked, tell)
     }
 }

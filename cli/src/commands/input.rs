@@ -96,15 +96,14 @@ impl Cluster {
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
             path.display()
         );
-        let repeated: Vec<String> = manifests.repeated().iter().map(ToString::to_string).collect();
-        if !repeated.is_empty() {
-            let told = shortened(&repeated, 1).unwrap_or_else(|| listed(&repeated));
-            complain(&format!("{}: duplicate objects are ignored: {told}", path.display()));
+        let told = |names: Vec<String>| shortened(&names, 1).unwrap_or_else(|| listed(&names));
+        if !manifests.repeated.is_empty() {
+            let repeated = told(manifests.repeated.iter().map(ToString::to_string).collect());
+            complain(&format!("{}: duplicate objects are ignored: {repeated}", path.display()));
         }
-        let unread: Vec<String> = manifests.unread().iter().map(|file| file.display().to_string()).collect();
-        if !unread.is_empty() {
-            let told = shortened(&unread, 1).unwrap_or_else(|| listed(&unread));
-            complain(&format!("not read, since it is neither JSON nor YAML: {told}"));
+        if !manifests.unread.is_empty() {
+            let unread = told(manifests.unread.iter().map(|file| file.display().to_string()).collect());
+            complain(&format!("not read, since it is neither JSON nor YAML: {unread}"));
         }
         Ok(Some(manifests))
     }

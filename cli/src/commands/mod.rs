@@ -15,11 +15,11 @@ mod try_manifests;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, error::ErrorKind};
 use clap_complete::{Shell, generate};
 
 pub use crate::output::printer::Format;
-use crate::output::printer::{Color, Printer};
+use crate::output::printer::Printer;
 use crate::output::terminal::complain;
 
 /// How a command ends.
@@ -58,9 +58,9 @@ Exit status: 0 if nothing is refused, 1 if something is, 2 for a mistake in the 
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// When to use colors
+    /// When to use colors; auto is on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    color: Color,
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]

@@ -1,11 +1,6 @@
 //! The command `preview`.
 
-use std::{
-    cell::Cell,
-    io::{IsTerminal, Write, stderr},
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -14,19 +9,15 @@ use super::{
     Format, Outcome,
     input::{AskedCluster, Engine, Settings, read_all_valid},
 };
-use crate::output::terminal::{escaped, width};
 use crate::{
     output::{
         preview::{Origin, commands, page, text},
         printer::Printer,
+        progress::Progress,
+        terminal::width,
     },
     preview::{self, Accepted, Input},
 };
-
-/// Who waits longer than this wants to see that something happens.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// So often, at most, a line on the terminal changes.
-const TICK: Duration = Duration::from_millis(100);
 
 /// Show what the policy would do to a whole cluster
 #[derive(Args)]
@@ -84,7 +75,7 @@ enum Wanted {
 
 impl Preview {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
-        let progress = Progress::new();
+        let progress = Progress::begin();
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
         let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;
@@ -97,7 +88,6 @@ impl Preview {
         let input = Input { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
         let told = |done, total| progress.tell(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
-        progress.end();
         match self.output {
             Output::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
             Output::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
@@ -111,35 +101,5 @@ impl Preview {
     fn origin(&self) -> Origin {
         let old = self.old.as_ref().map(|old| old.display().to_string());
         Origin::now(self.cluster.name(), self.settings.name(), old)
-    }
-}
-
-/// A line on the terminal that says how far it is.
-struct Progress {
-    start: Instant,
-    is_watched: bool,
-    /// When it was told last, if it was.
-    told: Cell<Option<Instant>>,
-}
-
-impl Progress {
-    fn new() -> Self {
-        Self { start: Instant::now(), is_watched: stderr().is_terminal(), told: Cell::new(None) }
-    }
-
-    fn tell(&self, what: &str) {
-        let is_early = self.told.get().is_some_and(|told| told.elapsed() < TICK);
-        if !self.is_watched || is_early || self.start.elapsed() < PATIENCE {
-            return;
-        }
-        eprint!("\r\x1b[K{}", escaped(what));
-        let _ = stderr().flush();
-        self.told.set(Some(Instant::now()));
-    }
-
-    fn end(&self) {
-        if self.told.get().is_some() {
-            eprint!("\r\x1b[K");
-        }
     }
 }

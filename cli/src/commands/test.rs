@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use super::{
     Format, Outcome,
-    input::{Cluster, Engine, existing},
+    input::{Cluster, Engine, existing, read_all_valid},
 };
 use crate::{
-    Policy, SettingsFile,
-    output::printer::Printer,
+    Policy,
+    output::{printer::Printer, progress::Progress},
     testing::{
         Report, Suite,
         init::write_tests,
@@ -63,10 +63,11 @@ impl Test {
         if self.init {
             return self.write_first_file(&policy, printer);
         }
+        let progress = Progress::begin();
         let mut report = Report::default();
         for path in &self.files {
             let suite = Suite::load(existing(path)?)?;
-            report.results.extend(results(&suite, path, &policy)?);
+            report.results.extend(results(&suite, path, &policy, &progress)?);
         }
         match self.output {
             Output::Text => tell(&report, printer),
@@ -79,23 +80,22 @@ impl Test {
 
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<Outcome> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = SettingsFile::load_all(existing(settings)?)?;
-        for file in &files {
-            let answer = policy.validate_settings(&file.settings)?;
-            ensure!(answer.valid, "{}: {}", settings.display(), answer.message.unwrap_or_default());
-        }
+        let files = read_all_valid(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
-        printer.write(write_tests(&files, &cluster, policy, [settings, path])?.trim_end());
+        let progress = Progress::begin();
+        let told = |what: &str| progress.tell(what);
+        printer.write(write_tests(&files, &cluster, policy, [settings, path], told)?.trim_end());
         Ok(Outcome::Accepted)
     }
 }
 
-fn results(suite: &Suite, path: &Path, policy: &Policy) -> Result<Vec<CaseResult>> {
+fn results(suite: &Suite, path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<CaseResult>> {
     let file = path.display().to_string();
     let mut results = vec![];
     for test in &suite.tests {
         for case in &test.cases {
+            progress.tell(&format!("{file}: {}: {}", test.name, case.name));
             let checked = test.check(case, policy);
             let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
             let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;

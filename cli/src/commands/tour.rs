@@ -8,7 +8,7 @@ use crate::{
     Manifests,
     input::documents::yaml_objects,
     output::printer::Printer,
-    testing::{Ended, Suite, source::Files},
+    testing::{Suite, source::Files},
 };
 
 const SHORT: &str = include_str!("../../tour/short.yml");
@@ -39,10 +39,10 @@ impl Tour {
         for test in &suite.tests {
             printer.scenario(&test.name, &test.description, test.settings_as_written());
             for case in &test.cases {
-                let answered = match test.run(case, &policy)? {
-                    Ended::Answered(answered) => answered,
-                    Ended::Invalid(message) => bail!("{}: {}: invalid settings: {message}", test.name, case.name),
-                };
+                let answered = test.run(case, &policy)?;
+                if let Some(message) = answered.invalid {
+                    bail!("{}: {}: invalid settings: {message}", test.name, case.name);
+                }
                 printer.evaluation(&case.name, &answered.request, &answered.evaluation, test.cluster());
                 if let Some(pod) = &answered.bound_pod {
                     printer.bound_pod(pod);

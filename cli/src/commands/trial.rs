@@ -33,7 +33,7 @@ impl Trial<'_> {
         let name = name(request);
         let answers = self.ask(request)?;
         if let Some(reason) = &answers.not_sent {
-            printer.unsent(&name, reason);
+            printer.unanswered("not sent", &name, &format!("not sent to the policy: {reason}"));
             let nodes = self.tell_of_pods(request, &request["object"], printer)?;
             let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
             return Ok((Outcome::Accepted, vec![data]));
@@ -41,7 +41,7 @@ impl Trial<'_> {
         let mut told = self.tell(&name, request.clone(), &answers, printer);
         if let Some(gap) = &answers.unknown {
             let reason = gap.advice();
-            printer.unknown(&name, &reason);
+            printer.unanswered("unknown", &name, &format!("it can't be told what becomes of it: {reason}"));
             told.push(json!({ "request": name, "verdict": "unknown", "reason": reason }));
             return Ok((Outcome::Mistaken, told));
         }

@@ -71,7 +71,7 @@ impl Try {
                 Asked::Request(request) => trial.judge(request, printer)?,
                 Asked::Other(object) => {
                     let reason = no_business(object);
-                    printer.skipped(&title(object), &reason);
+                    printer.unanswered("skipped", &title(object), &reason);
                     let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
                     (Outcome::Accepted, vec![data])
                 }
@@ -91,7 +91,7 @@ impl Try {
         let mut documents = vec![];
         for path in &self.manifests {
             let read = read_documents(existing(path)?)?;
-            documents.extend(read.into_iter().flat_map(items).map(|document| (path, document)));
+            documents.extend(read.into_iter().map(|document| (path, document)));
         }
         let old = self.old_object(documents.len())?;
         let mut asked = vec![];
@@ -140,15 +140,6 @@ impl Try {
             created.filter(|object| object["kind"] == "Namespace" && object["metadata"]["name"].is_string());
         let brought: Vec<Value> = namespaces.cloned().collect();
         if brought.is_empty() { Ok(cluster) } else { cluster.with(brought) }
-    }
-}
-
-/// A list, as `kubectl get` prints it, stands for its items.
-fn items(mut document: Value) -> Vec<Value> {
-    let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
-    match document.get_mut("items").filter(|_| is_list).map(Value::take) {
-        Some(Value::Array(items)) => items,
-        _ => vec![document],
     }
 }
 

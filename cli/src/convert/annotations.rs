@@ -2,19 +2,15 @@
 //! of a whitelist that a Pod which asks for nothing can't satisfy.
 
 use anyhow::Result;
-use k8s_openapi::api::core::v1::Toleration;
 use node_placement_policy::{
     placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     selector::parse,
     settings::placement::IN_TREE_ANNOTATION,
-    toleration::Toleration as PolicyToleration,
+    toleration::Toleration,
 };
 use serde_json::{Map, Value};
 
-use super::{
-    plugins::{PairList, Plugins},
-    settings::not_allowed,
-};
+use super::plugins::{PairList, Plugins};
 use crate::{
     Manifests, Policy,
     requests::resource::NAMESPACE,
@@ -31,11 +27,13 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
     for namespace in cluster.namespaces() {
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
         let subject = Subject { plugins, namespace };
-        let as_applied = admission::creation(NAMESPACE, namespace);
-        let plain_pod = plain_pod::creation(name);
-        let found = match refusal(policy, &as_applied, settings, cluster)? {
+        let found = match refusal(policy, &admission::creation(NAMESPACE, namespace), settings, cluster)? {
             Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],
-            None => subject.read_differently(refusal(policy, &plain_pod, settings, cluster)?),
+            None => {
+                let refused = refusal(policy, &plain_pod::creation(name), settings, cluster)?;
+                let refused = refused.map(|message| format!("a Pod that asks for nothing is refused: {message}"));
+                [subject.set_based_selector(), subject.wider_whitelist(), refused].into_iter().flatten().collect()
+            }
         };
         lines.extend(found.into_iter().map(|line| format!("{name}: {line}")));
     }
@@ -90,87 +88,25 @@ impl Subject<'_> {
         if readings.is_empty() { String::new() } else { format!(" ({})", readings.join("; ")) }
     }
 
-    /// What is different though the annotations can be read. `refused` says how a Pod that asks for nothing is refused.
-    fn read_differently(&self, refused: Option<String>) -> Vec<String> {
-        let mut lines = vec![];
-        lines.extend(self.node_selector().and_then(selector_difference));
-        lines.extend(self.wider_whitelist());
-        let by_plugin = self.refused_by_plugin();
-        lines.extend(match (refused, by_plugin) {
-            (Some(message), Some(_)) => {
-                Some(format!("a Pod that asks for nothing is refused, as by the plugin: {message}"))
-            }
-            (Some(message), None) => Some(format!("a Pod that asks for nothing is refused: {message}")),
-            (None, Some(reason)) => Some(format!("a Pod that asks for nothing is let in; {reason}")),
-            (None, None) => None,
-        });
-        lines
+    /// How a node selector is read here that the plugin can't read.
+    fn set_based_selector(&self) -> Option<String> {
+        let text = self.node_selector()?;
+        let (here, error) = (parse(text).ok()?, PairList::read(text).err()?);
+        Some(format!(
+            "{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector can't read it ({error}), and refuses all Pods"
+        ))
     }
 
     /// The annotation's whitelist takes the place of the cluster's in the plugin, and stands beside it here.
     fn wider_whitelist(&self) -> Option<String> {
-        let plugin = self.plugins.tolerations.as_ref()?;
+        let allowed = self.plugins.tolerations.as_ref()?.whitelist.as_ref().filter(|allowed| !allowed.is_empty())?;
         let annotated = read_leniently(self.annotation(WHITELIST_ANNOTATION)?)?;
-        let allowed: Vec<PolicyToleration> = plugin.allowed().iter().cloned().map(Into::into).collect();
-        if allowed.is_empty() {
-            return None;
-        }
-        if annotated.is_empty() {
-            return Some(format!(
-                "its empty tolerationsWhitelist allows everything in the plugin; here {ONLY_SETTINGS}"
-            ));
-        }
-        let is_wider = |toleration: &&Toleration| {
-            let own = (*toleration).clone().into();
-            !allowed.iter().any(|allowed| allowed.covers(&own))
-        };
-        let wider: Vec<Toleration> = annotated.iter().filter(is_wider).cloned().collect();
-        if wider.is_empty() {
-            return None;
-        }
-        Some(format!("its tolerationsWhitelist allows {} in the plugin; here {ONLY_SETTINGS}", listed(&wider)))
-    }
-
-    /// Why a plugin refuses a Pod that asks for nothing.
-    fn refused_by_plugin(&self) -> Option<String> {
-        if let Some(plugin) = &self.plugins.node_selector {
-            let name = self.namespace["metadata"]["name"].as_str().unwrap_or_default();
-            let annotated = self.annotation(IN_TREE_ANNOTATION).map(PairList::read);
-            // What it can't read is told by itself.
-            let annotated = annotated.transpose().ok()?;
-            let demanded = annotated.as_ref().unwrap_or(&plugin.cluster_default);
-            let outside = plugin.whitelists.get(name).map(|whitelist| demanded.outside(whitelist)).unwrap_or_default();
-            if !outside.is_empty() {
-                return Some(format!("PodNodeSelector refuses it: its whitelist lacks {}", outside.text()));
-            }
-        }
-        let plugin = self.plugins.tolerations.as_ref()?;
-        // What the plugin's own whitelist lacks is told once, for all namespaces.
-        self.toleration_annotations().next()?;
-        let list = |key| self.annotation(key).and_then(read_leniently);
-        let default = list(DEFAULTS_ANNOTATION).unwrap_or_else(|| plugin.default.clone());
-        let whitelist = list(WHITELIST_ANNOTATION).unwrap_or_else(|| plugin.allowed().to_vec());
-        let missing = not_allowed(&default, &whitelist);
-        if missing.is_empty() {
-            return None;
-        }
-        Some(format!("PodTolerationRestriction refuses it: its whitelist lacks {}", listed(&missing)))
-    }
-}
-
-const ONLY_SETTINGS: &str = "allowedTolerations must allow it, too";
-
-/// How a node selector's annotation is read by the plugin and here.
-fn selector_difference(text: &str) -> Option<String> {
-    let here = parse(text).ok()?;
-    match PairList::read(text) {
-        Err(error) => Some(format!(
-            "{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector can't read it ({error}), and refuses all Pods"
-        )),
-        Ok(pairs) if !pairs.repeated.is_empty() => {
-            Some(format!("{IN_TREE_ANNOTATION} is {here} here; PodNodeSelector reads {}", pairs.text()))
-        }
-        Ok(_) => None,
+        let is_wider = |toleration: &Toleration| !allowed.iter().any(|allowed| allowed.covers(toleration));
+        let wider: Vec<Toleration> = annotated.iter().filter(|own| is_wider(own)).cloned().collect();
+        let what = if annotated.is_empty() { "everything".to_owned() } else { listed(&wider) };
+        let text =
+            format!("its tolerationsWhitelist allows {what} in the plugin; here allowedTolerations must allow it, too");
+        (annotated.is_empty() || !wider.is_empty()).then_some(text)
     }
 }
 
@@ -194,7 +130,6 @@ fn toleration(fields: Map<String, Value>) -> Option<Toleration> {
 
 /// As taints are written for `kubectl taint`.
 fn listed(tolerations: &[Toleration]) -> String {
-    let tolerations = tolerations.iter().cloned().map(PolicyToleration::from);
-    let texts: Vec<String> = tolerations.map(|toleration| toleration.to_string()).collect();
+    let texts: Vec<String> = tolerations.iter().map(ToString::to_string).collect();
     if texts.is_empty() { "no tolerations".to_owned() } else { texts.join(", ") }
 }

@@ -3,8 +3,10 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use k8s_openapi::api::core::v1::Toleration;
-use node_placement_policy::selector::{Requirement, parse_pairs};
+use node_placement_policy::{
+    selector::{Requirement, parse_pairs},
+    toleration::Toleration,
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
@@ -55,10 +57,14 @@ pub struct PairList {
 /// What configures the plugin PodTolerationRestriction.
 ///
 /// Upstream: `Configuration` of `plugin/pkg/admission/podtolerationrestriction/apis/podtolerationrestriction/v1alpha1`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct PodTolerationRestriction {
+    #[serde(rename = "apiVersion")]
+    _api_version: String,
+    #[serde(rename = "kind")]
+    _kind: String,
     /// What Pods of namespaces without the annotation get.
-    pub default: Vec<Toleration>,
+    pub default: Option<Vec<Toleration>>,
     /// What Pods of namespaces without the annotation may tolerate. An empty list allows everything.
     pub whitelist: Option<Vec<Toleration>>,
 }
@@ -79,23 +85,16 @@ impl Plugins {
     /// It has something else, or what the plugins can't read.
     pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
         let mut plugins = Self::default();
-        plugins.read(document, folder)?;
-        Ok(plugins)
-    }
-
-    fn read(&mut self, document: &Value, folder: &Path) -> Result<()> {
         if document["kind"] == "AdmissionConfiguration" {
-            return self.read_admission_configuration(document, folder);
+            plugins.read_admission_configuration(document, folder)?;
+        } else if document.get(NODE_SELECTOR_CONFIG).is_some() {
+            plugins.node_selector = Some(plugins.read_node_selector(document, "")?);
+        } else if is_tolerations(document) {
+            plugins.tolerations = Some(plugins.read_tolerations(document, "")?);
+        } else {
+            bail!("{EXPECTED}; found {}", found(document));
         }
-        if document.get(NODE_SELECTOR_CONFIG).is_some() {
-            self.node_selector = Some(self.read_node_selector(document, "")?);
-            return Ok(());
-        }
-        if is_tolerations(document) {
-            self.tolerations = Some(self.read_tolerations(document, "")?);
-            return Ok(());
-        }
-        bail!("{EXPECTED}; found {}", found(document))
+        Ok(plugins)
     }
 
     /// Upstream: `ReadAdmissionConfiguration` and `GetAdmissionPluginConfigurationFor` of `apiserver/pkg/admission`. The
@@ -131,12 +130,13 @@ impl Plugins {
 
     /// Reads what is below `podNodeSelectorPluginConfig`. `at` is where it stands.
     fn read_node_selector(&mut self, document: &Value, at: &str) -> Result<PodNodeSelector> {
+        ensure!(
+            document.get(NODE_SELECTOR_CONFIG).is_some(),
+            "{at}{NODE_SELECTOR_CONFIG}: expected clusterDefaultNodeSelector and namespaces; it is missing"
+        );
         let configuration: NodeSelectorFile = self.typed(document, at)?;
-        let texts = configuration.pod_node_selector_plugin_config.with_context(|| {
-            format!("{at}{NODE_SELECTOR_CONFIG}: expected clusterDefaultNodeSelector and namespaces; it is missing")
-        })?;
         let mut plugin = PodNodeSelector::default();
-        for (name, text) in texts.unwrap_or_default() {
+        for (name, text) in configuration.pod_node_selector_plugin_config.unwrap_or_default() {
             let pairs = PairList::read(&text.unwrap_or_default())
                 .with_context(|| format!("{at}{NODE_SELECTOR_CONFIG}.{name}: {NODE_SELECTOR} can't read it"))?;
             match name.as_str() {
@@ -150,14 +150,10 @@ impl Plugins {
     /// Reads a Configuration of PodTolerationRestriction. `at` is where it stands.
     fn read_tolerations(&mut self, document: &Value, at: &str) -> Result<PodTolerationRestriction> {
         ensure!(is_tolerations(document), "{at}expected the Configuration of {TOLERATIONS}; found {}", found(document));
-        let configuration: TolerationsFile = self.typed(document, at)?;
-        let plugin = PodTolerationRestriction {
-            default: configuration.default.unwrap_or_default(),
-            whitelist: configuration.whitelist,
-        };
-        let refused: Vec<String> = [("default", plugin.default.as_slice()), ("whitelist", plugin.allowed())]
+        let plugin: PodTolerationRestriction = self.typed(document, at)?;
+        let refused: Vec<String> = [("default", &plugin.default), ("whitelist", &plugin.whitelist)]
             .into_iter()
-            .flat_map(|(field, list)| refused_tolerations(list, &format!("{at}{field}")))
+            .flat_map(|(field, list)| refused_tolerations(list.as_deref().unwrap_or_default(), &format!("{at}{field}")))
             .collect();
         ensure!(refused.is_empty(), "{TOLERATIONS} can't read it: {}", refused.join("; "));
         Ok(plugin)
@@ -185,13 +181,9 @@ fn is_tolerations(document: &Value) -> bool {
 
 /// What a document is, for people.
 fn found(document: &Value) -> String {
-    match document {
-        Value::Object(fields) => match (fields.get("kind"), fields.get("apiVersion")) {
-            (Some(kind), Some(version)) => format!("{kind} of {version}"),
-            _ => format!("an object with {}", fields.keys().cloned().collect::<Vec<_>>().join(", ")),
-        },
-        Value::Array(_) => "a list".to_owned(),
-        _ => "a text or number".to_owned(),
+    match (&document["kind"], &document["apiVersion"]) {
+        (Value::Null, _) => "something else".to_owned(),
+        (kind, version) => format!("{kind} of {version}"),
     }
 }
 
@@ -214,24 +206,7 @@ struct Plugin {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NodeSelectorFile {
-    /// Absent, or there and `null`, which is a configuration without anything.
-    #[serde(default, deserialize_with = "present")]
-    pod_node_selector_plugin_config: Option<Option<BTreeMap<String, Option<String>>>>,
-}
-
-#[derive(Deserialize)]
-struct TolerationsFile {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
-    #[serde(rename = "kind")]
-    _kind: String,
-    default: Option<Vec<Toleration>>,
-    whitelist: Option<Vec<Toleration>>,
-}
-
-/// Tells a `null` from a field that is absent.
-fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+    pod_node_selector_plugin_config: Option<BTreeMap<String, Option<String>>>,
 }
 
 impl Plugin {
@@ -278,12 +253,5 @@ impl PairList {
     pub fn outside(&self, whitelist: &Self) -> Self {
         let is_outside = |pair: &&Requirement| !whitelist.is_empty() && !whitelist.requirements.contains(pair);
         Self { requirements: self.requirements.iter().filter(is_outside).cloned().collect(), repeated: vec![] }
-    }
-}
-
-impl PodTolerationRestriction {
-    /// The whitelist; empty, if everything is allowed.
-    pub fn allowed(&self) -> &[Toleration] {
-        self.whitelist.as_deref().unwrap_or_default()
     }
 }

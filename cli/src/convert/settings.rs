@@ -1,11 +1,13 @@
 //! Settings for what the plugins' configurations say, with comments, as a file to review.
 
 use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::Toleration;
-use node_placement_policy::{selector::syntax::is_dns_label, toleration::Toleration as PolicyToleration};
+use node_placement_policy::{
+    selector::syntax::is_dns_label,
+    toleration::{NO_EXECUTE, Toleration},
+};
 use serde_json::{Value, json};
 
-use super::plugins::{PairList, Plugins};
+use super::plugins::{PairList, Plugins, PodTolerationRestriction};
 use crate::{
     engine::native::mistakes,
     input::{documents::yaml_documents, yaml::with_quoted_booleans},
@@ -30,19 +32,6 @@ pub struct ClusterReport<'a> {
     pub differences: &'a [String],
 }
 
-impl ClusterReport<'_> {
-    /// A list, as lines of a comment.
-    fn lines(&self) -> Vec<String> {
-        let mut lines = vec![];
-        for difference in self.differences {
-            for (place, line) in wrap(&comment(difference), WIDTH - "# - ".len()).iter().enumerate() {
-                lines.push(format!("{} {line}", if place == 0 { "-" } else { " " }));
-            }
-        }
-        lines
-    }
-}
-
 /// Writes settings that do what the plugins do, as a YAML file with comments. `from` is the file that they come from.
 ///
 /// # Errors
@@ -56,6 +45,7 @@ pub fn write_settings(plugins: &Plugins, from: &str, report: Option<&ClusterRepo
 
 fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Value {
     let pairs = |pairs: &PairList| json!({ "text": pairs.text(), "repeated": pairs.repeated });
+    let lines = |text: &String| wrap(&comment(text), WIDTH - "# - ".len());
     let default = plugins.node_selector.as_ref().map(|plugin| &plugin.cluster_default);
     let mut comments = vec![];
     let mut entries = vec![];
@@ -81,14 +71,14 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
     json!({
         "from": from,
         "cluster": report.map(|report| report.cluster),
-        "differences": report.map(ClusterReport::lines),
+        "differences": report.map(|report| report.differences.iter().map(lines).collect::<Vec<_>>()),
         "unknown_fields": plugins.unknown_fields,
         "node_selector": plugins.node_selector.is_some(),
         "default": default.filter(|default| !default.is_empty()).map(pairs),
         "tolerations": plugins.tolerations.as_ref().map(|plugin| json!({
             "default": plugin.default,
-            "whitelist": plugin.allowed(),
-            "not_allowed": not_allowed(&plugin.default, plugin.allowed()),
+            "whitelist": plugin.whitelist,
+            "not_allowed": not_allowed(plugin),
         })),
         "comments": comments,
         "entries": entries,
@@ -96,23 +86,11 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
     })
 }
 
-/// What a Pod that asks for nothing tolerates once it has the plugin's `default`, and `whitelist` does not allow; an
-/// empty one allows everything.
-pub(super) fn not_allowed(default: &[Toleration], whitelist: &[Toleration]) -> Vec<Toleration> {
-    if whitelist.is_empty() {
-        return vec![];
-    }
-    let allowed: Vec<PolicyToleration> = whitelist.iter().cloned().map(Into::into).collect();
-    let is_allowed = |toleration: &Toleration| {
-        let own = toleration.clone().into();
-        allowed.iter().any(|allowed| allowed.covers(&own))
-    };
-    let added = ADDED.map(|key| Toleration {
-        key: Some(key.to_owned()),
-        operator: Some("Exists".to_owned()),
-        effect: Some("NoExecute".to_owned()),
-        toleration_seconds: Some(300),
-        value: None,
-    });
-    added.iter().chain(default).filter(|toleration| !is_allowed(toleration)).cloned().collect()
+/// What a Pod that asks for nothing tolerates once it has the plugin's default, and the whitelist does not allow; an empty
+/// one allows everything.
+fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
+    let Some([allowed @ .., last]) = plugin.whitelist.as_deref() else { return vec![] };
+    let is_allowed = |toleration: &Toleration| allowed.iter().chain([last]).any(|allowed| allowed.covers(toleration));
+    let added = ADDED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, NO_EXECUTE) });
+    added.iter().chain(plugin.default.iter().flatten()).filter(|toleration| !is_allowed(toleration)).cloned().collect()
 }

@@ -83,7 +83,7 @@ impl Cluster for NoCluster {
 impl Manifests {
     /// Whether a look-up of the policy finds something.
     pub fn finds(&self, lookup: &Lookup) -> bool {
-        self.has(&Identity::from(lookup))
+        self.manifest(&Identity::from(lookup)).is_some()
     }
 }
 

@@ -11,7 +11,6 @@ use crate::{
     input::{json::text, manifests::Manifests},
     requests::{
         admission::{self, request, somebody},
-        owner::Owner,
         plain_pod, pod,
         resource::{POD, REQUIRED_AFFINITY, Resource},
         runtime_class, template,
@@ -40,21 +39,18 @@ pub enum Created {
 }
 
 impl Deployed<'_> {
-    /// What becomes of a workload, or of a Pod as it is created anew; `owner` has the template that it is made from, if
-    /// that counts.
+    /// What becomes of a workload, or of a Pod as it is created anew, by its `maker` if that is known.
     ///
     /// # Errors
-    /// It is no such object, or the policy failed to answer.
-    pub fn create(&self, object: &Value, owner: Option<&Owner<'_>>, enforcement: Enforcement) -> Result<Created> {
+    /// It makes no Pods, or the policy failed to answer.
+    pub fn create(&self, object: &Value, maker: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
         let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == POD {
-            template::check_pod(object, "")?;
-            let mut request = pod::creation(object, owner, &self.managed, self.cluster);
+            let mut request = pod::creation(object, maker, &self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
             return self.create_pod(request, enforcement);
         }
-        template::check(object)?;
         let workload = self.ask(admission::creation(resource, object), enforcement)?;
         let is_daemon_set = resource.kind == "DaemonSet";
         let seen = |workload| template::seen_by_controller(workload).filter(|_| is_daemon_set);

@@ -38,8 +38,8 @@ use crate::{
     },
     requests::{
         admission::is_terminating,
-        owner::{Owner, controller},
-        plain_pod, pod,
+        owner::{controller, maker_of},
+        plain_pod, pod, template,
     },
     scheduling::pool::Pools,
 };
@@ -180,11 +180,12 @@ pub fn explain(
         is_unknown: false,
     };
     let deployed = Deployed::new(policy, files, cluster);
+    let maker = object.and_then(|object| maker_of(object, cluster));
+    for object in object.into_iter().chain(maker) {
+        template::check(object).with_context(|| title(object))?;
+    }
     let create = |enforcement| match object {
-        Some(object) => {
-            let owner = Owner::of(object, cluster).filter(|owner| owner.kind != "Node");
-            deployed.create(object, owner.as_ref(), enforcement)
-        }
+        Some(object) => deployed.create(object, maker, enforcement),
         None => deployed.create_plain_pod(namespace, enforcement),
     };
     let created = create(Enforced::AsWritten)?;
@@ -251,6 +252,12 @@ impl Subject {
     fn is_waiting(&self) -> bool {
         self.is_pod() && self.node.is_none() && self.not_running.is_none()
     }
+}
+
+/// `Deployment team-a/web`
+fn title(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
 /// Why a Pod that names a node does not run there, or why no scheduler looks at it.

@@ -1,25 +1,16 @@
 //! Files of JSON and YAML.
 
 use std::{
-    borrow::Cow,
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error, MapAccess, Visitor},
-};
-use serde_json::{
-    Map, Value,
-    value::{RawValue, to_raw_value},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
 
-use super::{
-    unrepeated::{Unrepeated, add_next},
-    yaml,
-};
+use super::yaml;
 
 /// Reads a file that holds exactly one JSON or YAML document.
 pub fn read_document(path: &Path) -> Result<Value> {
@@ -31,16 +22,22 @@ pub fn read_document(path: &Path) -> Result<Value> {
     }
 }
 
-/// Reads a JSON file, or a YAML file of any number of documents. Empty documents are left out; a key that is repeated is
-/// an error.
+/// Reads a JSON file, or a YAML file of any number of documents, as [`yaml_documents`] does.
 pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
-    let (text, is_json) = read(path)?;
-    let documents = match serde_json::from_str(&text) {
-        Ok(Unrepeated(document)) => Ok(vec![document]),
-        Err(error) if is_json => Err(error.into()),
-        Err(_) => yaml_documents(&text),
-    };
-    documents.with_context(|| format!("cannot read {}", path.display()))
+    yaml_documents(&read_text(path)?).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The documents of a YAML text, of which JSON is a part. Empty ones are left out, and the items of a list of objects
+/// stand in its place.
+///
+/// # Errors
+/// Something can't be read, such as a key that is repeated: where, and why.
+pub fn yaml_documents(text: &str) -> Result<Vec<Value>> {
+    let file = yaml::read(text);
+    match file.error {
+        Some(error) => Err(error.into()),
+        None => Ok(file.documents.into_iter().map(|document| document.value).collect()),
+    }
 }
 
 /// The JSON texts of the objects in a file. A `List`, as `kubectl get` prints it, stands for its items.
@@ -48,80 +45,65 @@ pub fn read_documents(path: &Path) -> Result<Vec<Value>> {
 /// # Errors
 /// The file can't be read, or is neither JSON nor YAML, or its list was cut off.
 pub fn read_objects(file: &Path) -> Result<Vec<Box<RawValue>>> {
-    let (text, is_json) = read(file)?;
+    let text = read_text(file)?;
+    let is_json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     // JSON is YAML too, but much quicker to read.
-    let json = (is_json || text.trim_start().starts_with('{')).then(|| json_objects(&text));
-    match json {
-        Some(Ok(objects)) => Ok(objects),
-        Some(Err(error)) if is_json && error.is::<serde_json::Error>() => {
-            Err(error).with_context(|| format!("{} is not JSON", file.display()))
+    if is_json || text.trim_start().starts_with('{') {
+        let objects = json_objects(&text);
+        match objects.as_ref().is_err_and(|error| error.is::<serde_json::Error>()) {
+            false => return objects.with_context(|| file.display().to_string()),
+            true if is_json => return objects.with_context(|| format!("{} is not JSON", file.display())),
+            true => {}
         }
-        Some(Err(error)) if is_json => Err(error).with_context(|| file.display().to_string()),
-        _ => yaml_objects(&text).with_context(|| format!("{} is no YAML file of Kubernetes objects", file.display())),
     }
+    yaml_objects(&text).with_context(|| format!("{} is no YAML file of Kubernetes objects", file.display()))
 }
 
 /// The objects in JSON documents.
 pub fn json_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
-    for document in serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>() {
-        let document = document?;
-        add_items(document, &mut objects)?;
+    for document in serde_json::Deserializer::from_str(text).into_iter() {
+        add_items(document?, &mut objects)?;
     }
     Ok(objects)
-}
-
-/// Adds an object, or the items of a list, which may be lists again.
-fn add_items(document: Box<RawValue>, objects: &mut Vec<Box<RawValue>>) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Head<'t> {
-        #[serde(borrow)]
-        kind: Option<Cow<'t, str>>,
-    }
-    #[derive(Default, Deserialize)]
-    struct List {
-        items: Option<Vec<Box<RawValue>>>,
-        metadata: Option<Value>,
-    }
-    let Head { kind } = serde_json::from_str(document.get())?;
-    let may_be_list = kind.is_some_and(|kind| kind.ends_with("List"));
-    let List { items, metadata } = if may_be_list { serde_json::from_str(document.get())? } else { List::default() };
-    let Some(items) = items else {
-        objects.push(document);
-        return Ok(());
-    };
-    drop(document);
-    check_complete(&metadata.unwrap_or_default())?;
-    for item in items {
-        add_items(item, objects)?;
-    }
-    Ok(())
-}
-
-/// Checks that a list is all that there was.
-fn check_complete(metadata: &Value) -> Result<()> {
-    let is_continued = metadata["continue"].as_str().is_some_and(|token| !token.is_empty());
-    ensure!(
-        !is_continued,
-        "metadata.continue: expected a whole list; this one goes on elsewhere: list it anew, without a limit"
-    );
-    Ok(())
 }
 
 /// The objects in YAML documents.
 pub fn yaml_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
-    for document in yaml_serde::Deserializer::from_str(text) {
-        for item in YamlItems::deserialize(document)?.0 {
-            add_items(item, &mut objects)?;
-        }
+    for document in yaml::read_texts(text)? {
+        add_items(document, &mut objects)?;
     }
     Ok(objects)
 }
 
-fn read(path: &Path) -> Result<(String, bool)> {
-    let text = read_text(path)?;
-    Ok((text, path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))))
+/// Adds an object, or the items of a list, which may be lists again. Who reads it tells what is no object.
+fn add_items(document: Box<RawValue>, objects: &mut Vec<Box<RawValue>>) -> Result<()> {
+    #[derive(Default, Deserialize)]
+    struct List {
+        kind: Option<String>,
+        items: Option<Vec<Box<RawValue>>>,
+        metadata: Option<ListMeta>,
+    }
+    let list: Option<List> = serde_json::from_str(document.get()).unwrap_or_else(|_| Some(List::default()));
+    // An empty document.
+    let Some(List { kind, items, metadata }) = list else { return Ok(()) };
+    let Some(items) = items.filter(|_| kind.as_ref().is_none_or(|kind| kind.ends_with("List"))) else {
+        objects.push(document);
+        return Ok(());
+    };
+    drop(document);
+    // kubectl writes it behind the items.
+    ensure!(kind.is_some(), "kind: expected List behind its items; found nothing: it was cut off");
+    let is_continued = metadata.and_then(|metadata| metadata.continue_).is_some_and(|token| !token.is_empty());
+    ensure!(
+        !is_continued,
+        "metadata.continue: expected a whole list; this one goes on elsewhere: list it anew, without a limit"
+    );
+    for item in items {
+        add_items(item, objects)?;
+    }
+    Ok(())
 }
 
 /// The text of a file; `-` is the standard input.
@@ -130,18 +112,6 @@ pub fn read_text(path: &Path) -> Result<String> {
     let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     // A byte-order mark, as some editors write it.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
-}
-
-/// The documents of a YAML text. Empty ones are left out, and the items of a `List` stand in its place.
-///
-/// # Errors
-/// Something can't be read: where, and why.
-pub fn yaml_documents(text: &str) -> Result<Vec<Value>> {
-    let file = yaml::read(text);
-    match file.error {
-        Some(error) => bail!("{error}"),
-        None => Ok(file.documents.into_iter().map(|document| document.value).collect()),
-    }
 }
 
 /// The files of a folder.
@@ -162,100 +132,34 @@ pub fn manifest_files(path: &Path) -> Result<Files> {
     if !path.is_dir() {
         return Ok(Files { manifests: vec![path.to_owned()], others: vec![] });
     }
-    let mut files = Files::default();
-    add_files(path, &mut files)?;
-    if files.manifests.is_empty() {
-        bail!("{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
-    }
-    files.manifests.sort();
-    files.others.sort();
-    Ok(files)
+    let mut files = vec![];
+    add_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
+    files.sort();
+    let (manifests, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_manifest(file));
+    ensure!(!manifests.is_empty(), "{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
+    Ok(Files { manifests, others: others.into_iter().filter(|file| !is_hidden(file)).collect() })
 }
 
-fn add_files(folder: &Path, files: &mut Files) -> Result<()> {
-    let cannot_read = || format!("cannot read {}", folder.display());
-    for entry in fs::read_dir(folder).with_context(cannot_read)? {
-        let entry = entry.with_context(cannot_read)?;
-        let path = entry.path();
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
         // A link to a folder may lead back to it.
-        match entry.file_type().with_context(cannot_read)?.is_dir() {
-            true if is_hidden => {}
-            true => add_files(&path, files)?,
-            false if is_manifest(&path) => files.manifests.push(path),
-            false if is_hidden => {}
-            false => files.others.push(path),
+        match entry.file_type()?.is_dir() {
+            false => files.push(entry.path()),
+            true if is_hidden(&entry.path()) => {}
+            true => add_files(&entry.path(), files)?,
         }
     }
     Ok(())
 }
 
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
 fn is_manifest(path: &Path) -> bool {
     let is = |extension: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension));
     is("json") || is("yaml") || is("yml")
-}
-
-/// The items of a YAML document. Each becomes text as soon as it is read, so that a long list is never there as a tree.
-struct YamlItems(Vec<Box<RawValue>>);
-
-impl<'de> Deserialize<'de> for YamlItems {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(YamlDocument)
-    }
-}
-
-struct YamlDocument;
-
-impl<'de> Visitor<'de> for YamlDocument {
-    type Value = YamlItems;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a Kubernetes object, or a list of such")
-    }
-
-    /// An empty document.
-    fn visit_unit<E: Error>(self) -> Result<YamlItems, E> {
-        Ok(YamlItems(vec![]))
-    }
-
-    /// An empty file.
-    fn visit_none<E: Error>(self) -> Result<YamlItems, E> {
-        Ok(YamlItems(vec![]))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlItems, A::Error> {
-        let (mut fields, mut items) = (Map::new(), None::<Vec<YamlItem>>);
-        while let Some(key) = map.next_key::<String>()? {
-            if key == "items" && items.is_none() {
-                items = map.next_value()?;
-            } else {
-                add_next(&mut fields, key, &mut map)?;
-            }
-        }
-        let items = items.map(|items| items.into_iter().map(|YamlItem(text)| text).collect::<Vec<_>>());
-        if let Some(items) = items {
-            // kubectl writes it behind the items.
-            let Some(kind) = fields.get("kind").and_then(Value::as_str) else {
-                return Err(A::Error::custom("kind: expected List behind its items; found nothing: it was cut off"));
-            };
-            if kind.ends_with("List") {
-                check_complete(fields.get("metadata").unwrap_or(&Value::Null)).map_err(A::Error::custom)?;
-                return Ok(YamlItems(items));
-            }
-            let items = serde_json::to_value(items).map_err(A::Error::custom)?;
-            fields.insert("items".to_owned(), items);
-        }
-        Ok(YamlItems(vec![to_raw_value(&fields).map_err(A::Error::custom)?]))
-    }
-}
-
-struct YamlItem(Box<RawValue>);
-
-impl<'de> Deserialize<'de> for YamlItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Unrepeated(item) = Unrepeated::deserialize(deserializer)?;
-        Ok(Self(to_raw_value(&item).map_err(D::Error::custom)?))
-    }
 }
 
 #[cfg(test)]
@@ -277,6 +181,13 @@ mod tests {
         if !text.contains("}{") {
             assert_eq!(yaml_objects(text).unwrap().len(), expected, "as YAML");
         }
+    }
+
+    #[test]
+    fn json_may_write_a_character_as_two_halves() -> Result<()> {
+        assert_eq!(yaml_documents(r#"{"a": "\ud83d\ude00"}"#)?, [serde_json::json!({ "a": "😀" })]);
+        assert!(yaml_documents(r#"{"a": "\ud83d"}"#).is_err());
+        Ok(())
     }
 
     #[test]

@@ -26,6 +26,11 @@ pub fn remove(object: &mut Value, names: &[&str]) {
     }
 }
 
+/// A path such as `rules[0].resources` as a JSON pointer.
+pub fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"))
+}
+
 /// A value of a type, and the paths of the fields that the type does not have, as `spec.rules[0].resorces`: each begins
 /// with `at`.
 ///

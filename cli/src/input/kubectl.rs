@@ -61,14 +61,9 @@ const AT_ONCE: usize = 4;
 impl Kubectl {
     /// For the cluster of this context and kubeconfig; else for the one that kubectl would ask.
     pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
-        let mut options = vec![];
-        if let Some(context) = context {
-            options.extend(["--context".into(), context.into()]);
-        }
-        if let Some(kubeconfig) = kubeconfig {
-            options.extend(["--kubeconfig".into(), kubeconfig.into()]);
-        }
-        Self { options }
+        let context = context.map(|context| ["--context".into(), context.into()]);
+        let kubeconfig = kubeconfig.map(|kubeconfig| ["--kubeconfig".into(), kubeconfig.into()]);
+        Self { options: context.into_iter().chain(kubeconfig).flatten().collect() }
     }
 
     /// Lists all that the policy is asked about, in all namespaces. `progress` is told what is asked for.
@@ -76,28 +71,29 @@ impl Kubectl {
     /// # Errors
     /// The cluster can't be reached.
     pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
-        let mut answers = vec![];
-        for resources in listed().chunks(AT_ONCE) {
-            progress(&format!("asking the cluster for {}", resources.join(", ")));
-            let asked = resources.iter().map(|resource| Ok((resource, self.start(&all(resource))?)));
-            for (resource, kubectl) in asked.collect::<Result<Vec<_>>>()? {
-                answers.push(answer(resource, &all(resource), kubectl)?);
-            }
-        }
-        Listed::join(answers)
+        let resources = listed();
+        let asked: Vec<_> = resources.iter().map(|resource| vec![resource.as_str(), "--all-namespaces"]).collect();
+        self.get(&asked, progress)
     }
 
-    /// Gets single objects, each by the arguments of `kubectl get`.
+    /// Gets objects, each time by the arguments of `kubectl get`. `progress` is told what is asked for.
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn get(&self, asked: &[Vec<&str>]) -> Result<Listed> {
-        let listed = asked.iter().map(|arguments| {
-            let resource = arguments.first().copied().unwrap_or_default();
-            let arguments = [&["get"], arguments.as_slice()].concat();
-            answer(resource, &arguments, self.start(&arguments)?)
-        });
-        Listed::join(listed.collect::<Result<_>>()?)
+    pub fn get(&self, asked: &[Vec<&str>], progress: impl Fn(&str)) -> Result<Listed> {
+        let (mut objects, mut unreadable) = (vec![], vec![]);
+        for questions in asked.chunks(AT_ONCE) {
+            let started = questions.iter().map(|arguments| self.start(arguments)).collect::<Result<Vec<Child>>>()?;
+            for (arguments, kubectl) in questions.iter().zip(started) {
+                let resource = arguments.first().copied().unwrap_or_default();
+                progress(&format!("asking the cluster for {resource}"));
+                match answer(resource, arguments, kubectl)? {
+                    Ok(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
+                    Err(refused) => unreadable.push(refused),
+                }
+            }
+        }
+        Ok(Listed { manifests: Manifests::read(objects)?, unreadable })
     }
 
     /// The context that holds where none is named; a Pod in a cluster has none.
@@ -111,7 +107,7 @@ impl Kubectl {
 
     fn start(&self, arguments: &[&str]) -> Result<Child> {
         let mut kubectl = Command::new("kubectl");
-        kubectl.args(arguments).args(["-o", "json"]).args(&self.options);
+        kubectl.arg("get").args(arguments).args(["-o", "json"]).args(&self.options);
         kubectl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         kubectl.spawn().map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
@@ -122,60 +118,34 @@ impl Kubectl {
     }
 }
 
-const fn all(resource: &str) -> [&str; 3] {
-    ["get", resource, "--all-namespaces"]
-}
-
-/// Waits for what kubectl says.
-fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Answer> {
+/// Waits for what kubectl says: objects as JSON, or that they may not be read.
+fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<String, Unreadable>> {
     let output = kubectl.wait_with_output().context("kubectl")?;
     if output.status.success() {
-        let text = String::from_utf8(output.stdout).context("kubectl printed no text")?;
-        return Ok(Answer::Objects(text));
+        return Ok(Ok(String::from_utf8(output.stdout).context("kubectl printed no text")?));
     }
     let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let error = error.lines().last().unwrap_or("kubectl failed without a word").to_owned();
+    let error = error.lines().last().unwrap_or("kubectl failed without a word");
     // What is refused is told as such; without a cluster, nothing can be told.
     let is_unknown_kind = error.contains("doesn't have a resource type");
     let is_not_found = error.contains("(NotFound)");
     if is_unknown_kind && resource == NODE_POOLS {
-        return Ok(Answer::NoSuchKind);
+        return Ok(Ok(String::new()));
     }
     if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {
         bail!(
-            "kubectl {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
+            "kubectl get {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
             arguments.join(" ")
         );
     }
-    let reason = error.split_once("): ").map_or(error.as_str(), |(_, reason)| reason);
+    let reason = error.split_once("): ").map_or(error, |(_, reason)| reason);
     let reason = reason.trim_start_matches("error: ").to_owned();
-    Ok(Answer::Refused(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
-}
-
-enum Answer {
-    Objects(String),
-    Refused(Unreadable),
-    /// The cluster does not know the kind, and need not.
-    NoSuchKind,
+    Ok(Err(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
 }
 
 /// What is written down has no gaps that somebody knows of.
 impl From<Manifests> for Listed {
     fn from(manifests: Manifests) -> Self {
         Self { manifests, unreadable: vec![] }
-    }
-}
-
-impl Listed {
-    fn join(answers: Vec<Answer>) -> Result<Self> {
-        let (mut objects, mut unreadable) = (vec![], vec![]);
-        for answer in answers {
-            match answer {
-                Answer::Objects(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
-                Answer::Refused(refused) => unreadable.push(refused),
-                Answer::NoSuchKind => {}
-            }
-        }
-        Ok(Self { manifests: Manifests::read(objects)?, unreadable })
     }
 }

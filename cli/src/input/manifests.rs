@@ -26,9 +26,12 @@ use super::{
 pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
     places: Arc<HashMap<Identity, usize>>,
-    repeated: Arc<Vec<Identity>>,
-    contradictory: Arc<Vec<Identity>>,
-    unread: Arc<Vec<PathBuf>>,
+    /// The objects that were left out, since one with the same identity came before.
+    pub repeated: Arc<Vec<Identity>>,
+    /// Those of them that say something else than the first.
+    pub contradictory: Arc<Vec<Identity>>,
+    /// The files of the folder that were not read, since they are neither JSON nor YAML.
+    pub unread: Arc<Vec<PathBuf>>,
 }
 
 /// What tells an object from all others.
@@ -93,56 +96,34 @@ impl Manifests {
         &self.objects
     }
 
-    /// The objects that were left out, since one with the same identity came before.
-    pub fn repeated(&self) -> &[Identity] {
-        &self.repeated
-    }
-
-    /// Those of them that say something else than the first.
-    pub fn contradictory(&self) -> &[Identity] {
-        &self.contradictory
-    }
-
-    /// The files of the folder that were not read, since they are neither JSON nor YAML.
-    pub fn unread(&self) -> &[PathBuf] {
-        &self.unread
-    }
-
     /// An object as JSON, if it is there.
     pub fn find(&self, identity: &Identity) -> Option<&Value> {
-        self.places.get(identity).and_then(|place| self.objects.get(*place)).map(Manifest::kept)
+        self.manifest(identity).map(Manifest::kept)
+    }
+
+    /// An object, if it is there.
+    pub fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
+        self.places.get(identity).and_then(|place| self.objects.get(*place))
     }
 
     /// A Namespace as JSON, if it is there.
     pub fn namespace(&self, name: &str) -> Option<&Value> {
-        self.of_the_cluster("Namespace", name)
+        self.find(&Identity::new("v1", "Namespace", None, name))
     }
 
     /// A Node as JSON, if it is there.
     pub fn node(&self, name: &str) -> Option<&Value> {
-        self.of_the_cluster("Node", name)
+        self.find(&Identity::new("v1", "Node", None, name))
     }
 
     /// All Nodes.
     pub fn nodes(&self) -> impl Iterator<Item = &Value> {
-        let is_node = |object: &&Manifest| object.identity.kind == "Node" && object.identity.api_version == "v1";
-        self.objects.iter().filter(is_node).map(Manifest::kept)
+        self.of_kind("v1", "Node").map(Manifest::kept)
     }
 
     /// All Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
-        let is_namespace =
-            |object: &&Manifest| object.identity.kind == "Namespace" && object.identity.api_version == "v1";
-        self.objects.iter().filter(is_namespace).map(Manifest::kept)
-    }
-
-    fn of_the_cluster(&self, kind: &str, name: &str) -> Option<&Value> {
-        self.find(&Identity::new("v1", kind, None, name))
-    }
-
-    /// Whether there is such an object.
-    pub fn has(&self, identity: &Identity) -> bool {
-        self.places.contains_key(identity)
+        self.of_kind("v1", "Namespace").map(Manifest::kept)
     }
 
     /// All objects of a kind, typed.
@@ -150,9 +131,12 @@ impl Manifests {
     /// # Errors
     /// Of each, whether it is no object of its kind: where, and what was expected.
     pub fn all<T: Resource + DeserializeOwned>(&self) -> impl Iterator<Item = Result<T>> {
-        let is_of_kind =
-            |object: &&Manifest| object.identity.kind == T::KIND && object.identity.api_version == T::API_VERSION;
-        self.objects.iter().filter(is_of_kind).map(Manifest::typed)
+        self.of_kind(T::API_VERSION, T::KIND).map(Manifest::typed)
+    }
+
+    fn of_kind(&self, api_version: &str, kind: &str) -> impl Iterator<Item = &Manifest> {
+        let is_of_kind = move |identity: &Identity| identity.kind == kind && identity.api_version == api_version;
+        self.objects.iter().filter(move |object| is_of_kind(&object.identity))
     }
 
     /// The object of this kind and name, typed, if there is one.
@@ -160,9 +144,7 @@ impl Manifests {
     /// # Errors
     /// It is no object of its kind.
     pub fn find_typed<T: Resource + DeserializeOwned>(&self, namespace: Option<&str>, name: &str) -> Result<Option<T>> {
-        let identity = Identity::new(T::API_VERSION, T::KIND, namespace, name);
-        let found = self.places.get(&identity).and_then(|place| self.objects.get(*place));
-        found.map(Manifest::typed).transpose()
+        self.manifest(&Identity::new(T::API_VERSION, T::KIND, namespace, name)).map(Manifest::typed).transpose()
     }
 
     fn of(manifests: Vec<Manifest>) -> Self {
@@ -198,11 +180,7 @@ impl FromIterator<Value> for Manifests {
     /// # Panics
     /// If one is no Kubernetes object.
     fn from_iter<I: IntoIterator<Item = Value>>(objects: I) -> Self {
-        let manifest = |object: Value| {
-            let text = RawValue::from_string(object.to_string()).expect("JSON");
-            Manifest::read(text).unwrap_or_else(|error| panic!("{error:#}: {object}"))
-        };
-        Self::of(objects.into_iter().map(manifest).collect())
+        Self::default().with(objects).unwrap_or_else(|error| panic!("{error:#}"))
     }
 }
 
@@ -225,9 +203,7 @@ impl Manifest {
     /// # Errors
     /// It is none of the kind: where, and what was expected.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
-        let mut json = serde_json::Deserializer::from_str(self.text.get());
-        serde_path_to_error::deserialize(&mut json)
-            .map_err(|error| anyhow!("{}: {}: {}", self.identity, error.path(), expectation(error.inner())))
+        typed(&self.text).map_err(|error| anyhow!("{}: {error}", self.identity))
     }
 
     /// Whether another object of the same name says something else, but for what the API server counts and reports.
@@ -250,6 +226,12 @@ impl Manifest {
     fn kept(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
+}
+
+fn typed<T: DeserializeOwned>(text: &RawValue) -> Result<T> {
+    let mut json = serde_json::Deserializer::from_str(text.get());
+    serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| anyhow!("{}: {}", error.path(), expectation(error.inner())))
 }
 
 /// A Namespace with the label that the API server always gives it: a manifest may lack it.
@@ -286,7 +268,7 @@ impl Identity {
             name: Option<String>,
             namespace: Option<String>,
         }
-        let object: Object = serde_json::from_str(text.get())?;
+        let object: Object = typed(text).context("expected a Kubernetes object")?;
         let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
         let called = name.clone().unwrap_or_default();
         let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {

@@ -31,17 +31,17 @@ struct Condition {
     program: Result<Arc<Program>, String>,
 }
 
-/// What becomes of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What becomes of a request; what lets most through comes first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Passage {
     Passes,
-    /// By the condition of this name.
-    KeptAway(String),
     /// The condition of this name raises an error, and which: so it does in an API server, which then does what
     /// `failurePolicy` says.
     Fails(String, String),
     /// The condition of this name can't be evaluated here, and why. Kubernetes has libraries of its own for CEL.
     Unknown(String, String),
+    /// By the condition of this name.
+    KeptAway(String),
 }
 
 /// What conditions of a `ValidatingAdmissionPolicy` know, and those of a webhook do not.

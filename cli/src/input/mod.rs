@@ -11,5 +11,4 @@ pub mod match_conditions;
 pub mod policy_spec;
 pub mod settings;
 pub mod settings_file;
-mod unrepeated;
 pub mod yaml;

@@ -77,8 +77,8 @@ pub struct Rule {
 }
 
 /// A kind that a policy may look up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ContextAwareResource {
     /// As in `node.k8s.io/v1`.
     pub api_version: String,

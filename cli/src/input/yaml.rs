@@ -1,18 +1,28 @@
 //! Reads YAML, of which JSON is a part, and remembers on which line everything stands.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error, fmt, mem,
+    sync::Arc,
+};
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::Result;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{
+    Map, Value,
+    value::{RawValue, to_raw_value},
+};
+
+use super::json::remove;
 
 /// As deep as Kubewarden's host reads JSON.
 const MOST_LEVELS: usize = 128;
 /// An alias stands for a copy, so that a few lines could become more than fits into memory.
-const MOST_VALUES: usize = 1_000_000;
+const MOST_COPIES: usize = 1_000_000;
 
 /// A place in a file, counted from one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Its line.
     pub line: usize,
@@ -20,25 +30,33 @@ pub struct Position {
     pub column: usize,
 }
 
-/// A document of a YAML file, or an item of a `List` in it.
-#[derive(Debug)]
+/// A document of a YAML file, or an item of a list of objects in it.
+#[derive(Debug, Default)]
 pub struct Document {
     /// What it says.
     pub value: Value,
-    /// Where it begins in its document: `items[2]` of a `List`.
+    /// Where it begins in its document: `.items[2]` of a `List`.
     root: String,
-    positions: Arc<BTreeMap<String, Position>>,
-    words: Arc<Vec<Word>>,
+    marks: Arc<Marks>,
+}
+
+/// What is known of the text of a document.
+#[derive(Debug, Default)]
+struct Marks {
+    /// Where fields and elements stand, by their paths: `.spec.rules[0]`.
+    positions: BTreeMap<String, Position>,
+    booleans: Vec<Word>,
 }
 
 /// A text without quotes that kubectl, which reads YAML 1.1, takes for true or false: `yes`.
-#[derive(Clone, Debug)]
-pub struct Word {
+#[derive(Debug)]
+struct Word {
     /// As it is written.
-    pub text: String,
+    text: String,
     /// The field or element that it is, or that is called so.
     path: String,
-    position: Position,
+    /// Behind its last character, counted from the beginning of the file.
+    end: usize,
 }
 
 /// What kubectl takes for true or false, beside `true` and `false`.
@@ -51,31 +69,21 @@ pub fn is_boolean_for_kubectl(text: &str) -> bool {
 
 /// A text with quotes around all that kubectl would take for true or false. Comments stay.
 pub fn with_quoted_booleans(text: &str) -> String {
-    let mut words: Vec<Word> = read(text).documents.iter().flat_map(|document| document.words.to_vec()).collect();
-    words.sort_by_key(|word| word.position);
-    words.dedup_by_key(|word| word.position);
-    let mut quoted = String::with_capacity(text.len());
-    for (place, line) in text.split_inclusive('\n').enumerate() {
-        let mut written = 0;
-        for word in words.iter().filter(|word| word.position.line == place + 1) {
-            let Some((start, _)) = line.char_indices().nth(word.position.column - 1) else { continue };
-            let rest = line.get(start..).unwrap_or_default();
-            // An anchor comes before the word.
-            let anchor = if rest.starts_with('&') { rest.find(' ').unwrap_or_default() } else { 0 };
-            let Some(place) = rest.get(anchor..).and_then(|rest| rest.find(&word.text)) else { continue };
-            let start = start + anchor + place;
-            quoted += &format!("{}\"{}\"", line.get(written..start).unwrap_or_default(), word.text);
-            written = start + word.text.len();
-        }
-        quoted += line.get(written..).unwrap_or_default();
+    let documents = read(text).documents;
+    let booleans = documents.iter().flat_map(|document| &document.marks.booleans);
+    let words: BTreeSet<(usize, usize)> = booleans.map(|word| (word.end, word.text.len())).collect();
+    let mut characters: Vec<char> = text.chars().collect();
+    for (end, length) in words.into_iter().rev() {
+        characters.insert(end, '"');
+        characters.insert(end - length, '"');
     }
-    quoted
+    characters.into_iter().collect()
 }
 
 /// What a YAML file has, up to the first error.
 #[derive(Debug, Default)]
 pub struct File {
-    /// Its documents. Empty ones are left out, and the items of a `List` stand in its place.
+    /// Its documents. Empty ones are left out, and the items of a list of objects stand in its place.
     pub documents: Vec<Document>,
     /// What can't be read, if something can't.
     pub error: Option<SyntaxError>,
@@ -90,9 +98,17 @@ pub struct SyntaxError {
     pub problem: String,
 }
 
+impl error::Error for SyntaxError {}
+
 impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.position.line, self.position.column, self.problem)
+    }
+}
+
+impl From<ScanError> for SyntaxError {
+    fn from(error: ScanError) -> Self {
+        Self { position: (*error.marker()).into(), problem: error.info().to_owned() }
     }
 }
 
@@ -108,66 +124,84 @@ impl From<Marker> for Position {
     }
 }
 
-impl Document {
-    /// Where the field or element at `path` stands, such as `spec.rules[0].resources`; where there is none, where that
-    /// stands which would have it.
-    pub fn position(&self, path: &str) -> Option<Position> {
-        let path = if path.starts_with('[') || path.is_empty() { path.to_owned() } else { format!(".{path}") };
-        let mut path = format!("{}{path}", self.root);
-        loop {
-            if let Some(position) = self.positions.get(&path) {
-                return Some(*position);
-            }
-            let parent = path.rfind(['.', '['])?;
-            path.truncate(parent);
-        }
-    }
-}
-
 /// Reads the documents of a file.
 pub fn read(text: &str) -> File {
-    let text = text.trim_start_matches('\u{feff}');
-    let mut reader = Reader { parser: Parser::new_from_str(text), here: Position { line: 1, column: 1 }, values: 0 };
+    let mut reader = Reader::new(text);
     let mut file = File::default();
     loop {
         match reader.document() {
-            Ok(Some(document)) => file.documents.extend(document.items()),
+            Ok(Some(document)) => document.add_to(&mut file.documents),
             Ok(None) => return file,
             Err(error) => {
-                let scan = error.downcast_ref::<ScanError>();
-                let position = scan.map_or(reader.here, |scan| (*scan.marker()).into());
-                let problem = scan.map_or_else(|| error.to_string(), |scan| scan.info().to_owned());
-                file.error = Some(SyntaxError { position, problem });
+                // JSON may write a character as two halves, which YAML does not know.
+                match serde_json::from_str(text).ok().filter(|_| error.problem.contains("Unicode character escape")) {
+                    Some(value) => Document { value, ..Document::default() }.add_to(&mut file.documents),
+                    None => file.error = Some(error),
+                }
                 return file;
             }
         }
     }
 }
 
+/// Reads the documents of a file as JSON texts. The items of a list become text as soon as they are read, so that a
+/// long one is never there as a tree.
+///
+/// # Errors
+/// Something can't be read: where, and why.
+pub fn read_texts(text: &str) -> Result<Vec<Box<RawValue>>> {
+    #[derive(Serialize)]
+    struct List {
+        #[serde(flatten)]
+        fields: Value,
+        items: Vec<Box<RawValue>>,
+    }
+    let mut reader = Reader { items: Some(vec![]), ..Reader::new(text) };
+    let mut documents = vec![];
+    while let Some(Document { value: mut fields, .. }) = reader.document()? {
+        let items = reader.items.replace(vec![]).unwrap_or_default();
+        if !items.is_empty() {
+            remove(&mut fields, &["items"]);
+        }
+        documents.push(if items.is_empty() { to_raw_value(&fields)? } else { to_raw_value(&List { fields, items })? });
+    }
+    Ok(documents)
+}
+
 impl Document {
+    /// Where the field or element at `path` stands, such as `spec.rules[0].resources`; where there is none, where that
+    /// stands which would have it.
+    pub fn position(&self, path: &str) -> Option<Position> {
+        let dot = if path.starts_with('[') || path.is_empty() { "" } else { "." };
+        let mut path = format!("{}{dot}{path}", self.root);
+        loop {
+            if let Some(position) = self.marks.positions.get(&path) {
+                return Some(*position);
+            }
+            path.truncate(path.rfind(['.', '['])?);
+        }
+    }
+
     /// What kubectl takes for true or false, though it is a text here: its path, and itself.
     pub fn booleans_for_kubectl(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.words.iter().filter_map(|word| {
+        self.marks.booleans.iter().filter_map(|word| {
             let path = word.path.strip_prefix(&self.root)?;
             Some((path.trim_start_matches('.'), word.text.as_str()))
         })
     }
 
-    fn items(self) -> Vec<Self> {
-        let Self { value, positions, words, .. } = self;
-        let is_list = value["kind"] == "List";
-        match value {
-            Value::Null => vec![],
-            Value::Object(mut fields) if is_list => {
-                let items = fields.remove("items").unwrap_or_default();
-                let items = items.as_array().cloned().unwrap_or_default().into_iter().enumerate();
-                let item = |(place, value)| {
-                    let (positions, words) = (positions.clone(), words.clone());
-                    Self { value, root: format!(".items[{place}]"), positions, words }
-                };
-                items.map(item).collect()
+    /// Adds the document, or the items of a list of objects, which may be lists again.
+    fn add_to(mut self, documents: &mut Vec<Self>) {
+        let is_list = self.value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+        match self.value.get_mut("items").filter(|_| is_list).map(Value::take) {
+            Some(Value::Array(items)) => {
+                for (place, value) in items.into_iter().enumerate() {
+                    let (root, marks) = (format!("{}.items[{place}]", self.root), self.marks.clone());
+                    Self { value, root, marks }.add_to(documents);
+                }
             }
-            value => vec![Self { value, root: String::new(), positions, words }],
+            _ if self.value.is_null() => {}
+            _ => documents.push(self),
         }
     }
 }
@@ -175,35 +209,45 @@ impl Document {
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// Where the event stands that was read last.
-    here: Position,
-    /// How many values there are so far, with those that aliases copy.
+    here: Span,
+    marks: Marks,
+    /// What aliases stand for, and how many values that has.
+    anchors: BTreeMap<usize, (Value, usize)>,
+    levels: usize,
     values: usize,
-}
-
-/// What is known of a document while it is read.
-#[derive(Default)]
-struct Known {
-    positions: BTreeMap<String, Position>,
-    anchors: BTreeMap<usize, Anchored>,
-    words: Vec<Word>,
-}
-
-struct Anchored {
-    value: Value,
-    values: usize,
+    /// How many of the values are copies.
+    copies: usize,
+    /// The items of the document so far, if they shall be texts; then nobody asks for positions.
+    items: Option<Vec<Box<RawValue>>>,
 }
 
 impl<'t> Reader<'t> {
-    fn next(&mut self) -> Result<Event<'t>> {
-        let (event, span): (Event, Span) =
-            self.parser.next_event().unwrap_or(Ok((Event::StreamEnd, Span::default())))?;
+    fn new(text: &'t str) -> Self {
+        Self {
+            parser: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
+            here: Span::empty(Marker::new(0, 1, 0)),
+            marks: Marks::default(),
+            anchors: BTreeMap::new(),
+            levels: 0,
+            values: 0,
+            copies: 0,
+            items: None,
+        }
+    }
+
+    fn next(&mut self) -> Result<Event<'t>, SyntaxError> {
+        let (event, span) = self.parser.next_event().unwrap_or(Ok((Event::StreamEnd, Span::default())))?;
         if event != Event::StreamEnd {
-            self.here = span.start.into();
+            self.here = span;
         }
         Ok(event)
     }
 
-    fn document(&mut self) -> Result<Option<Document>> {
+    fn mistake(&self, problem: String) -> SyntaxError {
+        SyntaxError { position: self.here.start.into(), problem }
+    }
+
+    fn document(&mut self) -> Result<Option<Document>, SyntaxError> {
         loop {
             match self.next()? {
                 Event::StreamEnd => return Ok(None),
@@ -211,97 +255,109 @@ impl<'t> Reader<'t> {
                 _ => {}
             }
         }
-        let mut known = Known::default();
         let first = self.next()?;
-        let value = self.value(first, "", &mut known)?;
-        // An error behind the document is its own.
-        let (positions, words) = (Arc::new(known.positions), Arc::new(known.words));
-        Ok(Some(Document { value, root: String::new(), positions, words }))
+        let value = self.value(first, "")?;
+        let marks = Arc::new(mem::take(&mut self.marks));
+        Ok(Some(Document { value, root: String::new(), marks }))
     }
 
-    fn value(&mut self, event: Event<'t>, path: &str, known: &mut Known) -> Result<Value> {
-        known.positions.entry(path.to_owned()).or_insert(self.here);
-        let levels = path.matches(['.', '[']).count();
-        ensure!(levels <= MOST_LEVELS, "nested deeper than {MOST_LEVELS} levels");
-        self.count(1)?;
+    fn value(&mut self, event: Event<'t>, path: &str) -> Result<Value, SyntaxError> {
+        let here = self.here.start;
+        if self.items.is_none() {
+            self.marks.positions.entry(path.to_owned()).or_insert_with(|| here.into());
+        }
         let before = self.values;
+        self.values += 1;
+        self.levels += 1;
+        if self.levels > MOST_LEVELS {
+            return Err(self.mistake(format!("nested deeper than {MOST_LEVELS} levels")));
+        }
         let (value, anchor) = match event {
-            Event::Alias(anchor) => {
-                let Anchored { value, values } =
-                    known.anchors.get(&anchor).ok_or_else(|| anyhow!("an alias stands within what it refers to"))?;
-                let value = value.clone();
-                self.count(*values)?;
-                return Ok(value);
-            }
+            Event::Alias(anchor) => (self.copy(anchor)?, 0),
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
                 if !is_text {
-                    self.note_word(&text, path, known);
+                    self.note_boolean(&text, path);
                 }
                 (if is_text { text.into_owned().into() } else { plain(&text) }, anchor)
             }
-            Event::SequenceStart(anchor, _) => (self.list(path, known)?, anchor),
-            Event::MappingStart(anchor, _) => (self.object(path, known)?, anchor),
-            event => bail!("expected a value, found {event:?}"),
+            Event::SequenceStart(anchor, _) => (self.list(path)?, anchor),
+            Event::MappingStart(anchor, _) => (self.object(path)?, anchor),
+            event => return Err(self.mistake(format!("expected a value, found {event:?}"))),
         };
+        self.levels -= 1;
         if anchor != 0 {
-            known.anchors.insert(anchor, Anchored { value: value.clone(), values: self.values - before + 1 });
+            self.anchors.insert(anchor, (value.clone(), self.values - before));
         }
         Ok(value)
     }
 
-    fn list(&mut self, path: &str, known: &mut Known) -> Result<Value> {
+    fn copy(&mut self, anchor: usize) -> Result<Value, SyntaxError> {
+        let Some((value, values)) = self.anchors.get(&anchor) else {
+            return Err(self.mistake("an alias stands within what it refers to".to_owned()));
+        };
+        self.values += values;
+        self.copies += values;
+        if self.copies > MOST_COPIES {
+            return Err(self.mistake(format!("repetition limit exceeded: aliases copy more than {MOST_COPIES} values")));
+        }
+        Ok(value.clone())
+    }
+
+    fn list(&mut self, path: &str) -> Result<Value, SyntaxError> {
         let mut elements = vec![];
         loop {
-            match self.next()? {
+            let value = match self.next()? {
                 Event::SequenceEnd => return Ok(elements.into()),
-                event => elements.push(self.value(event, &format!("{path}[{}]", elements.len()), known)?),
+                event => self.value(event, &format!("{path}[{}]", elements.len()))?,
+            };
+            match &mut self.items {
+                Some(items) if path == ".items" => items.extend(to_raw_value(&value)),
+                _ => elements.push(value),
             }
         }
     }
 
-    fn object(&mut self, path: &str, known: &mut Known) -> Result<Value> {
+    fn object(&mut self, path: &str) -> Result<Value, SyntaxError> {
         let mut fields = Map::new();
         loop {
             let key = match self.next()? {
                 Event::MappingEnd => return Ok(fields.into()),
                 Event::Scalar(text, style, ..) => {
                     if style == ScalarStyle::Plain {
-                        self.note_word(&text, &format!("{path}.{text}"), known);
+                        self.note_boolean(&text, &format!("{path}.{text}"));
                     }
                     text.into_owned()
                 }
-                _ => bail!("expected a key that is a text"),
+                _ => return Err(self.mistake("expected a key that is a text".to_owned())),
             };
-            ensure!(!fields.contains_key(&key), "repeated key {key:?}");
+            if fields.contains_key(&key) {
+                return Err(self.mistake(format!("repeated key {key:?}")));
+            }
             let path = format!("{path}.{key}");
-            known.positions.insert(path.clone(), self.here);
+            if self.items.is_none() {
+                self.marks.positions.insert(path.clone(), self.here.start.into());
+            }
             let event = self.next()?;
-            let value = self.value(event, &path, known)?;
+            let value = self.value(event, &path)?;
             fields.insert(key, value);
         }
     }
 
-    fn note_word(&self, text: &str, path: &str, known: &mut Known) {
+    fn note_boolean(&mut self, text: &str, path: &str) {
         if is_boolean_for_kubectl(text) {
-            known.words.push(Word { text: text.to_owned(), path: path.to_owned(), position: self.here });
+            let (text, path) = (text.to_owned(), path.to_owned());
+            self.marks.booleans.push(Word { text, path, end: self.here.end.index() });
         }
-    }
-
-    fn count(&mut self, values: usize) -> Result<()> {
-        self.values += values;
-        ensure!(
-            self.values <= MOST_VALUES,
-            "repetition limit exceeded: more than {MOST_VALUES} values, with those that aliases copy"
-        );
-        Ok(())
     }
 }
 
-/// A scalar without quotes, as the crate `yaml_serde` reads it, which reads all else.
+/// A scalar without quotes, as the crate `yaml_serde` reads it.
 fn plain(text: &str) -> Value {
-    // Alone, these would be marks between documents.
-    if text.starts_with("---") || text.starts_with("...") {
+    let is_word = text.starts_with(char::is_alphabetic)
+        && !["null", "true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
+    // Alone, the others would be marks between documents.
+    if is_word || text.starts_with("---") || text.starts_with("...") {
         return text.into();
     }
     yaml_serde::from_str(text).unwrap_or_else(|_| text.into())

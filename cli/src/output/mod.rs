@@ -4,6 +4,7 @@ pub mod changes;
 pub mod explanation;
 pub mod preview;
 pub mod printer;
+pub mod progress;
 #[cfg(test)]
 pub mod schema;
 pub mod template;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use clap::ValueEnum;
+use clap::{ColorChoice, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -37,16 +37,6 @@ pub enum Format {
     Yaml,
 }
 
-/// When there are colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
-
 /// What people read: plain text, with colours where there is a terminal that wants them.
 pub struct Printer {
     colors: bool,
@@ -57,12 +47,12 @@ pub struct Printer {
 
 impl Printer {
     /// With colours as `color` says.
-    pub fn new(color: Color) -> Self {
+    pub fn new(color: ColorChoice) -> Self {
         let unwanted = || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colors = match color {
-            Color::Auto => stdout().is_terminal() && !unwanted(),
-            Color::Always => true,
-            Color::Never => false,
+            ColorChoice::Auto => stdout().is_terminal() && !unwanted(),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
         };
         Self { colors, width: width(), text: String::new() }
     }
@@ -155,22 +145,10 @@ impl Printer {
         }
     }
 
-    /// An object that is not the policy's business.
-    pub fn skipped(&mut self, object: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  skipped   "), (BOLD, object)]);
+    /// An object, or a request, that the policy says nothing to, and why.
+    pub fn unanswered(&mut self, verdict: &str, asked: &str, reason: &str) {
+        self.draw(0, &[(PLAIN, &format!("  {verdict:<10}")), (BOLD, asked)]);
         self.below(reason);
-    }
-
-    /// A request that the policy never sees.
-    pub fn unsent(&mut self, asked: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  not sent  "), (BOLD, asked)]);
-        self.below(&format!("not sent to the policy: {reason}"));
-    }
-
-    /// A request of which nobody can tell here whether the policy sees it.
-    pub fn unknown(&mut self, asked: &str, reason: &str) {
-        self.draw(0, &[(PLAIN, "  unknown   "), (BOLD, asked)]);
-        self.below(&format!("it can't be told what becomes of it: {reason}"));
     }
 
     /// The object as the API server will store it.

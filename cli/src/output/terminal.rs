@@ -1,6 +1,11 @@
 //! What a terminal is shown: how wide it is, lines that fit, and what must not reach it.
 
-use std::{borrow::Cow, env, fmt::Write};
+use std::{
+    borrow::Cow,
+    env,
+    fmt::Write,
+    io::{IsTerminal, stdout},
+};
 
 use terminal_size::{Width, terminal_size};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -11,9 +16,9 @@ pub const WIDTH: usize = 100;
 /// Narrower lines nobody reads.
 const LEAST_WIDTH: usize = 40;
 
-/// How wide lines may be: as the terminal is, else as `COLUMNS` says, else 100.
+/// How wide lines may be: as the terminal is that shows them, else as `COLUMNS` says, else 100.
 pub fn width() -> usize {
-    let terminal = terminal_size().map(|(Width(width), _)| usize::from(width));
+    let terminal = stdout().is_terminal().then(terminal_size).flatten().map(|(Width(width), _)| usize::from(width));
     let columns = || env::var("COLUMNS").ok()?.parse().ok();
     terminal.or_else(columns).unwrap_or(WIDTH).max(LEAST_WIDTH)
 }

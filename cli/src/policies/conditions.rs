@@ -1,9 +1,8 @@
 //! The `matchConditions` that somebody added to a policy. Those that settings need are written anew.
 
 use k8s_openapi::api::admissionregistration::v1::MatchCondition;
-use serde::Serialize;
 
-use crate::{PolicySpec, wrap};
+use crate::PolicySpec;
 
 /// The names of the conditions that are written, for all settings.
 const WRITTEN: [&str; 11] = [
@@ -23,21 +22,4 @@ const WRITTEN: [&str; 11] = [
 /// Those that are not written for settings.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &MatchCondition> {
     policy.match_conditions.written().filter(|condition| !WRITTEN.contains(&condition.name.as_str()))
-}
-
-/// A condition, as templates have it.
-#[derive(Serialize)]
-pub struct OwnCondition {
-    name: String,
-    expression: String,
-    /// The same on several lines, if its spaces say nothing.
-    lines: Vec<String>,
-}
-
-impl From<&MatchCondition> for OwnCondition {
-    fn from(MatchCondition { name, expression }: &MatchCondition) -> Self {
-        let lines = wrap(expression, 112);
-        let lines = if lines.join(" ") == *expression { lines } else { vec![] };
-        Self { name: name.clone(), expression: expression.clone(), lines }
-    }
 }

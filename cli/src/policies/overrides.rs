@@ -3,7 +3,10 @@
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use node_placement_policy::selector::{Operator, Requirement, parse, syntax::is_subdomain};
+use node_placement_policy::{
+    placement::node_affinity::name_of,
+    selector::{Operator, Requirement, parse, syntax::is_subdomain},
+};
 
 use crate::{PolicySpec, requests::resource::NAMESPACE_NAME};
 
@@ -99,17 +102,11 @@ fn expressions(selector: &str) -> Result<Vec<LabelSelectorRequirement>> {
 }
 
 fn expression(requirement: &Requirement) -> Result<LabelSelectorRequirement> {
-    // `x in ()` asks for the empty value, and so does `x=`.
-    let values = match requirement.values() {
-        [] => vec![String::new()],
-        values => values.to_vec(),
+    let values = match requirement.operator().as_set() {
+        Operator::GreaterThan | Operator::LessThan => bail!("{requirement}: a namespaceSelector can't compare numbers"),
+        Operator::Exists | Operator::DoesNotExist => None,
+        _ => Some(requirement.values().to_vec()),
     };
-    let (operator, values) = match requirement.operator().as_set() {
-        Operator::In => ("In", Some(values)),
-        Operator::NotIn => ("NotIn", Some(values)),
-        Operator::Exists => ("Exists", None),
-        Operator::DoesNotExist => ("DoesNotExist", None),
-        _ => bail!("{requirement}: a namespaceSelector can't compare numbers"),
-    };
-    Ok(LabelSelectorRequirement { key: requirement.key().to_owned(), operator: operator.to_owned(), values })
+    let operator = name_of(requirement.operator()).to_owned();
+    Ok(LabelSelectorRequirement { key: requirement.key().to_owned(), operator, values })
 }

@@ -1,6 +1,6 @@
 //! The ClusterAdmissionPolicy that settings need, as a file to review and apply.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    conditions::{OwnCondition, own_conditions},
+    conditions::own_conditions,
     overrides::{NAME, Overrides, exempts_system},
     required_rules::{Feature, Kind, Update},
     settings_text::{cut, documents, header, or_written_anew, settings_in},
@@ -33,25 +33,6 @@ const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-pl
 
 /// In seconds.
 const TIMEOUT: i64 = 5;
-
-/// The order in which rules are written.
-const RESOURCES: [&str; 15] = [
-    "pods",
-    "namespaces",
-    "replicationcontrollers",
-    "podtemplates",
-    "deployments",
-    "replicasets",
-    "statefulsets",
-    "daemonsets",
-    "jobs",
-    "cronjobs",
-    "pods/binding",
-    "bindings",
-    "nodes",
-    "nodes/status",
-    "pods/status",
-];
 
 /// Writes the policy, or the policies, for a file with settings. Of whole policies, which are one deployment, the names,
 /// modules, policy-servers, namespaces and modes are kept, unless `overrides` says something else.
@@ -103,8 +84,7 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         data["name"] = called.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
-        let conditions = own_conditions(&policy).filter(|_| is_kept).map(OwnCondition::from);
-        data["conditions"] = json!(conditions.collect::<Vec<_>>());
+        data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
         data["mode"] = json!(policy.mode.as_deref().or(places(&part.settings).then_some("monitor")));
         members(&part.data()).for_each(|(name, value)| data[name] = value.clone());
@@ -167,9 +147,9 @@ impl Part {
     fn data(&self) -> Value {
         let settings = &self.settings;
         // Those of the other deployment are not told here.
-        let features: Vec<&Feature> =
+        let features: Vec<&'static Feature> =
             Feature::of(settings).filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
-        let updates: Vec<Update> = features.iter().flat_map(|feature| feature.updates).copied().collect();
+        let updates: Vec<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
         let rules = rules(&features);
         let sends_updates =
             rules.iter().any(|rule| rule.resources.contains(&"pods") && rule.operations.contains(&"UPDATE"));
@@ -181,11 +161,12 @@ impl Part {
             Some("nothing")
         };
         let kinds: BTreeSet<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        let kinds = kinds.into_iter().map(|kind| json!({ "apiVersion": kind.api_version(), "kind": kind }));
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
             "variables": has(settings, "nodeMetadata.propagate[].env"),
-            "kinds": kinds,
+            "kinds": kinds.collect::<Vec<_>>(),
             "managed": managed_fields(&updates, settings),
             "bound": bound,
             "workloads": workload_updates(&features),
@@ -205,30 +186,22 @@ fn places(settings: &Value) -> bool {
 struct Rule {
     group: &'static str,
     resources: Vec<&'static str>,
-    operations: Vec<&'static str>,
+    operations: BTreeSet<&'static str>,
 }
 
 /// All that the features need, in as few rules as a reader follows.
-fn rules(features: &[&Feature]) -> Vec<Rule> {
-    let mut needed: BTreeMap<&str, Vec<&'static str>> = BTreeMap::new();
+fn rules(features: &[&'static Feature]) -> Vec<Rule> {
+    let mut needed: Vec<(&str, BTreeSet<&str>)> = vec![];
     for (_, resource, operation) in features.iter().flat_map(|feature| feature.requests()) {
-        let operations = needed.entry(resource).or_default();
-        if !operations.contains(&operation) {
-            operations.push(operation);
-            operations.sort_unstable();
+        match needed.iter_mut().find(|(known, _)| *known == resource) {
+            Some((_, operations)) => drop(operations.insert(operation)),
+            None => needed.push((resource, BTreeSet::from([operation]))),
         }
     }
     let mut rules: Vec<Rule> = vec![];
-    for resource in RESOURCES {
-        let Some(operations) = needed.remove(resource) else { continue };
+    for (resource, operations) in needed {
         let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
-        // Both ways to bind a Pod have a comment, and so a rule of their own.
-        let binds = |resource: &str| resource.contains("binding");
-        let same = rules.iter_mut().find(|rule| {
-            (rule.group, &rule.operations) == (group, &operations)
-                && rule.resources.iter().all(|other| binds(other) == binds(resource))
-        });
-        match same {
+        match rules.iter_mut().find(|rule| (rule.group, &rule.operations) == (group, &operations)) {
             Some(rule) => rule.resources.push(resource),
             None => rules.push(Rule { group, resources: vec![resource], operations }),
         }
@@ -238,34 +211,32 @@ fn rules(features: &[&Feature]) -> Vec<Rule> {
 
 /// Which updates of workloads are sent: those that change the template, the selector, or one of both. Nothing, if the
 /// features need no updates of workloads.
-fn workload_updates(features: &[&Feature]) -> Option<Value> {
-    let updated = |update: Update| -> BTreeSet<&str> {
-        let features = features.iter().filter(|feature| feature.updates.contains(&update));
-        features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect()
-    };
-    let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
-    if templates.is_empty() && selectors.is_empty() {
-        return None;
-    }
-    let sent = RESOURCES.iter().filter(|resource| templates.contains(*resource) || selectors.contains(*resource));
-    let sent: Vec<String> = sent.map(|resource| format!("'{resource}'")).collect();
-    let mut conditions = vec![
-        "request.operation != 'UPDATE'".to_owned(),
-        format!("!(request.resource.resource in [{}])", sent.join(", ")),
-    ];
-    let with_templates = RESOURCES.iter().filter(|resource| templates.contains(*resource));
-    let paths = with_templates.filter_map(|resource| Resource::named(group_of(resource), resource));
-    let selector: Option<&[&str]> = (!selectors.is_empty()).then_some(&["spec", "selector"]);
-    for change in paths.map(Resource::template).chain(selector).map(changes) {
-        if !conditions.contains(&change) {
-            conditions.push(change);
+fn workload_updates(features: &[&'static Feature]) -> Option<Value> {
+    let (mut sent, mut changed) = (vec![], vec![]);
+    let with = |update: Update| features.iter().filter(move |feature| feature.updates.contains(&update));
+    let updates =
+        [Update::Template, Update::Selector].into_iter().flat_map(|update| with(update).map(move |it| (update, it)));
+    for (update, feature) in updates {
+        for resource in feature.updated().filter(|resource| *resource != "pods") {
+            let template = Resource::named(group_of(resource), resource)?.template();
+            let change = changes(if update == Update::Template { template } else { &["spec", "selector"] });
+            let resource = format!("'{resource}'");
+            for (list, text) in [(&mut sent, resource), (&mut changed, change)] {
+                if !list.contains(&text) {
+                    list.push(text);
+                }
+            }
         }
     }
-    Some(json!({
-        "templates": !templates.is_empty(),
-        "selectors": !selectors.is_empty(),
-        "expression": wrap(&conditions.join(" ||\n"), 112),
-    }))
+    let sent = format!("!(request.resource.resource in [{}])", sent.join(", "));
+    let conditions = ["request.operation != 'UPDATE'".to_owned(), sent].into_iter().chain(changed.clone());
+    (!changed.is_empty()).then(|| {
+        json!({
+            "templates": with(Update::Template).next().is_some(),
+            "selectors": with(Update::Selector).next().is_some(),
+            "expression": wrap(&conditions.collect::<Vec<_>>().join(" ||\n"), 112),
+        })
+    })
 }
 
 /// Whether what stands at a path of the object changes, which may be missing.

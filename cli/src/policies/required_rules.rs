@@ -1,7 +1,9 @@
 //! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
 //! table in `docs/operating.md` is made.
 
-use serde::Serialize;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -10,59 +12,66 @@ use crate::{
     requests::resource::group_of,
 };
 
-/// A row of the table.
-#[derive(Debug)]
+/// What there is to be needed. That the table can be read is a test, which compares it with the documentation's.
+pub static FEATURES: LazyLock<Vec<Feature>> =
+    LazyLock::new(|| yaml_serde::from_str(include_str!("required_rules.yml")).unwrap_or_default());
+
+/// A row of the table, which says what its fields mean.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Feature {
-    /// One of these in effect is enough.
-    pub settings: &'static [Setting],
-    /// Without these, something that the settings say never happens.
-    pub rules: &'static [Rule],
-    /// The kinds that are looked up for it. Without them, look-ups fail, and what depends on them is rejected.
-    pub looks_up: &'static [Kind],
-    /// The updates that conditions must let pass.
-    pub updates: &'static [Update],
-    /// With `failurePolicy: Ignore` it can be bypassed at will, while all is well.
+    pub settings: Vec<Setting>,
+    pub rules: Vec<Rule>,
+    #[serde(default)]
+    pub looks_up: Vec<Kind>,
+    #[serde(default)]
+    pub updates: Vec<Update>,
+    #[serde(default)]
     pub needs_fail: bool,
-    /// What it means where no rule sends what it is about.
-    pub otherwise: &'static str,
+    pub otherwise: String,
 }
 
-/// When a setting is in effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    Present(&'static str),
-    Is(&'static str, &'static str),
-    Unless(&'static str, &'static str),
+/// A setting that is in effect if it is there, is a word, or is any other than a word.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    pub path: String,
+    pub is: Option<String>,
+    pub unless: Option<String>,
 }
 
 /// What must reach the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
-    pub resources: &'static [&'static str],
-    pub operations: &'static [&'static str],
-    /// The operation on the first resource without which the setting does nothing at all.
-    pub essential: Option<&'static str>,
+    pub resources: Vec<String>,
+    pub operations: Vec<String>,
+    pub essential: Option<String>,
 }
 
 /// A request as rules tell it: API group, resource, operation.
 pub type Request = (&'static str, &'static str, &'static str);
 
 /// A kind that is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Kind {
-    pub name: &'static str,
-    pub api_version: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+pub enum Kind {
+    Namespace,
+    Node,
+    RuntimeClass,
 }
 
-const NAMESPACE: Kind = Kind { name: "Namespace", api_version: "v1" };
-const NODE: Kind = Kind { name: "Node", api_version: "v1" };
-const RUNTIME_CLASS: Kind = Kind { name: "RuntimeClass", api_version: "node.k8s.io/v1" };
-
-/// All that a feature can look up.
-pub const KINDS: [Kind; 3] = [NAMESPACE, NODE, RUNTIME_CLASS];
+impl Kind {
+    /// As policies have it: `v1`.
+    pub const fn api_version(self) -> &'static str {
+        match self {
+            Self::Namespace | Self::Node => "v1",
+            Self::RuntimeClass => "node.k8s.io/v1",
+        }
+    }
+}
 
 /// An update that something depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Update {
     /// Of a Pod that is not bound.
     Unbound,
@@ -80,204 +89,14 @@ pub enum Update {
     LabelsOrAnnotations,
 }
 
-use Setting::{Is, Present, Unless};
-
-const CREATE: &[&str] = &["CREATE"];
-const UPDATE: &[&str] = &["UPDATE"];
-const BOTH: &[&str] = &["CREATE", "UPDATE"];
-
-const PODS: &[&str] = &["pods"];
-const BINDINGS: &[&str] = &["pods/binding", "bindings"];
-const SELECTING: &[&str] =
-    &["deployments", "replicasets", "statefulsets", "daemonsets", "replicationcontrollers", "jobs", "cronjobs"];
-const WORKLOADS: &[&str] =
-    &["deployments", "replicasets", "statefulsets", "replicationcontrollers", "podtemplates", "jobs", "cronjobs"];
-
-const fn rule(resources: &'static [&'static str], operations: &'static [&'static str]) -> Rule {
-    Rule { resources, operations, essential: None }
-}
-
-const fn essential(
-    operation: &'static str,
-    resources: &'static [&'static str],
-    operations: &'static [&'static str],
-) -> Rule {
-    Rule { resources, operations, essential: Some(operation) }
-}
-
-/// What there is to be needed.
-pub const FEATURES: &[Feature] = &[
-    Feature {
-        settings: &[Present("placement")],
-        rules: &[essential("CREATE", PODS, BOTH)],
-        looks_up: &[NAMESPACE],
-        updates: &[Update::Unbound],
-        needs_fail: true,
-        otherwise: "Pods are not placed, or not checked when they change",
-    },
-    Feature {
-        settings: &[Unless("placement.onWorkloads", "Ignore")],
-        rules: &[rule(WORKLOADS, BOTH)],
-        looks_up: &[NAMESPACE],
-        updates: &[Update::Template],
-        needs_fail: true,
-        otherwise: "the Pods are rejected, and the workload's author does not see why",
-    },
-    Feature {
-        settings: &[Unless("placement.onDaemonSets", "Ignore")],
-        rules: &[rule(&["daemonsets"], BOTH)],
-        looks_up: &[NAMESPACE],
-        updates: &[Update::Template],
-        needs_fail: true,
-        otherwise: "the DaemonSet controller creates Pods for nodes where they cannot run",
-    },
-    Feature {
-        settings: &[Unless("placement.onNamespaces", "Ignore")],
-        rules: &[rule(&["namespaces"], BOTH)],
-        looks_up: &[],
-        updates: &[Update::LabelsOrAnnotations],
-        needs_fail: true,
-        otherwise: "wrong annotations are found when Pods are created",
-    },
-    Feature {
-        settings: &[Unless("placement.onNodeName", "Ignore")],
-        rules: &[rule(PODS, CREATE)],
-        looks_up: &[NAMESPACE, NODE],
-        updates: &[],
-        needs_fail: true,
-        otherwise: "Pods that name their node are not checked",
-    },
-    Feature {
-        settings: &[Is("placement.onBindings", "Verify")],
-        rules: &[essential("CREATE", BINDINGS, CREATE)],
-        looks_up: &[NAMESPACE, NODE],
-        updates: &[],
-        needs_fail: true,
-        otherwise: "Bindings are not held to the node selector",
-    },
-    Feature {
-        settings: &[
-            Present("placement.clusterDefaultTolerations"),
-            Present("placement.namespaces[].defaultTolerations"),
-            Is("placement.onExtendedResources", "Tolerate"),
-        ],
-        rules: &[rule(PODS, CREATE), rule(&["daemonsets"], BOTH)],
-        looks_up: &[NAMESPACE],
-        updates: &[Update::Template],
-        needs_fail: true,
-        otherwise: "tolerations are not added",
-    },
-    Feature {
-        settings: &[
-            Present("placement.namespaces[].allowedTolerations"),
-            Present("placement.namespaces[].forbiddenTolerations"),
-            Is("placement.onTolerationAnnotations", "Honor"),
-        ],
-        rules: &[rule(PODS, BOTH)],
-        looks_up: &[NAMESPACE],
-        updates: &[Update::Unbound, Update::Tolerations],
-        needs_fail: true,
-        otherwise: "tolerations are not checked",
-    },
-    Feature {
-        settings: &[Is("placement.onRuntimeClasses", "Resolve")],
-        rules: &[rule(PODS, BOTH), rule(WORKLOADS, BOTH), rule(&["daemonsets"], BOTH)],
-        looks_up: &[NAMESPACE, RUNTIME_CLASS],
-        updates: &[Update::Unbound, Update::Template],
-        needs_fail: true,
-        otherwise: "RuntimeClasses are not considered",
-    },
-    Feature {
-        settings: &[Is("placement.onNodes", "RejectChanges")],
-        rules: &[essential("UPDATE", &["nodes", "nodes/status"], UPDATE)],
-        looks_up: &[],
-        updates: &[],
-        needs_fail: true,
-        otherwise: "kubelets may change the labels of their Node",
-    },
-    Feature {
-        settings: &[Is("placement.onNodes", "Reject")],
-        rules: &[essential("UPDATE", &["nodes"], BOTH), rule(&["nodes/status"], UPDATE)],
-        looks_up: &[],
-        updates: &[],
-        needs_fail: true,
-        otherwise: "kubelets may label their Node as they like",
-    },
-    Feature {
-        settings: &[Present("podNodeSelectorPluginConfig")],
-        rules: &[essential("CREATE", PODS, CREATE)],
-        looks_up: &[NAMESPACE],
-        updates: &[],
-        needs_fail: true,
-        otherwise: "Pods are not placed",
-    },
-    Feature {
-        settings: &[Present("nodeMetadata")],
-        rules: &[rule(PODS, BOTH), essential("CREATE", BINDINGS, CREATE)],
-        looks_up: &[NODE],
-        updates: &[Update::Unbound],
-        needs_fail: false,
-        otherwise: "Pods that are bound this way, or set nodeName, get no node metadata",
-    },
-    Feature {
-        settings: &[Present("nodeMetadata.propagate[].default")],
-        rules: &[rule(PODS, UPDATE)],
-        looks_up: &[NODE],
-        updates: &[Update::Bound],
-        needs_fail: false,
-        otherwise: "what a Pod lacks is not filled in",
-    },
-    Feature {
-        settings: &[Is("nodeMetadata.propagate[].required", "true")],
-        rules: &[rule(PODS, UPDATE)],
-        looks_up: &[NODE],
-        updates: &[Update::Bound],
-        needs_fail: true,
-        otherwise: "what a Pod lacks is not filled in",
-    },
-    Feature {
-        settings: &[Present("nodeMetadata.propagate[].env")],
-        rules: &[essential("CREATE", PODS, CREATE)],
-        looks_up: &[],
-        updates: &[],
-        needs_fail: false,
-        otherwise: "no container gets a variable",
-    },
-    Feature {
-        settings: &[Present("nodeMetadata.propagate[].podLabel")],
-        rules: &[rule(SELECTING, CREATE), rule(&["replicationcontrollers"], UPDATE)],
-        looks_up: &[],
-        updates: &[Update::Selector],
-        needs_fail: false,
-        otherwise: "a workload may select its Pods by a label that its Bindings change",
-    },
-    Feature {
-        settings: &[Is("nodeMetadata.protect", "true")],
-        rules: &[rule(PODS, BOTH)],
-        looks_up: &[NODE],
-        updates: &[Update::Unbound, Update::Bound, Update::ManagedKeys],
-        needs_fail: true,
-        otherwise: "managed keys can be set by anybody",
-    },
-];
-
 impl Setting {
     /// Whether the settings have it.
-    pub fn holds(self, settings: &Value) -> bool {
-        match self {
-            Present(path) => has(settings, path),
-            Is(path, choice) => is(settings, path, choice),
-            Unless(path, choice) => {
-                let block = path.split_once('.').map_or(path, |(block, _)| block);
-                has(settings, block) && !is(settings, path, choice)
-            }
-        }
-    }
-
-    /// The path of the setting.
-    pub const fn path(self) -> &'static str {
-        match self {
-            Present(path) | Is(path, _) | Unless(path, _) => path,
+    fn holds(&self, settings: &Value) -> bool {
+        let block = self.path.split_once('.').map_or(self.path.as_str(), |(block, _)| block);
+        match (&self.is, &self.unless) {
+            (Some(choice), _) => is(settings, &self.path, choice),
+            (None, Some(choice)) => has(settings, block) && !is(settings, &self.path, choice),
+            (None, None) => has(settings, &self.path),
         }
     }
 }
@@ -301,40 +120,40 @@ impl Feature {
     }
 
     /// Without which it does nothing at all.
-    pub fn essential(&self) -> Option<Request> {
+    pub fn essential(&'static self) -> Option<Request> {
         self.rules.iter().find_map(|rule| {
-            let resource = rule.resources.first()?;
-            Some((group_of(resource), *resource, rule.essential?))
+            let resource = rule.resources.first()?.as_str();
+            Some((group_of(resource), resource, rule.essential.as_deref()?))
         })
     }
 
     /// The setting that switches it on, as a path.
-    pub fn named(&self, settings: &Value) -> &'static str {
-        self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| setting.path())
+    pub fn named(&'static self, settings: &Value) -> &'static str {
+        self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| &setting.path)
     }
 
     /// Each resource with each operation.
-    pub fn requests(&self) -> impl Iterator<Item = Request> {
+    pub fn requests(&'static self) -> impl Iterator<Item = Request> {
         self.rules.iter().flat_map(|rule| {
-            let operations =
-                |resource| rule.operations.iter().map(move |operation| (group_of(resource), resource, *operation));
-            rule.resources.iter().flat_map(move |resource| operations(*resource))
+            rule.resources.iter().flat_map(|resource| {
+                rule.operations.iter().map(|operation| (group_of(resource), resource.as_str(), operation.as_str()))
+            })
         })
     }
 
     /// The kinds that it looks up with these settings.
     pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
         let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
-        self.looks_up.iter().copied().filter(move |kind| *kind != NAMESPACE || !places_without_namespaces)
+        self.looks_up.iter().copied().filter(move |kind| *kind != Kind::Namespace || !places_without_namespaces)
     }
 
     /// The resources for which rules send updates.
-    pub fn updated(&self) -> impl Iterator<Item = &'static str> {
+    pub fn updated(&'static self) -> impl Iterator<Item = &'static str> {
         self.requests().filter(|(.., operation)| *operation == "UPDATE").map(|(_, resource, _)| resource)
     }
 
     /// Whether it is about Nodes, and not about Pods.
-    pub fn is_about_nodes(&self) -> bool {
+    pub fn is_about_nodes(&'static self) -> bool {
         self.requests().all(|(_, resource, _)| resource.starts_with("nodes"))
     }
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, ptr};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
+    selector,
     settings::{EntryAt, NamespaceEntry, OnDaemonSets},
     toleration::Taint,
 };
@@ -125,9 +126,8 @@ pub struct Advisor<'p> {
 struct Point {
     /// Of what is no trouble, and worth a word: the outcome Changed.
     forecast: Forecast,
-    kind: CauseKind,
-    said: String,
     cause: Cause,
+    said: String,
 }
 
 /// Who is concerned.
@@ -183,14 +183,15 @@ impl<'p> Advisor<'p> {
         let held = |rules: &NamespaceRules<'p>| {
             rules.held.iter().copied().find(|held| all.iter().any(|own| ptr::eq(own, held.entry)))
         };
-        let mut held = matching.iter().filter_map(|(_, rules)| held(rules)).peekable();
-        let Some(above) = held.peek().copied() else { return };
-        if is_for_the_rest(at.entry) || held.any(|held| ptr::eq(held.entry, at.entry)) {
+        let mut held = matching.iter().filter_map(|(_, rules)| held(rules));
+        if is_for_the_rest(at.entry) || held.clone().any(|held| ptr::eq(held.entry, at.entry)) {
             return;
         }
+        // An exception stands above its rule on purpose.
+        let Some(above) = held.find(|held| !is_narrower(held.entry, at.entry)) else { return };
         let namespaces: Vec<String> = matching.iter().map(|(name, _)| (**name).to_owned()).collect();
         let said = format!(
-            "{} holds in no namespace, since {} stands above it and takes {}: move it up",
+            "{} holds in no namespace, since {} stands above it and takes {}: move it up, if it is meant there",
             capital(&self.entry_told(at)),
             self.entry_told(above),
             names(&namespaces),
@@ -200,21 +201,12 @@ impl<'p> Advisor<'p> {
         self.add(Forecast::real(Outcome::Changed), said, cause, who);
     }
 
-    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, the selectors that it makes,
-    /// a namespace of one, the nodes, who else.
-    pub fn note_untainted(
-        &mut self,
-        setting: &str,
-        namespace: &str,
-        tenants: usize,
-        nodes: Vec<String>,
-        others: &[String],
-    ) {
-        let entry = self.entry_at(namespace, setting).map_or_else(|| "some namespaces".to_owned(), entry_name);
-        let whose = if tenants > 1 { format!("{tenants} tenants of {entry}") } else { entry };
+    /// Notes nodes of tenants that others may use, since they carry no taint: the setting, whose it is, the nodes, who
+    /// else.
+    pub fn note_untainted(&mut self, setting: &str, whose: &str, nodes: Vec<String>, others: &[String]) {
         let said = format!(
-            "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, taint the nodes, and add the \
-             toleration to the entry with defaultTolerations",
+            "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, add a toleration to the entry \
+             with defaultTolerations, then taint the nodes with NoSchedule",
             names(others),
             names(&nodes),
         );
@@ -226,14 +218,15 @@ impl<'p> Advisor<'p> {
     pub fn advice(self) -> Vec<Advice> {
         let mut alike: BTreeMap<_, Vec<(Point, Vec<Who>)>> = BTreeMap::new();
         for (point, whos) in self.points {
-            let about = (point.forecast, point.kind, point.cause.setting.clone(), point.cause.label.clone());
+            let Cause { kind, setting, label, .. } = &point.cause;
+            let about = (point.forecast, *kind, setting.clone(), label.clone());
             alike.entry(about).or_default().push((point, whos));
         }
         alike.into_values().flat_map(told).collect()
     }
 
     fn add(&mut self, forecast: Forecast, said: String, cause: Cause, whos: impl IntoIterator<Item = Who>) {
-        let known = self.points.entry(Point { forecast, kind: cause.kind, said, cause }).or_default();
+        let known = self.points.entry(Point { forecast, cause, said }).or_default();
         for who in whos {
             if !known.contains(&who) {
                 known.push(who);
@@ -348,25 +341,23 @@ impl<'p> Advisor<'p> {
         let cause = Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() };
         let (said, cause) = match blame {
             Blame::Taints { taints, nodes, for_a_time } => self.tainted(who, taints, nodes, *for_a_time),
-            Blame::Label { key, needs, similar, class } => {
-                let class = class.as_ref().map(|class| format!(" (RuntimeClass {class})")).unwrap_or_default();
+            Blame::Label { key, needs, similar, .. } => {
                 let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
                 let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
-                let said = format!("no node has {needs}{class}{by}{similar}. Correct the selector, or label nodes");
+                let said = format!("{blame}{by}{similar}. Correct the selector, or label nodes");
                 (said, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
             }
             Blame::Together { demanded, asked, key } => {
-                let all = listed(&[demanded.as_slice(), asked].concat());
                 let by = source.map(|source| format!(" by {source}")).unwrap_or_default();
                 let by = match listed(demanded) {
                     demanded if demanded.is_empty() => demanded,
                     demanded => format!("; {demanded} is demanded{by}"),
                 };
                 let text = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
-                let said = format!("none has {all} together{by}. Label nodes, or change one of them");
+                let said = format!("{blame}{by}. Label nodes, or change one of them");
                 (said, Cause { label: Some(key.clone()), demanded: text(demanded), asked: text(asked), ..cause })
             }
-            Blame::Nothing => ("its node affinity matches none. Correct it".to_owned(), cause),
+            Blame::Nothing => (format!("{blame}. Correct it"), cause),
         };
         (format!("{WHO} without a node: {said}"), cause)
     }
@@ -425,15 +416,22 @@ impl<'p> Advisor<'p> {
     }
 }
 
-fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
-    let found = cause.as_ref();
-    let cause = Cause {
-        kind: found.map_or(CauseKind::Metadata, |cause| cause.kind.into()),
-        label: found.and_then(|cause| cause.label.clone()),
-        nodes: judged.nodes.clone(),
-        setting: found.and_then(|cause| cause.setting.clone()),
-        ..Cause::default()
+/// Whether an entry is for one namespace, or for none that another, which is for some of its namespaces, is not for.
+fn is_narrower(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
+    let name = entry.name.as_deref();
+    if name.is_some_and(|name| !name.ends_with('*')) {
+        return true;
+    }
+    let covers_name = other.name.is_none() || name.is_some_and(|name| other.name_fits(name.trim_end_matches('*')));
+    let selector = |entry: &NamespaceEntry| {
+        selector::parse(entry.namespace_selector.as_deref().unwrap_or_default()).unwrap_or_default()
     };
+    covers_name && selector(entry).implies(&selector(other))
+}
+
+fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (String, Cause) {
+    let unknown = || Cause { kind: CauseKind::Metadata, ..Cause::default() };
+    let cause = Cause { nodes: judged.nodes.clone(), ..cause.as_ref().map_or_else(unknown, Cause::from) };
     let said = match (judged.forecast.outcome, judged.nodes.as_slice()) {
         (Outcome::CannotTell, []) => {
             " to nodes that Karpenter creates would be refused, unless somebody else labels these".to_owned()

@@ -37,16 +37,11 @@ impl Required {
     /// What the settings of a deployment require.
     pub fn of(files: &[SettingsFile]) -> Self {
         let mut required = Self::default();
-        for file in files {
-            let entries = file.settings.pointer("/nodeMetadata/propagate").and_then(Value::as_array);
-            for entry in entries.into_iter().flatten().filter(|entry| entry["required"] == true) {
-                match entry["nodeLabel"].as_str().filter(|key| !key.ends_with('*')) {
-                    Some(key) => {
-                        required.labels.insert(key.to_owned());
-                    }
-                    None => required.is_of_each_node = true,
-                }
-            }
+        let entries = files.iter().filter_map(|file| file.typed.node_metadata.as_ref()).flat_map(|it| &it.propagate);
+        for entry in entries.filter(|entry| entry.required) {
+            let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
+            required.is_of_each_node |= label.is_none();
+            required.labels.extend(label);
         }
         required
     }

@@ -29,7 +29,7 @@ pub struct Preview {
     /// Who may run where: namespaces that are alike are one row.
     #[serde(skip)]
     pub rows: Vec<Row>,
-    /// How to move what the policy does not move by itself.
+    /// How to move what the policy does not move by itself, by namespace.
     #[serde(skip)]
     pub restarts: Vec<Restart>,
     /// Whether it is compared with other settings: then only differences are listed.

@@ -74,11 +74,6 @@ impl Judged {
         Self { forecast: Forecast::real(outcome), nodes, pods, stranded: vec![], part: None, why }
     }
 
-    /// Trouble first, then what would be; the worst first. What is no trouble is all the same.
-    fn rank(&self) -> Option<Forecast> {
-        Some(self.forecast).filter(|forecast| forecast.outcome.is_trouble())
-    }
-
     /// Why, as a sentence; nothing, where nothing is wrong.
     pub fn reason(&self) -> Option<String> {
         let outcome = self.forecast.outcome;
@@ -134,7 +129,8 @@ impl<'p> Judging<'p> {
         let mut worst = self.judge_alone(subject, answers, old)?;
         for (place, (part, answers)) in subject.parts.iter().zip(&answers.parts).enumerate() {
             let judged = self.judge_alone(part, answers, old.and_then(|old| old.parts.get(place)))?;
-            if judged.rank().is_some_and(|rank| worst.rank().is_none_or(|worst| rank < worst)) {
+            let is_worse = !worst.forecast.outcome.is_trouble() || judged.forecast < worst.forecast;
+            if judged.forecast.outcome.is_trouble() && is_worse {
                 worst = Judged { part: Some(format!("{} {}", part.kind(), part.name())), ..judged };
             }
         }
@@ -204,7 +200,10 @@ impl<'p> Judging<'p> {
         }
         let is_daemon_set = subject.kind() == "DaemonSet";
         let (mut lost, mut unbound) = (vec![], None);
-        for node in self.nodes_at_stake(subject) {
+        // Of a DaemonSet, all nodes decide about the outcome; else those that its Pods run on.
+        let all = self.nodes.classes().iter().flat_map(|class| &class.nodes).filter(|_| is_daemon_set);
+        let running = subject.nodes.iter().filter(|_| !is_daemon_set);
+        for node in all.map(|node| &node.name).chain(running) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
             if after.nodes_of(class) {
                 let Reply::Refused(refusal) = self.binder.to_node(&subject.namespace, node, enforcement)? else {
@@ -212,7 +211,7 @@ impl<'p> Judging<'p> {
                 };
                 unbound.get_or_insert(Why::Unbound(refusal));
             }
-            lost.push(node.to_owned());
+            lost.push(node.clone());
         }
         lost.sort();
         lost.dedup();
@@ -247,7 +246,8 @@ impl<'p> Judging<'p> {
             || old.is_some_and(|old| self.nodes.lacks_tolerations(&asked.after, old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = self.binder.requires_metadata || asked.not_sent.is_some();
-        if !is_moved && !(by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?) {
+        let counts = is_moved || by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?;
+        if !counts {
             return Ok(None);
         }
         if self.nodes.classes().is_empty() {
@@ -258,16 +258,5 @@ impl<'p> Judging<'p> {
         }
         let unknown = subject.nodes.iter().find(|node| self.cluster.node(node).is_none());
         Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
-    }
-
-    /// The nodes that decide about the outcome: for a DaemonSet all, else those that Pods run on.
-    fn nodes_at_stake<'n>(&'n self, subject: &'n Subject<'_>) -> Vec<&'n str> {
-        match subject.kind() {
-            "DaemonSet" => {
-                let nodes = self.nodes.classes().iter().flat_map(|class| &class.nodes);
-                nodes.map(|node| node.name.as_str()).collect()
-            }
-            _ => subject.nodes.iter().map(String::as_str).collect(),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! How a preview is made.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 
@@ -62,13 +62,11 @@ impl Input<'_> {
             let old = old.as_ref().map(|old| old.ask(subject, &mut pods)).transpose()?;
             asked.push((subject, round.ask(subject, &mut pods)?, old));
         }
-        let mut labels = BTreeSet::new();
-        for round in [Some(&round), old.as_ref()].into_iter().flatten() {
-            labels.extend(selected_labels(round));
-            labels.extend(Required::of(round.files).labels);
-        }
-        let nodes = Nodes::of(cluster, pods, labels)?;
         let pools = Pools::of(cluster, selected_labels(&round), [])?;
+        let rounds = [Some(&round), old.as_ref()].into_iter().flatten();
+        let labels =
+            rounds.flat_map(|round| selected_labels(round).into_iter().chain(Required::of(round.files).labels));
+        let nodes = Nodes::of(cluster, pods, labels.collect())?;
         let judging = Judging::new(&nodes, &round, cluster);
         let old = old.as_ref().map(|old| Judging::new(&nodes, old, cluster));
         let mut preview = Preview { compared: old.is_some(), ..Preview::default() };
@@ -103,7 +101,7 @@ impl Input<'_> {
                 stranded.push(format!("{called} in {} ({})", subject.namespace, listed(&judged.stranded)));
             }
             if forecast.outcome == Outcome::Moves && !forecast.would_be {
-                preview.restarts.push(restart(manifest, subject.owner.is_some(), *pods, &budgets));
+                preview.restarts.push(restart(manifest, subject.owner.is_some(), &judged, &budgets));
             }
             preview.workloads.extend(is_told.then(|| Workload {
                 kind: subject.kind().to_owned(),
@@ -165,8 +163,8 @@ impl Input<'_> {
             remarks
                 .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
         }
-        let repeated: Vec<String> = cluster.repeated().iter().map(ToString::to_string).collect();
-        let unread: Vec<String> = cluster.unread().iter().map(|file| file.display().to_string()).collect();
+        let repeated: Vec<String> = cluster.repeated.iter().map(ToString::to_string).collect();
+        let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", repeated.as_slice()),
             ("These are taken to run no new Pods", &Places::of(cluster)?.left_out),

@@ -37,18 +37,6 @@ pub struct Forecast {
 }
 
 impl Outcome {
-    /// All of them, the worst first.
-    pub const ALL: [Self; 8] = [
-        Self::Refused,
-        Self::Waits,
-        Self::LeavesNodes,
-        Self::Moves,
-        Self::CannotTell,
-        Self::Changed,
-        Self::Unchanged,
-        Self::NotAsked,
-    ];
-
     /// Whether somebody has to do something about it before the policy is enforced.
     pub fn is_trouble(self) -> bool {
         self <= Self::CannotTell

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{api::policy::v1::PodDisruptionBudget, apimachinery::pkg::apis::meta::v1::LabelSelector};
 use serde_json::Value;
 
+use super::judging::{Judged, Why};
 use crate::{
     input::{
         json::{list_of, text},
@@ -52,14 +53,18 @@ impl Budgets {
     }
 }
 
-/// How to move a workload that moves, of whose Pods so many run where they could not be made again.
-pub fn restart(manifest: &Manifest, has_owner: bool, pods: usize, budgets: &Budgets) -> Restart {
+/// How to move a workload that moves.
+pub fn restart(manifest: &Manifest, has_owner: bool, judged: &Judged, budgets: &Budgets) -> Restart {
     let (Identity { kind, namespace, name, .. }, object) = (manifest.identity.clone(), manifest.parse());
     let namespace = namespace.unwrap_or_default();
     let pod = template::template(&object).unwrap_or(&object);
     let budgets = budgets.covering(&namespace, &pod["metadata"]["labels"]);
-    let obstacle = obstacle(&object, &pod["spec"], has_owner);
-    Restart { namespace, kind, name, pods, obstacle, budgets }
+    let obstacle = match judged.why {
+        // A new Pod may come to the same node, and wait there while the old one is gone.
+        Why::Unbound(_) => Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned()),
+        _ => obstacle(&object, &pod["spec"], has_owner),
+    };
+    Restart { namespace, kind, name, pods: judged.pods, obstacle, budgets }
 }
 
 /// What speaks against `kubectl rollout restart`.

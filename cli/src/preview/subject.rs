@@ -75,9 +75,9 @@ pub struct Subjects<'c> {
 }
 
 impl<'c> Subject<'c> {
-    fn new(manifest: Option<&'c Manifest>, namespace: &str, owner: Option<String>) -> Self {
+    fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
         let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
-        Self { manifest, namespace, owner, nodes, waits: false, lacks_pods: false, parts }
+        Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, parts }
     }
 
     /// Its kind; nothing, for the Pod that asks for nothing.
@@ -99,20 +99,21 @@ impl<'c> Subject<'c> {
         Some(format!("{} {}{owner}{part}", self.kind(), self.name()))
     }
 
-    /// Notes the Pods and the parts of a workload.
-    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) {
-        let Some(manifest) = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind) else { return };
+    /// Notes the Pods and the parts of a workload; what of it is lacking, if something is.
+    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) -> Option<Gap> {
+        let manifest = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind)?;
         let Own { nodes, waiting, leaving, parts } = own.remove(&manifest.identity).unwrap_or_default();
         let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
         self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
         (self.nodes, self.waits) = (nodes, waiting > 0);
         self.nodes.sort();
-        for manifest in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
-            let Own { nodes, waiting, .. } = own.remove(&manifest.identity).unwrap_or_default();
-            let part = Self::new(Some(manifest), &self.namespace, None);
+        for part in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
+            let Own { nodes, waiting, .. } = own.remove(&part.identity).unwrap_or_default();
+            let part = Self::new(Some(part), &self.namespace);
             // Nobody knows which of them the Pods that are lacking belong to.
             self.parts.push(Self { nodes, waits: waiting > 0, lacks_pods: self.lacks_pods, ..part });
         }
+        older_template(&manifest.identity, &object, !self.parts.is_empty())
     }
 }
 
@@ -150,20 +151,31 @@ impl<'c> Subjects<'c> {
                 subjects.lacking.extend(misnamed(identity));
                 continue;
             };
-            let namespace = identity.namespace.as_deref().unwrap_or_default();
+            let Some(namespace) = identity.namespace.as_deref() else {
+                let told = format!("{identity} has no namespace; write the one down that it is in");
+                subjects.lacking.insert(Gap::Unreadable(told));
+                continue;
+            };
             if terminating.contains(namespace) {
                 continue;
             }
             let object = manifest.parse();
             let belongs = Belongs::of(&object, cluster);
-            if is_left_out(&object) {
+            let is_left_out = is_left_out(&object);
+            // The owner of a Pod that goes may be gone already.
+            if let Belongs::ToAbsent { kind, .. } = &belongs
+                && (resource != POD || !is_left_out)
+            {
+                absent.insert(kind.clone());
+            }
+            if is_left_out {
                 if resource == POD && !is_finished(&object) {
                     makers(&object, &belongs).into_iter().for_each(|maker| own.entry(maker).or_default().leaving += 1);
                 }
                 continue;
             }
             subjects.namespaces.insert(namespace.to_owned());
-            let mut subject = Subject::new(Some(manifest), namespace, None);
+            let mut subject = Subject::new(Some(manifest), namespace);
             if resource == POD {
                 if !object["spec"].is_object() {
                     let told = format!("{identity} has no spec; list the object as a whole");
@@ -179,6 +191,7 @@ impl<'c> Subjects<'c> {
                 }
             }
             let is_part = is_part_of_its_owner(identity);
+            let is_there = matches!(belongs, Belongs::To(_));
             match belongs {
                 Belongs::To(owner) if is_part && is_workload(&owner) => {
                     if resource != POD {
@@ -186,36 +199,33 @@ impl<'c> Subjects<'c> {
                     }
                     continue;
                 }
-                Belongs::To(Identity { kind, name, .. }) => {
+                Belongs::To(Identity { kind, name, .. }) | Belongs::ToAbsent { kind, name } => {
                     subject.owner = Some(format!("{kind} {name}"));
-                    if is_part && resource != POD {
-                        foreign.push(subject);
-                        continue;
-                    }
-                }
-                Belongs::ToAbsent { kind, name } => {
-                    subject.owner = Some(format!("{kind} {name}"));
-                    absent.insert(kind);
                 }
                 Belongs::ToNobody => {}
             }
-            subjects.lacking.extend(older_revision(identity, &object));
+            if is_part && is_there && resource != POD {
+                foreign.push(subject);
+                continue;
+            }
             subjects.all.push(subject);
         }
-        subjects.all.iter_mut().chain(&mut foreign).for_each(|subject| subject.add_pods(&mut own, cluster));
+        for subject in subjects.all.iter_mut().chain(&mut foreign) {
+            subjects.lacking.extend(subject.add_pods(&mut own, cluster));
+        }
         let is_judged = |subject: &Subject<'_>| subject.lacks_pods || subject.nodes.is_empty() && !subject.waits;
         // Those of their Pods that are there are told one by one.
         subjects.all.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
         // In whatever order a cluster is listed, the preview is the same.
         subjects.all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name, None)));
+        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name)));
         // Dumps seldom have ReplicaSets; of a Deployment nobody misses them.
         let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
         for kind in MAKERS.into_iter().filter(|kind| absent.contains(*kind) && !is_known(kind)) {
             let kinds = if kind == "ReplicaSet" { "ReplicaSets or Deployments".to_owned() } else { format!("{kind}s") };
             subjects.lacking.insert(Gap::Kind { kinds, reason: None });
         }
-        let contradictory = cluster.contradictory().iter().filter(|identity| is_looked_at(identity));
+        let contradictory = cluster.contradictory.iter().filter(|identity| is_looked_at(identity));
         subjects.lacking.extend(contradictory.map(|identity| {
             Gap::Unreadable(format!("{identity} is there more than once, and differently; leave one of them"))
         }));
@@ -269,21 +279,25 @@ fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Ma
     pods_by_status(object)
 }
 
-/// A StatefulSet some of whose Pods are still made from the template that it had before: that stands in a
-/// ControllerRevision, and dumps have none.
+/// A workload some of whose Pods are still made from the template that it had before, which is not there. That of a
+/// StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older ReplicaSet.
 ///
 /// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
-fn older_revision(identity: &Identity, object: &Value) -> Option<Gap> {
+fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<Gap> {
     let status = &object["status"];
     let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
     let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
-    let is_split = identity.kind == "StatefulSet" && partition > 0 && !update.is_empty() && current != update;
-    is_split.then(|| {
-        Gap::Unreadable(format!(
+    let told = match identity.kind.as_str() {
+        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => format!(
             "{identity} makes Pods below its partition from its older revision {current}, which is not looked at; finish \
              its rollout first"
-        ))
-    })
+        ),
+        "Deployment" if !is_there && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
+            format!("{identity} is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too")
+        }
+        _ => return None,
+    };
+    Some(Gap::Unreadable(told))
 }
 
 /// How many Pods an object says that it has.
@@ -360,6 +374,6 @@ fn is_left_out(object: &Value) -> bool {
         object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
     is_finished(object)
         || is_left_behind
-        || pod::is_mirror(object)
+        || object["kind"] == POD.kind && pod::is_mirror(object)
         || object["metadata"]["deletionTimestamp"].is_string()
 }

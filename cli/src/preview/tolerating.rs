@@ -50,11 +50,10 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: 
         return Remedy::new(taints, text, setting("forbiddenTolerations"));
     }
     if rules.annotates_tolerations {
-        let added: Vec<String> = wanted.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
         let text = format!(
             "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {namespace}, \
              which replaces defaultTolerations",
-            added.join(", ")
+            as_text(&wanted)
         );
         return Remedy::new(taints, text, None);
     }
@@ -68,19 +67,19 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: 
         );
         return Remedy::new(taints, text, setting);
     };
-    let told = as_yaml(&added);
-    let text = if holding.is_some_and(|entry| entry.default_tolerations.is_some()) {
-        format!("add {told} to the defaultTolerations of {entry}")
-    } else if rules.cluster_default_tolerations.is_empty() {
-        format!("add to {entry}: defaultTolerations: [{told}]")
-    } else {
-        format!(
-            "add to {entry} this, which repeats clusterDefaultTolerations, since an entry's own list replaces them: \
-             defaultTolerations: [{}, {told}]",
-            as_yaml(rules.cluster_default_tolerations)
-        )
+    let own = holding.and_then(|entry| entry.default_tolerations.as_deref());
+    let known = own.unwrap_or(rules.cluster_default_tolerations);
+    let repeats = match own {
+        None if !known.is_empty() => {
+            ", which repeats clusterDefaultTolerations, since an entry's own list replaces them"
+        }
+        _ => "",
     };
-    let remedy = Remedy::new(taints, format!("If these Pods may run there, {text}"), setting);
+    let text = format!(
+        "If these Pods may run there, give {entry} defaultTolerations: [{}]{repeats}",
+        as_text(&[known, &added].concat())
+    );
+    let remedy = Remedy::new(taints, text, setting);
     if !is_for_all {
         return remedy;
     }
@@ -127,18 +126,8 @@ fn with_references(
     wanted.iter().map(referring).collect()
 }
 
-/// `{ key: team, operator: Equal, value: "blue", effect: NoSchedule }`
-fn as_yaml(tolerations: &[Toleration]) -> String {
-    let one = |toleration: &Toleration| {
-        let Toleration { key, operator, value, effect, toleration_seconds } = toleration;
-        let fields = [
-            (!key.is_empty()).then(|| format!("key: {key}")),
-            (!operator.is_empty()).then(|| format!("operator: {operator}")),
-            (!value.is_empty()).then(|| format!("value: \"{value}\"")),
-            (!effect.is_empty()).then(|| format!("effect: {effect}")),
-            toleration_seconds.map(|seconds| format!("tolerationSeconds: {seconds}")),
-        ];
-        format!("{{ {} }}", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
-    };
-    tolerations.iter().map(one).collect::<Vec<_>>().join(", ")
+/// `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`, which is YAML as well.
+fn as_text(tolerations: &[Toleration]) -> String {
+    let told: Vec<String> = tolerations.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
+    told.join(", ")
 }

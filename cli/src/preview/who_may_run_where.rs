@@ -121,32 +121,30 @@ impl<'p> Rows<'p> {
 
     /// Notes pools without a taint that are meant for one tenant, and that Pods of others may use too.
     pub fn note_untainted(&self, advisor: &mut Advisor<'_>) {
-        let mut found: BTreeMap<(String, String), Untainted> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, &Option<String>), Untainted> = BTreeMap::new();
         for (place, pool) in self.pools.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
             let users: Vec<&Row> = self.rows.values().filter(|row| row.may_use(place)).collect();
-            let tenants = users.iter().flat_map(|row| row.namespaces.iter().map(|name| (row.selector.as_str(), name)));
-            let tenants: BTreeMap<(&str, &str), &String> = tenants
-                .filter_map(|(selector, name)| Some(((selector, self.setting_naming(pool, name)?), name)))
-                .collect();
-            let mut tenants = tenants.into_iter();
-            let (Some(((selector, setting), namespace)), None) = (tenants.next(), tenants.next()) else { continue };
-            let others = users.iter().filter(|row| row.selector != selector).flat_map(|row| row.namespaces.clone());
+            let tenants = users.iter().filter_map(|row| Some(((&row.selector, self.setting_naming(pool, row)?), *row)));
+            let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
+            let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
+            let others = users.iter().filter(|row| row.selector != *selector).flat_map(|row| row.namespaces.clone());
             let others: BTreeSet<String> = others.collect();
             if others.is_empty() {
                 continue;
             }
-            let entry = self.round.rules.get(&**namespace).and_then(|rules| rules.held.first());
-            let entry = entry.map(|at| entry_name(at.entry)).unwrap_or_default();
-            let untainted = found.entry((setting.to_owned(), entry)).or_default();
-            untainted.namespace.clone_from(namespace);
-            untainted.selectors.insert(selector.to_owned());
+            let untainted = found.entry((setting, &tenant.entry)).or_default();
+            untainted.selectors.insert(selector.clone());
             untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
             untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
             untainted.others.extend(others);
         }
-        for ((setting, _), Untainted { namespace, selectors, nodes, others }) in found {
-            let others: Vec<String> = others.into_iter().collect();
-            advisor.note_untainted(&setting, &namespace, selectors.len(), nodes, &others);
+        for ((setting, entry), Untainted { selectors, nodes, others }) in found {
+            let entry = entry.as_deref().unwrap_or("some namespaces");
+            let whose = match selectors.len() {
+                1 => entry.to_owned(),
+                tenants => format!("{tenants} tenants of {entry}"),
+            };
+            advisor.note_untainted(setting, &whose, nodes, &others.into_iter().collect::<Vec<_>>());
         }
     }
 
@@ -159,22 +157,21 @@ impl<'p> Rows<'p> {
         self.rows.into_values().map(named).collect()
     }
 
-    /// The setting of an entry that demands a label of this pool by name.
-    fn setting_naming(&self, pool: &Pool, namespace: &str) -> Option<&str> {
+    /// The setting of an entry that demands a label of this pool by name, for namespaces of a row.
+    fn setting_naming(&self, pool: &Pool, row: &Row) -> Option<&str> {
         let names = |demand: &&Demand| {
             let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
             requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
         };
-        let paths = self.round.demands(namespace).iter().filter(names).filter_map(|demand| demand.path.as_deref());
-        paths.into_iter().find(|path| path.starts_with("placement.namespaces["))
+        let demands = row.namespaces.iter().flat_map(|namespace| self.round.demands(namespace));
+        let mut paths = demands.filter(names).filter_map(|demand| demand.path.as_deref());
+        paths.find(|path| path.starts_with("placement.namespaces["))
     }
 }
 
 /// Nodes without a taint that one setting means for tenants of its own.
 #[derive(Default)]
 struct Untainted {
-    /// One of the namespaces that it is for.
-    namespace: String,
     /// What it demands for them.
     selectors: BTreeSet<String>,
     nodes: Vec<String>,

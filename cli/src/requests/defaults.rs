@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::resource::{NAMESPACE_NAME, Resource};
-use crate::input::json::{list_of, remove, text};
+use crate::input::json::{list_of, text};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -53,52 +53,43 @@ pub fn add_tolerations_of_daemon_sets(spec: &mut Value) {
 /// Upstream: `SetDefaults_*` of `k8s.io/kubernetes/pkg/apis`, and the admission plugins `ServiceAccount`, `Priority`
 /// and `DefaultTolerationSeconds`.
 pub fn completed(request: &Value) -> Value {
+    completed_with(request, add_token)
+}
+
+/// The request of a Pod that is created, where the API server's admission plugins give it all that depends on objects
+/// which nobody looks at here: the ServiceAccount, PriorityClasses, LimitRanges. Nothing for other requests, and for Pods
+/// that have been through those plugins.
+pub fn admitted_otherwise(request: &Value) -> Option<Value> {
+    let is_new_pod = request["object"]["kind"] == "Pod"
+        && request["operation"] == "CREATE"
+        && text(&request["subResource"]).is_empty()
+        && !request["object"]["spec"]["priority"].is_number();
+    is_new_pod.then(|| completed_with(request, admit_otherwise))
+}
+
+fn completed_with(request: &Value, admit: fn(&mut Value)) -> Value {
     let mut request = request.clone();
     for member in ["object", "oldObject"] {
         if request[member].is_object() {
-            complete(&mut request[member]);
+            complete(&mut request[member], admit);
         }
     }
     request
 }
 
-/// The request of a Pod that is created, already [`completed`], where the API server's admission plugins give it all
-/// that depends on objects which nobody looks at here: the ServiceAccount, PriorityClasses, LimitRanges. Nothing for
-/// other requests, and for Pods that have been through those plugins.
-pub fn admitted_otherwise(request: &Value, completed: &Value) -> Option<Value> {
-    let is_new_pod = completed["object"]["kind"] == "Pod"
-        && completed["operation"] == "CREATE"
-        && completed["subResource"].as_str().unwrap_or_default().is_empty();
-    if !is_new_pod || request["object"]["spec"]["priority"].is_number() {
-        return None;
-    }
-    let mut other = completed.clone();
-    let spec = &mut other["object"]["spec"];
-    // A ServiceAccount may say that its Pods get no token.
-    if let Some(volumes) = spec.get_mut("volumes").and_then(Value::as_array_mut) {
-        volumes.retain(|volume| !is_token(volume));
-    }
-    if list_of(&spec["volumes"]).is_empty() {
-        remove(spec, &["volumes"]);
-    }
+/// A ServiceAccount may say that its Pods get no token.
+fn admit_otherwise(spec: &mut Value) {
     for container in containers(spec) {
-        if let Some(mounts) = container.get_mut("volumeMounts").and_then(Value::as_array_mut) {
-            mounts.retain(|mount| !is_token(mount));
-        }
-        if list_of(&container["volumeMounts"]).is_empty() {
-            remove(container, &["volumeMounts"]);
-        }
         let amounts = json!({ "cpu": "1", "memory": "1Gi" });
         fill(&mut container["resources"], json!({ "requests": amounts, "limits": amounts }));
     }
     fill(spec, json!({ "imagePullSecrets": [{ "name": "of-the-service-account" }] }));
     let is_of_the_system = text(&spec["priorityClassName"]).starts_with("system-");
     if !is_of_the_system {
+        let priority = json!({ "priority": HIGHEST_PRIORITY, "preemptionPolicy": "Never" });
+        fill(spec, priority);
         fill(spec, json!({ "priorityClassName": "the-default" }));
-        spec["priority"] = HIGHEST_PRIORITY.into();
-        spec["preemptionPolicy"] = "Never".into();
     }
-    Some(other)
 }
 
 /// What the fields are called in which [`admitted_otherwise`] differs, as far as their names have in common.
@@ -109,15 +100,16 @@ const HIGHEST_PRIORITY: i64 = 1_000_000_000;
 /// What the name of the volume with a Pod's token begins with.
 const TOKEN: &str = "kube-api-access-";
 
-fn is_token(volume: &Value) -> bool {
+/// Whether this is the volume with a Pod's token, or where it is mounted.
+pub fn is_token(volume: &Value) -> bool {
     text(&volume["name"]).starts_with(TOKEN)
 }
 
-fn complete(object: &mut Value) {
+fn complete(object: &mut Value, admit: fn(&mut Value)) {
     let (api_version, kind) = (text(&object["apiVersion"]).to_owned(), text(&object["kind"]).to_owned());
     let Some(resource) = Resource::of(&api_version, &kind) else { return };
     match kind.as_str() {
-        "Pod" => return complete_pod(object),
+        "Pod" => return complete_pod(object, admit),
         "Namespace" => {
             let name = object["metadata"]["name"].clone();
             fill(
@@ -192,35 +184,31 @@ fn defaults_of(kind: &str, spec: &Value) -> Value {
     }
 }
 
-fn complete_pod(pod: &mut Value) {
+fn complete_pod(pod: &mut Value, admit: fn(&mut Value)) {
     if !pod["spec"].is_object() {
         return;
     }
     let spec = &mut pod["spec"];
     add_tolerations(spec);
+    fill(spec, json!({ "enableServiceLinks": true, "serviceAccountName": "default" }));
     complete_pod_spec(spec);
-    let priority = match text(&spec["priorityClassName"]) {
-        "system-node-critical" => 2_000_001_000,
-        "system-cluster-critical" => 2_000_000_000,
-        _ => 0_i64,
-    };
-    fill(
-        spec,
-        json!({
-            "enableServiceLinks": true,
-            "serviceAccountName": "default",
-            "priority": priority,
-            "preemptionPolicy": "PreemptLowerPriority",
-        }),
-    );
-    let account = spec["serviceAccountName"].clone();
-    fill(spec, json!({ "serviceAccount": account }));
     for container in containers(spec) {
         let limits = container["resources"]["limits"].clone();
         if limits.is_object() {
             fill(&mut container["resources"], json!({ "requests": limits }));
         }
     }
+    admit(spec);
+    let priority = match text(&spec["priorityClassName"]) {
+        "system-node-critical" => 2_000_001_000,
+        "system-cluster-critical" => 2_000_000_000,
+        _ => 0_i64,
+    };
+    fill(spec, json!({ "priority": priority, "preemptionPolicy": "PreemptLowerPriority" }));
+}
+
+/// Adds the volume with which the API server hands a Pod its token, and mounts it in every container.
+fn add_token(spec: &mut Value) {
     let has_token = list_of(&spec["volumes"]).iter().any(is_token);
     if has_token || spec["automountServiceAccountToken"] == false {
         return;
@@ -283,7 +271,8 @@ fn complete_pod_spec(spec: &mut Value) {
     }
 }
 
-fn containers(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
+/// The containers of a Pod, with those that run before them.
+pub fn containers(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
     let lists = spec.as_object_mut().into_iter().flat_map(Map::iter_mut);
     let lists = lists.filter(|(name, _)| ["containers", "initContainers"].contains(&name.as_str()));
     lists.filter_map(|(_, list)| list.as_array_mut()).flatten().filter(|container| container.is_object())

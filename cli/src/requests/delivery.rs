@@ -99,7 +99,7 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     if !conditions.written().any(mentions) {
         return passage;
     }
-    let Some(other) = admitted_otherwise(request, &sent) else { return passage };
+    let Some(other) = admitted_otherwise(request) else { return passage };
     match (passage, conditions.evaluate(&other)) {
         (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
         (Passage::KeptAway(name) | Passage::Fails(name, _), Passage::Passes)
@@ -124,25 +124,23 @@ fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Va
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();
-    let selector = covered(policy);
-    match namespace {
-        Some(_) => Some(selects(&selector, &labels)),
-        None if !selects(&about_known(&selector, &labels), &labels) => Some(false),
-        None if about_known(&selector, &labels) == selector => Some(true),
-        None => None,
-    }
+    selects_as_known(&covered(policy), &labels, namespace.is_some())
 }
 
 /// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
 pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
-    let labels = json!({ NAMESPACE_NAME: namespace });
-    !selects(&about_known(&covered(policy), &labels), &labels)
+    selects_as_known(&covered(policy), &json!({ NAMESPACE_NAME: namespace }), false) == Some(false)
 }
 
 /// Whether labels are selected; an empty selector selects all.
+pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+    selects_as_known(selector, labels, true) == Some(true)
+}
+
+/// Whether labels are selected; nothing, if that depends on others than these, where these are not `all`.
 ///
 /// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
-pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
+fn selects_as_known(selector: &LabelSelector, labels: &Value, all: bool) -> Option<bool> {
     let has = |key: &str| labels.get(key).and_then(Value::as_str);
     let is_met = |requirement: &LabelSelectorRequirement| {
         let value = has(&requirement.key);
@@ -155,16 +153,14 @@ pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
             _ => false,
         }
     };
-    selector.match_labels.iter().flatten().all(|(key, value)| has(key) == Some(value))
-        && selector.match_expressions.iter().flatten().all(is_met)
-}
-
-/// What a selector says of labels that are known.
-fn about_known(selector: &LabelSelector, labels: &Value) -> LabelSelector {
-    let mut known = selector.clone();
-    known.match_labels.iter_mut().for_each(|own| own.retain(|key, _| labels.get(key).is_some()));
-    known.match_expressions.iter_mut().for_each(|own| own.retain(|it| labels.get(&it.key).is_some()));
-    known
+    let equal = selector.match_labels.iter().flatten().map(|(key, value)| (key, has(key) == Some(value)));
+    let expressions = selector.match_expressions.iter().flatten().map(|it| (&it.key, is_met(it)));
+    let (known, unknown): (Vec<_>, Vec<_>) = equal.chain(expressions).partition(|(key, _)| all || has(key).is_some());
+    match known.iter().all(|(_, is_met)| *is_met) {
+        false => Some(false),
+        true if unknown.is_empty() => Some(true),
+        true => None,
+    }
 }
 
 #[cfg(test)]

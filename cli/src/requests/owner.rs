@@ -7,17 +7,6 @@ use crate::input::{
     manifests::{Identity, Manifests},
 };
 
-/// What a person would name as the owner of a Pod: the Deployment, not its ReplicaSet; the CronJob, not its Job.
-#[derive(Clone, Debug)]
-pub struct Owner<'c> {
-    /// Its kind, as `Deployment`.
-    pub kind: String,
-    /// Its name.
-    pub name: String,
-    /// The Pod template that the Pod was made from, if the cluster has its controller.
-    pub template: Option<&'c Value>,
-}
-
 /// The controlling owner of an object; that of a ReplicaSet or a Job in its place, as far as the cluster has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Belongs {
@@ -45,12 +34,9 @@ impl Belongs {
         for _ in 0..LONGEST_CHAIN {
             let Some(reference) = controller(current) else { return found };
             let identity = identity(reference, current);
-            let present = match cluster.find(&identity) {
-                Some(owner) => Some((identity.clone(), owner)),
-                None => deployment_behind(&identity, current)
-                    .and_then(|deployment| cluster.find(&deployment).map(|owner| (deployment, owner))),
-            };
-            let Some((identity, owner)) = present else {
+            let candidates = [Some(identity.clone()), deployment_behind(&identity, current)];
+            let present = |candidate: Identity| cluster.find(&candidate).map(|owner| (candidate, owner));
+            let Some((identity, owner)) = candidates.into_iter().flatten().find_map(present) else {
                 // What is there stands for what is above it, and gone.
                 let Identity { kind, name, .. } = identity;
                 return if found == Self::ToNobody { Self::ToAbsent { kind, name } } else { found };
@@ -66,29 +52,10 @@ impl Belongs {
     }
 }
 
-impl<'c> Owner<'c> {
-    /// The owner of `pod`, with the template of its controller as far as `cluster` has it.
-    pub fn of(pod: &Value, cluster: &'c Manifests) -> Option<Self> {
-        let reference = controller(pod)?;
-        let identity = identity(reference, pod);
-        let object = cluster.find(&identity);
-        let template = object.map(|object| &object["spec"]["template"]);
-        match (identity.kind.as_str(), object.and_then(controller)) {
-            ("ReplicaSet", None) => Some(Self::deployment(pod, &identity, template, cluster)),
-            ("ReplicaSet" | "Job", Some(above)) => {
-                Some(Self { kind: text(&above["kind"]).to_owned(), name: text(&above["name"]).to_owned(), template })
-            }
-            _ => Some(Self { kind: identity.kind, name: identity.name, template }),
-        }
-    }
-
-    fn deployment(pod: &Value, replica_set: &Identity, own: Option<&'c Value>, cluster: &'c Manifests) -> Self {
-        let Some(identity) = deployment_behind(replica_set, pod).filter(|_| own.is_none()) else {
-            return Self { kind: replica_set.kind.clone(), name: replica_set.name.clone(), template: own };
-        };
-        let template = cluster.find(&identity).map(|object| &object["spec"]["template"]);
-        Self { kind: identity.kind, name: identity.name, template }
-    }
+/// What makes a Pod, if the cluster has it: its controller, or the Deployment behind that.
+pub fn maker_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
+    let owner = identity(controller(pod)?, pod);
+    cluster.find(&owner).or_else(|| cluster.find(&deployment_behind(&owner, pod)?))
 }
 
 /// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::{
     admission::{as_new, created_by, kubelet, request, scheduler, somebody},
-    owner::{Owner, controller},
+    defaults::{containers, is_token},
+    owner::controller,
     resource::{BINDING, POD, REQUIRED_AFFINITY},
-    runtime_class,
-    template::is_by_controller,
+    template::{creation_from, creation_on},
 };
 use crate::input::{
-    json::{list_of, members, remove, text},
+    json::{list_of, remove, text},
     manifests::Manifests,
     settings::ManagedKeys,
 };
@@ -21,20 +21,6 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
-
-/// What the API server, or the controller, puts into every Pod whose template says nothing of it.
-const DEFAULTED: [&str; 7] = [
-    "serviceAccount",
-    "serviceAccountName",
-    "priority",
-    "preemptionPolicy",
-    "enableServiceLinks",
-    "hostname",
-    "subdomain",
-];
-
-/// Where the default tolerations, and those that the DaemonSet controller adds, have their keys.
-const NODE_CONDITIONS: &str = "node.kubernetes.io/";
 
 /// Whether a Pod stands for what a kubelet runs by itself.
 pub fn is_mirror(pod: &Value) -> bool {
@@ -46,79 +32,41 @@ pub fn is_finished(pod: &Value) -> bool {
     matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
 }
 
-/// The request that creates the Pod anew.
-pub fn creation(pod: &Value, owner: Option<&Owner<'_>>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
+/// The request that creates the Pod anew: by what makes it, if that is known.
+pub fn creation(pod: &Value, maker: Option<&Value>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
     if is_mirror(pod) {
         return request(POD, as_new(pod), kubelet(text(&pod["spec"]["nodeName"])));
     }
-    let mut anew = as_new(pod);
-    match owner.and_then(|owner| owner.template) {
-        Some(template) => {
-            from_template(&mut anew, template);
-            // What runs has it already.
-            runtime_class::merge(&mut anew["spec"], cluster);
-        }
-        None => without_traces(&mut anew, managed),
-    }
-    let user_info = controller(pod).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
+    let made = maker.and_then(|maker| match node_of_its_daemon_set(pod) {
+        Some(node) => creation_on(maker, node, cluster),
+        None => creation_from(maker, cluster),
+    });
+    let owner = controller(pod);
     // A StatefulSet names its Pods; of the others only the beginning is known before they are there.
-    if anew["metadata"].get("generateName").is_some() && owner.is_none_or(|owner| owner.kind != "StatefulSet") {
+    let is_named = owner.is_some_and(|owner| owner["kind"] == "StatefulSet");
+    if let Some(mut made) = made {
+        if is_named {
+            made["name"] = pod["metadata"]["name"].clone();
+            made["object"]["metadata"]["name"] = pod["metadata"]["name"].clone();
+        }
+        return made;
+    }
+    let mut anew = as_new(pod);
+    without_traces(&mut anew, managed);
+    if anew["metadata"].get("generateName").is_some() && !is_named {
         remove(&mut anew["metadata"], &["name"]);
     }
-    request(POD, anew, user_info)
+    request(POD, anew, owner.map_or_else(somebody, |owner| created_by(text(&owner["kind"]))))
 }
 
-/// Takes over what the owner's template says; of the Pod stays what only its controller and the API server can say.
-fn from_template(pod: &mut Value, template: &Value) {
-    let running = std::mem::replace(&mut pod["spec"], template["spec"].clone());
-    for field in DEFAULTED {
-        if let (None, Some(value)) = (pod["spec"].get(field), running.get(field)) {
-            pod["spec"][field] = value.clone();
-        }
-    }
-    let tolerations = tolerations(&template["spec"], &running);
-    if !tolerations.is_empty() {
-        pod["spec"]["tolerations"] = tolerations.into();
-    }
-    if controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet") {
-        pin(&mut pod["spec"], &running);
-    }
-    let mut labels = template["metadata"]["labels"].clone();
-    for (key, value) in members(&pod["metadata"]["labels"]) {
-        if is_by_controller(key) {
-            labels[key] = value.clone();
-        }
-    }
-    for (kind, values) in [("labels", labels), ("annotations", template["metadata"]["annotations"].clone())] {
-        remove(&mut pod["metadata"], &[kind]);
-        if !values.is_null() {
-            pod["metadata"][kind] = values;
-        }
-    }
+/// The node for which the DaemonSet controller has made a Pod.
+fn node_of_its_daemon_set(pod: &Value) -> Option<&str> {
+    let terms = list_of(&pod["spec"]["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]);
+    let is_made = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet");
+    terms.iter().filter(|_| is_made).find_map(|term| term["matchFields"][0]["values"][0].as_str())
 }
 
-/// The template's, and of the Pod's those that the API server or the DaemonSet controller added.
-fn tolerations(template: &Value, running: &Value) -> Vec<Value> {
-    let list = |spec: &Value| spec["tolerations"].as_array().cloned().unwrap_or_default();
-    let mut tolerations = list(template);
-    for added in list(running) {
-        if text(&added["key"]).starts_with(NODE_CONDITIONS) && !tolerations.contains(&added) {
-            tolerations.push(added);
-        }
-    }
-    tolerations
-}
-
-/// Does what the DaemonSet controller does with the required node affinity of a template: it replaces its terms by one
-/// that names the node. The running Pod has that name.
-fn pin(spec: &mut Value, running: &Value) {
-    let terms = list_of(&running["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]);
-    let Some(fields) = terms.iter().find_map(|term| term.get("matchFields")) else { return };
-    let affinity = json!({ "nodeSelectorTerms": [{ "matchFields": fields }] });
-    spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = affinity;
-}
-
-/// Without a template, the Pod itself has to do. It cannot be told from it what node selector somebody injected.
+/// Where nobody knows what makes it, the Pod itself has to do. It cannot be told from it what node selector somebody injected.
 fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
     let is_bound = pod["spec"].get("nodeName").is_some();
     remove(&mut pod["spec"], &["nodeName", "ephemeralContainers"]);
@@ -135,17 +83,13 @@ fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
 
 /// The volume with which the API server hands a Pod its token has a random name, and is mounted in every container.
 fn leave_out_service_account_token(spec: &mut Value) {
-    let generated = |value: &Value| text(&value["name"]).starts_with("kube-api-access-");
-    if let Some(volumes) = spec["volumes"].as_array_mut() {
-        volumes.retain(|volume| !generated(volume));
-    }
-    for containers in ["containers", "initContainers"] {
-        for container in spec.get_mut(containers).and_then(Value::as_array_mut).into_iter().flatten() {
-            if let Some(mounts) = container.get_mut("volumeMounts").and_then(Value::as_array_mut) {
-                mounts.retain(|mount| !generated(mount));
-            }
+    let leave_out = |value: &mut Value, list: &str| {
+        if let Some(volumes) = value.get_mut(list).and_then(Value::as_array_mut) {
+            volumes.retain(|volume| !is_token(volume));
         }
-    }
+    };
+    leave_out(spec, "volumes");
+    containers(spec).for_each(|container| leave_out(container, "volumeMounts"));
 }
 
 /// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,

@@ -1,6 +1,7 @@
 //! A Pod as its controller would make it from the template of a workload.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Value, json};
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     runtime_class,
 };
 use crate::input::{
-    json::{members, text},
+    json::{members, remove, text, typed},
     manifests::Manifests,
 };
 
@@ -43,6 +44,11 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
     let metadata = &mut pod["metadata"];
     metadata["generateName"] = format!("{name}-").into();
+    // Of a name in the template, controllers take no notice.
+    match kind {
+        "StatefulSet" => metadata["name"] = format!("{name}-0").into(),
+        _ => remove(metadata, &["name"]),
+    }
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([owner]);
     let labels = &mut metadata["labels"];
@@ -128,31 +134,19 @@ const BY_CONTROLLERS: [&str; 6] = [
 const BY_CONTROLLERS_PREFIXES: [&str; 2] = ["apps.kubernetes.io/", "batch.kubernetes.io/"];
 
 /// Whether a label is given to Pods by their controller.
-pub fn is_by_controller(key: &str) -> bool {
+fn is_by_controller(key: &str) -> bool {
     BY_CONTROLLERS.contains(&key) || BY_CONTROLLERS_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// Checks what is written of the Pod template of an object, as far as a Pod is made from it.
+/// Checks what is written of a Pod, or of the Pod template of an object.
 ///
 /// # Errors
-/// Names the field that is no object, and should be one.
+/// A field has a wrong type: its path, what was expected, and what was found.
 pub fn check(object: &Value) -> Result<()> {
-    let steps = Resource::of(text(&object["apiVersion"]), text(&object["kind"])).and_then(|kind| kind.template());
-    template(object).map_or(Ok(()), |pod| check_pod(pod, &format!("{}.", steps.unwrap_or_default().join("."))))
-}
-
-/// Checks a Pod, or a template; `path` is where it is, with a dot at its end.
-///
-/// # Errors
-/// Names the field that is no object, and should be one.
-pub fn check_pod(pod: &Value, path: &str) -> Result<()> {
-    for field in ["metadata", "spec", "spec.nodeSelector", "spec.affinity", "spec.affinity.nodeAffinity"] {
-        let found = field.split('.').fold(pod, |found, step| &found[step]);
-        if !(found.is_null() || found.is_object()) {
-            bail!("{path}{field}: expected an object");
-        }
-    }
-    Ok(())
+    let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]));
+    let path: String =
+        resource.and_then(Resource::template).into_iter().flatten().map(|step| format!("{step}.")).collect();
+    typed::<PodTemplateSpec>(template(object).unwrap_or(object), &path).map(drop)
 }
 
 #[cfg(test)]
@@ -160,7 +154,7 @@ mod tests {
     use super::*;
 
     fn workload(kind: &str, spec: Value) -> Value {
-        let template = json!({ "metadata": { "labels": { "app": "web" } }, "spec": spec });
+        let template = json!({ "metadata": { "name": "other", "labels": { "app": "web" } }, "spec": spec });
         let (api_version, spec) = match kind {
             "CronJob" => ("batch/v1", json!({ "jobTemplate": { "spec": { "template": template } } })),
             "Job" => ("batch/v1", json!({ "template": template })),
@@ -186,6 +180,8 @@ mod tests {
             let user = format!("system:serviceaccount:kube-system:{maker}");
             assert_eq!(request["userInfo"]["username"], user, "{kind}");
             assert_eq!(request["object"]["metadata"]["labels"]["app"], "web", "{kind}");
+            let name = request.get("name").and_then(Value::as_str);
+            assert_eq!(name, (kind == "StatefulSet").then_some("web-0"), "{kind}");
         }
         assert_eq!(creation_from(&workload("ConfigMap", json!({})), &Manifests::default()), None);
     }

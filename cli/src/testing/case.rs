@@ -15,25 +15,17 @@ use crate::{
     stored,
 };
 
-/// How a case ended.
-#[derive(Debug)]
-pub enum Ended {
-    /// The settings are refused, with this message.
-    Invalid(String),
-    Answered(Box<Answered>),
-}
-
 impl Test {
     /// Has the policy answer a case.
     ///
     /// # Errors
     /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
-    pub fn run(&self, case: &Case, policy: &Policy) -> Result<Ended> {
+    pub fn run(&self, case: &Case, policy: &Policy) -> Result<Answered> {
         let policies = self.deployed(case)?;
         for SettingsFile { settings, .. } in policies.iter() {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
-                return Ok(Ended::Invalid(answer.message.unwrap_or_default()));
+                return Ok(Answered { invalid: Some(answer.message.unwrap_or_default()), ..Answered::default() });
             }
         }
         let asked = Asked { policies: &policies, cluster: self.cluster(), policy };
@@ -48,8 +40,7 @@ impl Test {
         };
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
-        let answered = Answered { request, evaluation, not_asked, nodes, bound_pod };
-        Ok(Ended::Answered(Box::new(answered)))
+        Ok(Answered { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
     }
 
     /// Has the policy answer a case, and compares that with what is expected. A rejection only because the test's
@@ -57,22 +48,16 @@ impl Test {
     ///
     /// # Errors
     /// The case can't be asked, or its settings have a mistake that nobody expects.
-    pub fn check(&self, case: &Case, policy: &Policy) -> Result<(Ended, Vec<Mismatch>)> {
-        let ended = self.run(case, policy)?;
-        let mismatches = match &ended {
-            Ended::Invalid(message) if case.expect.invalid.is_none() => {
-                bail!("settings: {message}");
-            }
-            Ended::Invalid(message) => case.expect.compare_refusal(message),
-            Ended::Answered(answered) => {
-                let mut mismatches = case.expect.compare(answered);
-                if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
-                    mismatches.extend(self.lacking(&answered.evaluation));
-                }
-                mismatches
-            }
-        };
-        Ok((ended, mismatches))
+    pub fn check(&self, case: &Case, policy: &Policy) -> Result<(Answered, Vec<Mismatch>)> {
+        let answered = self.run(case, policy)?;
+        if let (Some(message), None) = (&answered.invalid, &case.expect.invalid) {
+            bail!("settings: {message}");
+        }
+        let mut mismatches = case.expect.compare(&answered);
+        if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
+            mismatches.extend(self.lacking(&answered.evaluation));
+        }
+        Ok((answered, mismatches))
     }
 
     /// What the policy looks up, and the test's cluster does not have.

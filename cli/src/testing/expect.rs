@@ -1,11 +1,11 @@
 //! How a case must end, and what is different where it ends otherwise.
 
-use std::{collections::BTreeMap, fmt::Display};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Evaluation, Lookup, output::changes::gets, stored};
+use crate::{Evaluation, Lookup, input::json::text, output::changes::gets, stored};
 
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Expect {
 }
 
 /// A text, or several.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a text, or a list of texts")]
 pub enum Parts {
@@ -60,11 +60,21 @@ impl Parts {
             Self::All(texts) => texts,
         }
     }
+
+    /// Whether a text is the one, or has all parts.
+    fn tell(&self, told: &str) -> bool {
+        match self {
+            Self::One(text) => text == told,
+            Self::All(parts) => parts.iter().all(|part| told.contains(part)),
+        }
+    }
 }
 
-/// A request that was answered.
-#[derive(Debug)]
+/// What came of a request.
+#[derive(Debug, Default)]
 pub struct Answered {
+    /// Why the settings are refused, if they are; nothing is asked then.
+    pub invalid: Option<String>,
     pub request: Value,
     pub evaluation: Evaluation,
     /// Why no policy is asked, if none is.
@@ -94,88 +104,61 @@ impl Expect {
 
     /// How an answer differs.
     pub fn compare(&self, answered: &Answered) -> Vec<Mismatch> {
-        let Answered { evaluation, not_asked, nodes, bound_pod, .. } = answered;
+        let Answered { invalid, evaluation, not_asked, nodes, bound_pod, .. } = answered;
         let answer = &evaluation.answer;
-        let message = answer.message.as_deref().unwrap_or_default();
+        let message = invalid.as_ref().or(answer.message.as_ref()).map_or("", String::as_str);
         let mut found = Mismatches::default();
-        if let Some(start) = &self.invalid {
-            found.differ("invalid", format!("settings that are refused: {start}"), "valid settings");
+        let is_refused = |start: &String| invalid.as_ref().is_some_and(|message| message.starts_with(start));
+        found.check("invalid", &self.invalid, is_refused, invalid.as_deref().unwrap_or("valid settings"));
+        found.check("begins", &self.begins, |start| message.starts_with(start), message);
+        for part in self.message.iter().flat_map(Parts::texts) {
+            found.check("message", &Some(part), |part| message.contains(*part), message);
+        }
+        for secret in self.conceals.iter().flatten() {
+            found.check("conceals", &Some(format!("no {secret:?}")), |_| !message.contains(secret), message);
+        }
+        if invalid.is_some() {
+            return found.0;
         }
         let verdict = match (answer.accepted, not_asked) {
             (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
             (true, None) => "true".to_owned(),
             (false, _) => format!("false: {message}"),
         };
-        found.check("accepted", self.accepted, |accepted| *accepted == answer.accepted, verdict);
-        let code = answer.code.map_or("none".to_owned(), |code| code.to_string());
-        found.check("code", self.code, |code| answer.code == Some(*code), code);
-        self.compare_message(message, &mut found);
+        found.check("accepted", &self.accepted, |accepted| *accepted == answer.accepted, &verdict);
+        found.check("code", &self.code, |code| answer.code == Some(*code), &told(answer.code));
+        let logs = Value::from(evaluation.record.logs.clone());
         for entry in self.logs.iter().flatten() {
-            let says = |log: &Value| log["message"].as_str().unwrap_or_default().contains(entry);
-            if !evaluation.record.logs.iter().any(says) {
-                found.differ("logs", entry, Value::from(evaluation.record.logs.clone()));
-            }
+            let says = |log: &Value| log["message"].as_str().is_some_and(|message| message.contains(entry));
+            found.check("logs", &Some(entry), |_| evaluation.record.logs.iter().any(says), &logs.to_string());
         }
         let warnings = answer.warnings.clone().unwrap_or_default();
-        if let Some(expected) = &self.warnings {
-            let are_said = warnings.len() == expected.len()
-                && warnings.iter().zip(expected).all(|(warning, part)| warning.contains(part));
-            found.check_that(are_said, "warnings", json!(expected), json!(warnings));
-        }
+        let are_said = |parts: &Vec<String>| {
+            parts.len() == warnings.len() && warnings.iter().zip(parts).all(|(warning, part)| warning.contains(part))
+        };
+        found.check("warnings", &self.warnings, are_said, &told(&warnings));
         for part in self.warned.iter().flatten() {
-            let is_said = warnings.iter().any(|warning| warning.contains(part));
-            found.check_that(is_said, "warned", part, json!(warnings));
+            let is_said = |part: &&String| warnings.iter().any(|warning| warning.contains(*part));
+            found.check("warned", &Some(part), is_said, &told(&warnings));
         }
-        if let Some(expected) = &self.lookups {
-            let made: Vec<String> = evaluation.record.lookups.iter().map(Lookup::describe).collect();
-            found.check_that(made == *expected, "lookups", json!(expected), json!(made));
-        }
-        if let Some(expected) = &self.audit {
-            let annotations = answer.audit_annotations.clone().unwrap_or_default();
-            let says = |(key, parts): (&String, &Parts)| match (annotations.get(key), parts) {
-                (Some(text), Parts::One(whole)) => text == whole,
-                (Some(text), Parts::All(parts)) => parts.iter().all(|part| text.contains(part)),
-                (None, _) => false,
-            };
-            let is_audited = annotations.len() == expected.len() && expected.iter().all(says);
-            let told: Map<String, Value> =
-                expected.iter().map(|(key, parts)| (key.clone(), parts.texts().join(" … ").into())).collect();
-            found.check_that(is_audited, "audit", Value::Object(told), json!(annotations));
-        }
-        if let Some(expected) = &self.adds {
-            let added = gets(evaluation);
-            found.check_that(sorted(&added) == sorted(expected), "adds", listed(expected), listed(&added));
-        }
-        if let Some(expected) = &self.patch {
-            let patch = json!(evaluation.patch.clone().unwrap_or_default());
-            found.check_that(patch == json!(expected), "patch", json!(expected), patch);
-        }
-        if let (Some(expected), Some(nodes)) = (&self.nodes, nodes) {
-            found.check_that(sorted(nodes) == sorted(expected), "nodes", listed(expected), listed(nodes));
-        }
-        if let Some(expected) = &self.environment {
-            let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
-            found.check_that(environment == *expected, "environment", json!(expected), json!(environment));
-        }
+        let lookups: Vec<String> = evaluation.record.lookups.iter().map(Lookup::describe).collect();
+        found.check("lookups", &self.lookups, |expected| *expected == lookups, &told(&lookups));
+        let annotations = answer.audit_annotations.clone().unwrap_or_default();
+        let are_audited = |expected: &BTreeMap<String, Parts>| {
+            expected.keys().eq(annotations.keys())
+                && annotations.values().zip(expected.values()).all(|(text, parts)| parts.tell(text))
+        };
+        found.check("audit", &self.audit, are_audited, &told(&annotations));
+        let added = gets(evaluation);
+        found.check("adds", &self.adds, |expected| sorted(expected) == sorted(&added), &told(&added));
+        let patch = json!(evaluation.patch.clone().unwrap_or_default());
+        found.check("patch", &self.patch, |expected| json!(expected) == patch, &patch.to_string());
+        let nodes = nodes.clone().unwrap_or_default();
+        found.check("nodes", &self.nodes, |expected| sorted(expected) == sorted(&nodes), &told(&nodes));
+        let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
+        let is_environment = |expected: &Map<String, Value>| *expected == environment;
+        found.check("environment", &self.environment, is_environment, &told(&environment));
         found.0
-    }
-
-    /// How the message differs with which settings are refused.
-    pub fn compare_refusal(&self, message: &str) -> Vec<Mismatch> {
-        let mut found = Mismatches::default();
-        found.check("invalid", self.invalid.as_ref(), |start| message.starts_with(start.as_str()), message);
-        self.compare_message(message, &mut found);
-        found.0
-    }
-
-    fn compare_message(&self, message: &str, found: &mut Mismatches) {
-        found.check("begins", self.begins.as_ref(), |start| message.starts_with(start.as_str()), message);
-        for part in self.message.iter().flat_map(Parts::texts) {
-            found.check_that(message.contains(part), "message", part, message);
-        }
-        for secret in self.conceals.iter().flatten() {
-            found.check_that(!message.contains(secret), "conceals", format!("no {secret:?}"), message);
-        }
     }
 }
 
@@ -183,29 +166,31 @@ impl Expect {
 struct Mismatches(Vec<Mismatch>);
 
 impl Mismatches {
-    fn differ(&mut self, field: &'static str, expected: impl Display, found: impl Display) {
-        let found = found.to_string();
-        let found = if found.is_empty() { "nothing".to_owned() } else { found };
-        self.0.push(Mismatch { field, expected: expected.to_string(), found });
-    }
-
-    fn check_that(&mut self, holds: bool, field: &'static str, expected: impl Display, found: impl Display) {
-        if !holds {
-            self.differ(field, expected, found);
-        }
-    }
-
     /// Checks a field, if it is named.
-    fn check<T: Display>(
+    fn check<T: Serialize>(
         &mut self,
         field: &'static str,
-        expected: Option<T>,
+        expected: &Option<T>,
         holds: impl Fn(&T) -> bool,
-        found: impl Display,
+        found: &str,
     ) {
-        if let Some(expected) = expected {
-            self.check_that(holds(&expected), field, expected, found);
+        if let Some(expected) = expected.as_ref().filter(|expected| !holds(expected)) {
+            let found = if found.is_empty() { "nothing" } else { found }.to_owned();
+            self.0.push(Mismatch { field, expected: told(expected), found });
         }
+    }
+}
+
+/// For people: a text as it is, a list of texts with commas, all else as JSON.
+fn told(value: impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::Null) => "nothing".to_owned(),
+        Ok(Value::String(text)) => text,
+        Ok(Value::Array(elements)) if elements.is_empty() => "nothing".to_owned(),
+        Ok(Value::Array(elements)) if elements.iter().all(Value::is_string) => {
+            elements.iter().map(text).collect::<Vec<_>>().join(", ")
+        }
+        value => value.unwrap_or_default().to_string(),
     }
 }
 
@@ -213,8 +198,4 @@ fn sorted(texts: &[String]) -> Vec<&String> {
     let mut texts: Vec<&String> = texts.iter().collect();
     texts.sort();
     texts
-}
-
-fn listed(texts: &[String]) -> String {
-    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
 }

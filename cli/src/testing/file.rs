@@ -115,24 +115,9 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
-/// Where a mistake stands in a file: the path of a field, as `tests[0].cases[1].manifest`.
-#[derive(Debug)]
-struct At(String);
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl At {
-    fn field(&self, field: impl fmt::Display) -> Self {
-        Self(format!("{self}.{field}"))
-    }
-
-    fn mistake(self, problem: impl fmt::Display) -> anyhow::Error {
-        anyhow!("{problem}").context(self)
-    }
+/// A mistake in the field at a path, as `tests[0].cases[1].manifest`.
+fn mistake(at: &str, problem: impl fmt::Display) -> anyhow::Error {
+    anyhow!("{problem}").context(at.to_owned())
 }
 
 /// The fields of an admission request.
@@ -181,73 +166,74 @@ impl Suite {
             bail!("{name}: expected one document with tests; found {}", documents.len());
         };
         Self::read(document, text, files).map_err(|error| {
-            let position = error.downcast_ref::<At>().and_then(|At(path)| document.position(path));
-            position.map_or_else(|| anyhow!("{name}: {error:#}"), |position| anyhow!("{name}:{position}: {error:#}"))
+            // The path of the field stands outermost.
+            let position = document.position(&error.to_string()).map(|position| format!(":{position}"));
+            anyhow!("{name}{}: {error:#}", position.unwrap_or_default())
         })
     }
 
     fn read(document: &Document, text: &str, files: &Files) -> Result<Self> {
         let mut suite: Self = serde_path_to_error::deserialize(&document.value)
-            .map_err(|error| At(error.path().to_string()).mistake(expectation(error.inner())))?;
-        ensure!(!suite.tests.is_empty(), At("tests".to_owned()).mistake("expected at least one test"));
+            .map_err(|error| mistake(&error.path().to_string(), expectation(error.inner())))?;
+        ensure!(!suite.tests.is_empty(), mistake("tests", "expected at least one test"));
         // Other than JSON's, its mappings keep their order.
         let ordered: yaml_serde::Value = yaml_serde::from_str(text)?;
         let mut names = BTreeSet::new();
         for (position, test) in suite.tests.iter_mut().enumerate() {
-            let at = At(format!("tests[{position}]"));
-            ensure!(
-                names.insert(test.name.clone()),
-                at.field("name").mistake(format!("{:?} is there twice", test.name))
-            );
+            let at = format!("tests[{position}]");
+            ensure_new(&mut names, &test.name, &at)?;
             test.read.settings_as_written = yaml_serde::to_string(&ordered["tests"][position]["settings"])?;
             test.read(&at, &document.value["tests"][position], files)?;
             for (place, case) in test.cases.iter_mut().enumerate() {
-                case.position = document.position(&at.field(format!("cases[{place}]")).0);
+                case.position = document.position(&format!("{at}.cases[{place}]"));
             }
         }
         Ok(suite)
     }
 }
 
+fn ensure_new(names: &mut BTreeSet<String>, name: &str, at: &str) -> Result<()> {
+    ensure!(names.insert(name.to_owned()), mistake(&format!("{at}.name"), format!("{name:?} is there twice")));
+    Ok(())
+}
+
 impl Test {
     /// Reads what stands in other files, and in the test as it is `written`. `at` is where it is.
-    fn read(&mut self, at: &At, written: &Value, files: &Files) -> Result<()> {
-        self.read.settings = files.settings(&self.settings).with_context(|| at.field("settings"))?;
+    fn read(&mut self, at: &str, written: &Value, files: &Files) -> Result<()> {
+        self.read.settings = files.settings(&self.settings).with_context(|| format!("{at}.settings"))?;
         if let Some(source) = &self.cluster {
-            self.read.cluster = files.cluster(source).with_context(|| at.field("cluster"))?;
+            self.read.cluster = files.cluster(source).with_context(|| format!("{at}.cluster"))?;
         }
         if let Some(manifest) = &mut self.manifest {
-            read_manifest(manifest, files).with_context(|| at.field("manifest"))?;
+            read_manifest(manifest, files).with_context(|| format!("{at}.manifest"))?;
         }
         if let Some(difference) = &self.with {
-            ensure_request_fields(difference).with_context(|| at.field("with"))?;
+            ensure_request_fields(difference).with_context(|| format!("{at}.with"))?;
         }
-        ensure!(!self.cases.is_empty(), at.field("cases").mistake("expected at least one case"));
+        ensure!(!self.cases.is_empty(), mistake(&format!("{at}.cases"), "expected at least one case"));
         let mut names = BTreeSet::new();
         for (position, case) in self.cases.iter_mut().enumerate() {
-            let at = at.field(format!("cases[{position}]"));
-            ensure!(
-                names.insert(case.name.clone()),
-                at.field("name").mistake(format!("{:?} is there twice", case.name))
-            );
+            let at = format!("{at}.cases[{position}]");
+            ensure_new(&mut names, &case.name, &at)?;
             let expected = [&written["expect"], &written["cases"][position]["expect"]].into_iter().flat_map(members);
             let expected: Map<String, Value> =
                 expected.filter(|(_, it)| !it.is_null()).map(|(field, it)| (field.clone(), it.clone())).collect();
-            ensure!(!expected.is_empty(), at.field("expect").mistake("names nothing that is expected"));
+            ensure!(!expected.is_empty(), mistake(&format!("{at}.expect"), "names nothing that is expected"));
             case.expect = serde_json::from_value(expected.into())?;
             let is_empty = case.expect.has_empty_text();
-            ensure!(!is_empty, at.field("expect.message").mistake("expected a text; found none"));
+            ensure!(!is_empty, mistake(&format!("{at}.expect.message"), "expected a text; found none"));
             if let Some(difference) = &case.with {
-                ensure_request_fields(difference).with_context(|| at.field("with"))?;
+                ensure_request_fields(difference).with_context(|| format!("{at}.with"))?;
             }
-            match &mut case.manifest {
-                Some(manifest) => read_manifest(manifest, files).with_context(|| at.field("manifest"))?,
-                None if self.manifest.is_some() => {}
-                None => return Err(at.field("manifest").mistake("expected an object; it is missing")),
+            let is_there = case.manifest.is_some() || self.manifest.is_some();
+            ensure!(is_there, mistake(&format!("{at}.manifest"), "expected an object; it is missing"));
+            if let Some(manifest) = &mut case.manifest {
+                read_manifest(manifest, files).with_context(|| format!("{at}.manifest"))?;
             }
             if let Some(old) = &mut case.old {
-                ensure!(case.operation != Some(Operation::Create), at.field("old").mistake("this is for an UPDATE"));
-                files.document(old).with_context(|| at.field("old"))?;
+                let is_new = case.operation == Some(Operation::Create);
+                ensure!(!is_new, mistake(&format!("{at}.old"), "this is for an UPDATE"));
+                files.document(old).with_context(|| format!("{at}.old"))?;
             }
         }
         Ok(())

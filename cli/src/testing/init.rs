@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,6 +10,7 @@ use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     demands::Demands,
+    input::json::text,
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -45,14 +46,21 @@ struct WrittenCase {
 ///
 /// # Errors
 /// There is no namespace, or the policy can't be asked.
-pub fn write_tests(files: &[SettingsFile], cluster: &Manifests, policy: &Policy, paths: [&Path; 2]) -> Result<String> {
+pub fn write_tests(
+    files: &[SettingsFile],
+    cluster: &Manifests,
+    policy: &Policy,
+    paths: [&Path; 2],
+    progress: impl Fn(&str),
+) -> Result<String> {
     let asked = Asked { policies: files, cluster, policy };
     let places = Places::of(cluster)?;
     let mut known = BTreeSet::new();
     let mut cases = vec![];
     for manifest in subjects(cluster) {
         let Some(request) = of_manifest(manifest.clone(), None)? else { continue };
-        let (evaluation, not_asked) = asked.answer(&request)?;
+        progress(&title(&manifest));
+        let (evaluation, not_asked) = asked.answer(&request).with_context(|| title(&manifest))?;
         let namespace = request["namespace"].as_str().unwrap_or_default();
         let there = cluster.namespace(namespace);
         let entry = files.iter().find_map(|file| Demands::of(&file.typed, namespace, Some(there?)).ok()?.entry);
@@ -154,13 +162,17 @@ fn expected(asked: &Asked<'_>, places: &Places, request: &Value, evaluation: &Ev
 }
 
 fn name(manifest: &Value, evaluation: &Evaluation) -> String {
-    let kind = manifest["kind"].as_str().unwrap_or_default();
-    let [name, namespace] = ["name", "namespace"].map(|field| manifest["metadata"][field].as_str().unwrap_or_default());
     let gets = gets(evaluation);
     let what = match (evaluation.answer.accepted, gets.is_empty()) {
         (false, _) => "is refused".to_owned(),
         (true, true) => "stays as it is".to_owned(),
         (true, false) => format!("gets {}", gets.join("; ")),
     };
-    format!("{kind} {namespace}/{name} {what}")
+    format!("{} {what}", title(manifest))
+}
+
+/// `Deployment team-a/web`
+fn title(manifest: &Value) -> String {
+    let [name, namespace] = ["name", "namespace"].map(|field| text(&manifest["metadata"][field]));
+    format!("{} {namespace}/{name}", text(&manifest["kind"]))
 }

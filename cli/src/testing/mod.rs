@@ -17,7 +17,6 @@ pub mod nodes;
 pub mod report;
 pub mod source;
 
-pub use case::Ended;
-pub use expect::{Expect, Mismatch};
+pub use expect::{Answered, Expect, Mismatch};
 pub use file::{Case, Suite, Test};
 pub use report::Report;

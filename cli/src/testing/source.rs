@@ -4,15 +4,16 @@ use std::{
     cell::RefCell,
     collections::BTreeMap,
     path::{Path, PathBuf},
+    slice,
 };
 
 use anyhow::Result;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, value::to_raw_value};
+use serde_json::Value;
 
 use crate::{
     Manifests, SettingsFile,
-    input::documents::{read_document, read_documents, yaml_objects},
+    input::documents::{json_objects, read_document},
 };
 
 /// Something that is written inline, or the path of its file.
@@ -81,7 +82,7 @@ impl Files {
     pub fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
         match source {
             Source::Inline(settings) => SettingsFile::read_all(vec![settings.clone()]),
-            Source::Path(path) => SettingsFile::read_all(read_documents(&self.folder.join(path))?),
+            Source::Path(path) => SettingsFile::load_all(&self.folder.join(path)),
         }
     }
 
@@ -102,12 +103,8 @@ impl Files {
     /// There is something else.
     pub fn cluster(&self, source: &Source) -> Result<Manifests> {
         let path = match source {
-            Source::Inline(Value::Array(objects)) => {
-                return Manifests::read(
-                    objects.iter().map(|object| Ok(to_raw_value(&written_out(object))?)).collect::<Result<_>>()?,
-                );
-            }
-            Source::Inline(object) => return Manifests::read(yaml_objects(&object.to_string())?),
+            Source::Inline(Value::Array(objects)) => return inline_cluster(objects),
+            Source::Inline(object) => return inline_cluster(slice::from_ref(object)),
             Source::Path(path) => path,
         };
         if let Some(cluster) = self.clusters.borrow().get(path) {
@@ -117,6 +114,14 @@ impl Files {
         self.clusters.borrow_mut().insert(path.clone(), cluster.clone());
         Ok(cluster)
     }
+}
+
+fn inline_cluster(objects: &[Value]) -> Result<Manifests> {
+    let mut texts = vec![];
+    for object in objects {
+        texts.extend(json_objects(&written_out(object).to_string())?);
+    }
+    Manifests::read(texts)
 }
 
 /// `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.

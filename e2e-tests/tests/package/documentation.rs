@@ -10,8 +10,7 @@ use crate::{file, pages, policy, schema::settings};
 
 /// What else stands between fences of YAML: Kubernetes objects, and parts of them and of other files. Files of tests are
 /// run by the tool's own test of the pages.
-const OTHERS: [&str; 8] =
-    ["kind", "env", "matchConditions", "replicas", "telemetry", "node.attr.zone", "tests", "results"];
+const OTHERS: [&str; 7] = ["kind", "env", "matchConditions", "replicas", "telemetry", "tests", "results"];
 
 /// The settings in the documentation are valid as they stand there, a part of some in the place where it belongs.
 #[test]
@@ -124,7 +123,7 @@ fn the_variable_in_the_reference_is_the_modules() -> Result<()> {
 #[test]
 fn the_ways_out_of_an_outage_are_those_of_the_suite() -> Result<()> {
     let page = fs::read_to_string(file("docs/outage.md"))?;
-    let delete = "kubectl delete mutatingwebhookconfiguration clusterwide-placement\n";
+    let delete = "kubectl delete mutatingwebhookconfiguration clusterwide-node-placement\n";
     for (fence, expected) in
         [("may fall", delete.to_owned()), ("must stay", format!("kubectl apply -f backstop.yml\nsleep 10\n{delete}"))]
     {

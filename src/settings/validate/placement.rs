@@ -5,7 +5,7 @@ use super::{
     NOTHING_DEMANDED, consistent, consistent_with_references, contradiction, demanding, have_references, known,
 };
 use crate::message::quote;
-use crate::selector::{Selector, Whitelist};
+use crate::selector::{Requirement, Selector, Whitelist};
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::{
     EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, placement, reference,
@@ -255,21 +255,29 @@ fn check_node_selectors(
 
 /// Checks that `whitelist` allows the cluster's default: no Pod could be created otherwise.
 fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: OnNodeAffinity) -> Result<(), String> {
-    for requirement in default.requirements() {
+    let Some(refused) = first_not_allowed(default, whitelist, on_node_affinity) else { return Ok(()) };
+    Err(format!(
+        "does not allow {}, which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; \
+         allow it, or use defaultNodeSelector: \"\"",
+        quote(&refused.to_string())
+    ))
+}
+
+/// What `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace: not where the
+/// whitelist refers to its labels.
+pub fn first_not_allowed<'d>(
+    default: &'d Selector,
+    whitelist: &Whitelist,
+    on_node_affinity: OnNodeAffinity,
+) -> Option<&'d Requirement> {
+    default.requirements().iter().find(|requirement| {
         let key = requirement.key();
         let is_allowed = match requirement.only_value() {
             Some(value) => whitelist.allows_value(key, value),
             None => on_node_affinity == OnNodeAffinity::Ignore || whitelist.allows(requirement),
         };
-        if !is_allowed && !have_references(whitelist.selector().on(key)) {
-            return Err(format!(
-                "does not allow {}, which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; \
-                 allow it, or use defaultNodeSelector: \"\"",
-                quote(&requirement.to_string())
-            ));
-        }
-    }
-    Ok(())
+        !is_allowed && !have_references(whitelist.selector().on(key))
+    })
 }
 
 /// Checks what Pods prefer.

@@ -4,15 +4,17 @@ use std::ops::RangeInclusive;
 
 use k8s_openapi::{
     api::admissionregistration::v1::MatchCondition,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta},
 };
 use node_placement_policy::selector::syntax::{is_subdomain, label_key};
+use serde::Deserialize;
 use serde_aux::serde_introspection::serde_introspect;
 use serde_json::Value;
 
 use super::exempt_entries::covered;
 use crate::{
     check::finding::Finding,
+    input::json::{pointer, typed},
     input::policy_spec::{ContextAwareResource, PolicySpec, Rule},
     policies::overrides::NAME_OF_AN_OBJECT,
 };
@@ -26,25 +28,43 @@ const DEFAULT_SECONDS: i64 = 10;
 /// Of a misspelt field. What is less alike is something else.
 const SIMILAR: f64 = 0.8;
 
-/// What rules may send.
-pub const OPERATIONS: [&str; 5] = ["CREATE", "UPDATE", "DELETE", "CONNECT", "*"];
-
 /// Where a policy-server finds modules.
 const SCHEMES: [&str; 4] = ["registry", "https", "http", "file"];
 
 /// Where the name of a policy stands.
 pub const NAME: &str = "metadata.name";
 
+/// What a policy has beside its `spec`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    api_version: Option<Value>,
+    #[serde(rename = "kind")]
+    _kind: Value,
+    metadata: Option<ObjectMeta>,
+    #[serde(rename = "spec")]
+    _spec: Value,
+    #[serde(rename = "status")]
+    _status: Option<Value>,
+}
+
 /// What is wrong beside the `spec`.
 pub fn find_beside_spec(policy: &Value) -> Vec<Finding> {
     let mut mistakes = Mistakes::default();
-    let found = &policy["apiVersion"];
+    let (envelope, unknown_fields): (Envelope, _) = match typed(policy, "") {
+        Ok(read) => read,
+        Err(error) => return vec![Finding::read(&format!("{error:#}"))],
+    };
+    for path in &unknown_fields {
+        mistakes.add(path, unknown_field(path));
+    }
+    let found = envelope.api_version.unwrap_or_default();
     if found != API_VERSION {
         mistakes.add("apiVersion", format!("expected {API_VERSION}; found {found}"));
     }
-    let name = &policy["metadata"]["name"];
-    if !name.is_null() && !name.as_str().is_some_and(is_subdomain) {
-        mistakes.add(NAME, format!("expected {NAME_OF_AN_OBJECT}; found {name}"));
+    let name = envelope.metadata.and_then(|metadata| metadata.name);
+    if let Some(name) = name.filter(|name| !is_subdomain(name)) {
+        mistakes.add(NAME, format!("expected {NAME_OF_AN_OBJECT}; found {name:?}"));
     }
     mistakes.0
 }
@@ -59,8 +79,8 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
         mistakes.add("spec.module", "missing");
     }
     // Without a scheme it is in a registry.
-    let scheme = policy.module.as_ref().and_then(|module| Some(module.split_once("://")?.0.to_owned()));
-    if let Some(scheme) = scheme.filter(|scheme| !SCHEMES.contains(&scheme.as_str())) {
+    let scheme = policy.module.as_deref().and_then(|module| Some(module.split_once("://")?.0));
+    if let Some(scheme) = scheme.filter(|scheme| !SCHEMES.contains(scheme)) {
         mistakes.add("spec.module", format!("expected one of {}://…; found {scheme}://", SCHEMES.join("://…, ")));
     }
     if policy.mutating.is_none() {
@@ -78,13 +98,6 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
         mistakes.find_wrong_rule(&format!("spec.rules[{place}]"), rule);
     }
     mistakes.find_wrong_conditions(policy);
-    for (place, ContextAwareResource { api_version, kind }) in policy.context_aware_resources.iter().enumerate() {
-        for (field, text) in [("apiVersion", api_version), ("kind", kind)] {
-            if text.is_empty() {
-                mistakes.add(&format!("spec.contextAwareResources[{place}].{field}"), "missing");
-            }
-        }
-    }
     mistakes.find_wrong_selector("spec.namespaceSelector", &policy.namespace_selector);
     if covered(policy).contradiction().is_some() {
         let text = "no namespace meets all of its expressions, so the policy is never asked about one; correct them";
@@ -92,6 +105,23 @@ pub fn find(policy: &PolicySpec) -> Vec<Finding> {
     }
     mistakes.find_wrong_selector("spec.objectSelector", &policy.object_selector);
     mistakes.0
+}
+
+/// All unknown fields of a `spec` that has values of a wrong type, too: these are taken out, one after the other.
+pub fn find_unknown(spec: &Value) -> Vec<Finding> {
+    let mut spec = spec.clone();
+    loop {
+        let path = match PolicySpec::read(&spec) {
+            Ok(read) => {
+                return read.unknown_fields.iter().map(|path| Finding::new(path, unknown_field(path))).collect();
+            }
+            Err(error) => Finding::read(&format!("{error:#}")).path,
+        };
+        match spec.pointer_mut(&pointer(path.trim_start_matches("spec."))) {
+            Some(value) if !value.is_null() => *value = Value::Null,
+            _ => return vec![],
+        }
+    }
 }
 
 /// The API server drops it. Told with the known field that looks most like it.
@@ -111,6 +141,8 @@ fn unknown_field(path: &str) -> String {
 fn known_fields(path: &str) -> &'static [&'static str] {
     let step = path.rsplit('.').next().unwrap_or_default();
     match step.split_once('[').map_or(step, |(list, _)| list) {
+        "" => serde_introspect::<Envelope>(),
+        "metadata" => serde_introspect::<ObjectMeta>(),
         "rules" => serde_introspect::<Rule>(),
         "matchConditions" => serde_introspect::<MatchCondition>(),
         "contextAwareResources" => serde_introspect::<ContextAwareResource>(),
@@ -163,7 +195,7 @@ impl Mistakes {
             }
         }
         let operations = rule.operations.iter().filter(|operation| !operation.is_empty());
-        self.find_no_choice(&format!("{path}.operations"), operations, &OPERATIONS);
+        self.find_no_choice(&format!("{path}.operations"), operations, &["CREATE", "UPDATE", "DELETE", "CONNECT", "*"]);
         self.find_no_choice(&format!("{path}.scope"), &rule.scope, &["*", "Namespaced", "Cluster"]);
     }
 

@@ -8,7 +8,6 @@ mod samples;
 mod spec;
 
 pub use exempt_entries::find as exempt_entries;
-pub use rules::superfluous;
 
 use super::finding::Findings;
 use crate::{SettingsFile, input::policy_spec::PolicySpec};
@@ -21,7 +20,7 @@ pub fn broken(file: &SettingsFile, policy: &PolicySpec) -> Findings {
 }
 
 /// What the policy is not asked about, though its settings are; `policies` are all of its deployment, itself among them.
-pub fn not_asked(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
+pub fn not_asked(file: &SettingsFile, policy: &PolicySpec, policies: &[SettingsFile]) -> Findings {
     let mut findings = rules::find(file, policy, policies);
     findings.extend(conditions::find(file, policy));
     findings.remarks.extend(exempt_entries(file, policy));

@@ -1,8 +1,7 @@
-//! Rules that are missing, and rules that nothing needs.
+//! Rules that are missing.
 
 use std::collections::BTreeMap;
 
-use super::fields::OPERATIONS;
 use crate::{
     SettingsFile,
     check::finding::{Finding, Findings},
@@ -11,12 +10,9 @@ use crate::{
     requests::resource::group_of,
 };
 
-/// Rules that do something, and that no setting needs.
-const OPT_IN: [Request; 1] = [("", "pods/status", "UPDATE")];
-
 /// Holds the rules of a policy to what its settings need. It is one of the `policies` of a deployment: what another one
 /// sends for the same setting is not missing.
-pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]) -> Findings {
+pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[SettingsFile]) -> Findings {
     let mut findings = Findings::default();
     // It proves what another policy did, or reports. To guard Nodes, nothing need be changed either.
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
@@ -24,26 +20,19 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec, policies: &[&SettingsFile]
     }
     let mut told = vec![];
     for feature in Feature::due(file) {
-        let Some(request) = feature.essential().filter(|request| !is_sent(feature, *request, policies)) else {
-            continue;
-        };
-        if told.contains(&request) {
-            continue;
-        }
+        let unsent = feature.essential().filter(|request| !is_sent(feature, *request, policies));
+        let Some(request) = unsent.filter(|request| !told.contains(request)) else { continue };
         told.push(request);
-        let (setting, otherwise) = (feature.named(&file.settings), feature.otherwise);
+        let (setting, otherwise) = (feature.named(&file.settings), &feature.otherwise);
         let text = format!("no {}, which {setting} needs: {otherwise}; add the rule", in_words(request.1, request.2));
         findings.mistakes.push(Finding::new("spec.rules", text));
     }
-    // Reports about some kinds are reports, too.
-    if !policy.only_reports() {
-        findings.remarks = missing(file, policies, &told);
-    }
+    findings.remarks = missing(file, policies, &told);
     findings
 }
 
 /// What else is missing, a line for each resource.
-fn missing(file: &SettingsFile, policies: &[&SettingsFile], told: &[Request]) -> Vec<Finding> {
+fn missing(file: &SettingsFile, policies: &[SettingsFile], told: &[Request]) -> Vec<Finding> {
     let mut missing: BTreeMap<&str, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
     for feature in Feature::due(file) {
         for request in feature.requests() {
@@ -53,7 +42,7 @@ fn missing(file: &SettingsFile, policies: &[&SettingsFile], told: &[Request]) ->
             let (_, resource, operation) = request;
             let (operations, reasons) = missing.entry(resource).or_default();
             push_new(operations, operation);
-            push_new(reasons, feature.otherwise);
+            push_new(reasons, &feature.otherwise);
         }
     }
     let line = |(resource, (operations, reasons)): (&str, (Vec<&str>, Vec<&str>))| {
@@ -63,34 +52,9 @@ fn missing(file: &SettingsFile, policies: &[&SettingsFile], told: &[Request]) ->
     missing.into_iter().map(line).collect()
 }
 
-/// Of a rule that sends nothing useful, that is said; where there is no other, it is a mistake.
-pub fn superfluous(file: &SettingsFile, policy: &PolicySpec) -> Findings {
-    let mut findings = Findings::default();
-    let needed: Vec<Request> = Feature::of(&file.settings).flat_map(Feature::requests).collect();
-    if needed.is_empty() {
-        return findings;
-    }
-    for (place, rule) in policy.rules.iter().enumerate() {
-        // Of a word that must be corrected, that is said.
-        if rule.operations.iter().any(|operation| !OPERATIONS.contains(&operation.as_str())) {
-            continue;
-        }
-        if !needed.iter().chain(&OPT_IN).any(|request| rule.covers(*request)) {
-            let text = "no setting needs these requests; remove the rule";
-            findings.remarks.push(Finding::new(format!("spec.rules[{place}]"), text));
-        }
-    }
-    if !policy.rules.is_empty() && findings.remarks.len() == policy.rules.len() {
-        let text = "no setting needs the requests of these rules, so the policy does nothing; kubectl node-placement \
-                    policy writes those that are needed";
-        findings = Findings { mistakes: vec![Finding::new("spec.rules", text)], remarks: vec![] };
-    }
-    findings
-}
-
 /// Whether one of the policies that have a feature sends a request to itself.
-fn is_sent(feature: &Feature, request: Request, policies: &[&SettingsFile]) -> bool {
-    let sends = |file: &&&SettingsFile| file.policy.as_ref().is_some_and(|policy| policy.sends(request));
+fn is_sent(feature: &Feature, request: Request, policies: &[SettingsFile]) -> bool {
+    let sends = |file: &&SettingsFile| file.policy.as_ref().is_some_and(|policy| policy.sends(request));
     policies.iter().filter(sends).any(|file| feature.is_in(&file.settings))
 }
 

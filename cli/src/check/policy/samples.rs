@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use crate::{
     ManagedKeys, PolicySpec, SettingsFile,
-    input::settings::entries,
+    input::{json::text, settings::entries},
     policies::required_rules::{Feature, Request, Update},
     requests::{
         admission::{self, created_by, kubelet, scheduler, somebody},
         defaults,
+        owner::controller,
         resource::Resource,
     },
 };
@@ -20,25 +21,19 @@ pub struct Sample {
     pub title: String,
     request: Request,
     object: Value,
+    /// Null, if it is created.
     old_object: Value,
-    /// The kind of the controller that sends it; nobody special, if there is none.
-    controller: Option<&'static str>,
 }
 
 /// What a Pod that somebody creates is called.
 pub const POD_CREATION: &str = "CREATE of pods";
 
-/// Parts of an object that rules look at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Labels,
-    Annotations,
-    Selector,
-    Template,
-}
+const CREATE_POD: Request = ("", "pods", "CREATE");
+const UPDATE_POD: Request = ("", "pods", "UPDATE");
+const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// One of each kind of request that the feature is about.
-pub fn samples(feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
+pub fn samples(feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
     let mut samples = vec![];
     for request in feature.requests() {
         let (_, resource, operation) = request;
@@ -46,12 +41,9 @@ pub fn samples(feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
         if operation == "UPDATE" && (resource == "pods" || !feature.updates.is_empty()) {
             continue;
         }
-        let old_object = if operation == "UPDATE" { object(resource, &[]) } else { Value::Null };
-        let object = object(resource, &[Part::Labels, Part::Annotations]);
-        let title = format!("{operation} of {resource}");
-        let is_pod_creation = title == POD_CREATION;
-        samples.push(Sample { title, request, object, old_object, controller: None });
-        if is_pod_creation {
+        let change = json!({ "metadata": { "labels": { "a": "after" }, "annotations": { "a": "after" } } });
+        samples.push(Sample::new(&format!("{operation} of {resource}"), request, object(known(resource)), &change));
+        if request == CREATE_POD {
             samples.extend(other_pods());
         }
     }
@@ -62,146 +54,130 @@ pub fn samples(feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
 /// Pods that conditions take for special, and that most Pods are like: those that ask for nothing, and those of
 /// controllers, whose name is not known yet.
 fn other_pods() -> [Sample; 2] {
-    let request = ("", "pods", "CREATE");
-    let plain = plain_pod(json!({}));
-    let mut owned = plain.clone();
     let owner = json!({
         "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "sample", "uid": UID, "controller": true,
         "blockOwnerDeletion": true,
     });
-    owned["metadata"] = json!({ "generateName": "sample-", "labels": { "a": "b" }, "ownerReferences": [owner] });
-    let sample = |what: &str, object, controller| Sample {
-        title: format!("{POD_CREATION} {what}"),
-        request,
-        object,
-        old_object: Value::Null,
-        controller,
-    };
-    [sample("that ask for nothing", plain, None), sample("by controllers", owned, Some("ReplicaSet"))]
+    let owned = json!({ "metadata": {
+        "name": null, "generateName": "sample-", "labels": { "a": "b" }, "ownerReferences": [owner],
+    } });
+    [("that ask for nothing", json!({})), ("by controllers", owned)]
+        .map(|(what, own)| Sample::new(&format!("{POD_CREATION} {what}"), CREATE_POD, plain_pod(), &own))
 }
 
 /// The creation of a Pod that asks for nothing, with these labels and annotations.
 pub fn pod_with(marks: &Value) -> Sample {
-    let mut object = plain_pod(json!({}));
-    object["metadata"]["labels"] = marks.clone();
-    object["metadata"]["annotations"] = marks.clone();
-    let request = ("", "pods", "CREATE");
-    Sample { title: POD_CREATION.to_owned(), request, object, old_object: Value::Null, controller: None }
+    let marked = json!({ "metadata": { "labels": marks, "annotations": marks } });
+    Sample::new(POD_CREATION, CREATE_POD, plain_pod(), &marked)
 }
 
-/// A Pod with a container, and these fields.
-fn plain_pod(fields: Value) -> Value {
-    let mut pod = json!({ "metadata": { "name": "sample" }, "spec": pod_spec() });
-    json_patch::merge(&mut pod, &fields);
-    pod
+/// A Pod that asks for nothing.
+fn plain_pod() -> Value {
+    let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "sample" }, "spec": spec, "status": {} })
 }
 
-/// A PodSpec that asks for nothing.
-fn pod_spec() -> Value {
-    json!({ "containers": [{ "name": "c", "image": "i" }] })
-}
-
-const UID: &str = "00000000-0000-0000-0000-000000000000";
-
-/// An object of a resource, some of whose parts were changed.
-fn object(resource: &str, changed: &[Part]) -> Value {
-    let value = |part| if changed.contains(&part) { "after" } else { "before" };
-    let metadata = json!({
-        "name": "sample",
-        "labels": { "a": value(Part::Labels) },
-        "annotations": { "a": value(Part::Annotations) },
-    });
-    let chosen = json!({ "nodeSelector": { "a": value(Part::Template) } });
-    let mut spec = pod_spec();
-    json_patch::merge(&mut spec, &chosen);
-    let mut object = json!({ "metadata": metadata });
-    match known(resource) {
-        Known::Pod => object = plain_pod(json!({ "metadata": metadata, "spec": chosen })),
-        Known::Binding => object["target"] = json!({ "kind": "Node", "name": "node-a" }),
-        known if known.has_template() => {
-            let selector = json!({ "a": value(Part::Selector) });
-            match known {
-                Known::PodTemplate | Known::CronJob => {}
-                Known::ReplicationController => object["spec"]["selector"] = selector,
-                _ => object["spec"]["selector"]["matchLabels"] = selector,
-            }
-            let template = known.template().iter().fold(&mut object, |place, step| &mut place[*step]);
-            *template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": spec });
-            if known == Known::CronJob {
-                object["spec"]["schedule"] = "@daily".into();
-            }
-        }
-        _ => object["spec"] = json!({}),
+/// An object that has all that rules look at.
+fn object(known: Known) -> Value {
+    let marks = json!({ "a": "before" });
+    let named = json!({ "name": "sample", "labels": marks, "annotations": marks });
+    let pod = merged(plain_pod(), &json!({ "metadata": named, "spec": { "nodeSelector": marks } }));
+    let spec = match known {
+        Known::Pod => return pod,
+        Known::Binding | Known::PodTemplate => Value::Null,
+        Known::Namespace | Known::Node => json!({}),
+        Known::CronJob => json!({ "schedule": "@daily" }),
+        Known::ReplicationController => json!({ "selector": marks }),
+        _ => json!({ "selector": { "matchLabels": marks } }),
+    };
+    let head = json!({ "apiVersion": known.api_version(), "kind": known.kind(), "metadata": named });
+    let mut object = merged(head, &json!({ "spec": spec }));
+    if known == Known::Binding {
+        object["target"] = json!({ "kind": "Node", "name": "node-a" });
+        return object;
     }
+    object["status"] = json!({});
+    let template = json!({ "metadata": { "labels": marks }, "spec": pod["spec"] });
+    if known.has_template() { merged(object, &in_template(known, template)) } else { object }
+}
+
+/// A Pod template in an object of this kind.
+fn in_template(known: Known, template: Value) -> Value {
+    known.template().iter().rev().fold(template, |value, step| json!({ *step: value }))
+}
+
+fn merged(mut object: Value, patch: &Value) -> Value {
+    json_patch::merge(&mut object, patch);
     object
 }
 
 /// `nodes/status` is about Nodes, `pods/binding` about Bindings.
 fn known(resource: &str) -> Known {
-    let plural = resource.split('/').next().unwrap_or(resource);
-    let is_meant = |known: &Known| known.plural() == plural;
-    if resource == "pods/binding" { Known::Binding } else { Known::all().find(is_meant).unwrap_or(Known::Pod) }
+    let plural = if resource == "pods/binding" { "bindings" } else { resource.split('/').next().unwrap_or(resource) };
+    Known::all().find(|known| known.plural() == plural).unwrap_or(Known::Pod)
 }
 
-fn updates(update: Update, feature: &Feature, file: &SettingsFile) -> Vec<Sample> {
-    let pod = plain_pod;
-    let bound = pod(json!({ "spec": { "nodeName": "node-a" } }));
-    let (title, old_object, object) = match update {
-        Update::Unbound => {
-            let chosen = pod(json!({ "spec": { "nodeSelector": { "a": "b" } } }));
-            ("of Pods that are not bound", pod(json!({})), chosen)
-        }
-        Update::Tolerations => {
-            let mut tolerating = bound.clone();
-            tolerating["spec"]["tolerations"] = json!([{ "operator": "Exists" }]);
-            ("of bound Pods that add tolerations", bound, tolerating)
-        }
-        Update::Bound => ("of bound Pods", bound.clone(), bound),
-        Update::ManagedKeys => return updates_of_managed_keys(&bound, file),
-        Update::Template => return updates_of(Part::Template, "Pod template", feature),
-        Update::Selector => return updates_of(Part::Selector, "selector", feature),
-        Update::LabelsOrAnnotations => {
-            let mut samples = updates_of(Part::Labels, "label", feature);
-            samples.extend(updates_of(Part::Annotations, "annotation", feature));
-            return samples;
-        }
+fn updates(update: Update, feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
+    let pod = |what: &str, node: Value, change: Value| {
+        let pod = merged(plain_pod(), &json!({ "spec": { "nodeName": node } }));
+        vec![Sample::new(&format!("UPDATE of {what}"), UPDATE_POD, pod, &json!({ "spec": change }))]
     };
-    vec![Sample { title: format!("UPDATE {title}"), request: POD_UPDATE, object, old_object, controller: None }]
+    let after = json!({ "a": "after" });
+    match update {
+        Update::Unbound => pod("Pods that are not bound", Value::Null, json!({ "nodeSelector": after })),
+        Update::Tolerations => {
+            let tolerations = json!({ "tolerations": [{ "operator": "Exists" }] });
+            pod("bound Pods that add tolerations", "node-a".into(), tolerations)
+        }
+        Update::Bound => pod("bound Pods", "node-a".into(), json!({})),
+        Update::ManagedKeys => updates_of_managed_keys(file),
+        Update::Template => updates_of(feature, "Pod template", |known| {
+            in_template(known, json!({ "spec": { "nodeSelector": { "a": "after" } } }))
+        }),
+        Update::Selector => updates_of(feature, "selector", |_| json!({ "spec": { "selector": { "a": "after" } } })),
+        Update::LabelsOrAnnotations => ["label", "annotation"]
+            .into_iter()
+            .flat_map(|mark| updates_of(feature, mark, |_| json!({ "metadata": { format!("{mark}s"): after } })))
+            .collect(),
+    }
 }
-
-const POD_UPDATE: Request = ("", "pods", "UPDATE");
 
 /// An update of each resource that changes one part of the object.
-fn updates_of(part: Part, what: &str, feature: &Feature) -> Vec<Sample> {
+fn updates_of(feature: &'static Feature, what: &str, change: impl Fn(Known) -> Value) -> Vec<Sample> {
     let updated = feature.requests().filter(|(_, resource, operation)| *operation == "UPDATE" && *resource != "pods");
-    let sample = |request: Request| Sample {
-        title: format!("UPDATE of {} with another {what}", request.1),
-        request,
-        object: object(request.1, &[part]),
-        old_object: object(request.1, &[]),
-        controller: None,
+    let sample = |request: Request| {
+        let known = known(request.1);
+        let title = format!("UPDATE of {} with another {what}", request.1);
+        Sample::new(&title, request, object(known), &change(known))
     };
     updated.map(sample).collect()
 }
 
 /// A Pod runs on for as long as its grace period says, and must not change its marks then.
-fn updates_of_managed_keys(bound: &Value, file: &SettingsFile) -> Vec<Sample> {
+fn updates_of_managed_keys(file: &SettingsFile) -> Vec<Sample> {
     let managed = ManagedKeys::of(&file.typed);
     let sample = |kind: TargetKind| {
         let (field, key) = (kind.member(), managed.one(kind)?);
-        let [old_object, object] = ["true", "forged"].map(|value| {
-            let mut pod = bound.clone();
-            pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-            pod["metadata"][field] = json!({ key.as_str(): value });
-            pod
-        });
+        let metadata = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", field: { &key: "true" } });
+        let pod = merged(plain_pod(), &json!({ "metadata": metadata, "spec": { "nodeName": "node-a" } }));
         let title = format!("UPDATE of Pods being deleted that change {field}");
-        Some(Sample { title, request: POD_UPDATE, object, old_object, controller: None })
+        Some(Sample::new(&title, UPDATE_POD, pod, &json!({ "metadata": { field: { key: "forged" } } })))
     };
     [TargetKind::Label, TargetKind::Annotation].into_iter().filter_map(sample).collect()
 }
 
 impl Sample {
+    /// The request for `object` with a change; an update has the object without it as the old one.
+    fn new(title: &str, request: Request, object: Value, change: &Value) -> Self {
+        let (title, (.., operation)) = (title.to_owned(), request);
+        if operation == "CREATE" {
+            return Self { title, request, object: merged(object, change), old_object: Value::Null };
+        }
+        let written = json!({ "uid": UID, "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z" });
+        let old_object = merged(object, &json!({ "metadata": written }));
+        Self { title, request, object: merged(old_object.clone(), change), old_object }
+    }
+
     /// Whether a rule of the policy sends it.
     pub fn is_sent(&self, policy: &PolicySpec) -> bool {
         policy.sends(self.request)
@@ -211,40 +187,25 @@ impl Sample {
     pub fn request(&self, namespace: &str) -> Value {
         let (group, name, operation) = self.request;
         let known = known(name);
-        let mut user_info = match (known, self.controller) {
+        let mut user_info = match (known, controller(&self.object)) {
             (Known::Node, _) => kubelet("node-a"),
             (Known::Binding, _) => scheduler(),
-            (_, Some(controller)) => created_by(controller),
+            (_, Some(owner)) => created_by(text(&owner["kind"])),
             _ => somebody(),
         };
         user_info["uid"] = UID.into();
-        let resource = Resource { group, kind: known.kind(), name };
-        let is_update = !self.old_object.is_null();
-        let in_namespace = |object: &Value| {
-            if object.is_null() {
-                return Value::Null;
-            }
-            let mut object = object.clone();
-            object["apiVersion"] = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") }.into();
-            object["kind"] = resource.kind.into();
-            if is_update {
-                object["metadata"]["uid"] = UID.into();
-                object["metadata"]["resourceVersion"] = "1".into();
-                object["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into();
-            }
-            if known != Known::Binding {
-                object["status"] = json!({});
-            }
-            match known {
-                Known::Node => {}
-                Known::Namespace => object["metadata"]["name"] = namespace.into(),
-                _ => object["metadata"]["namespace"] = namespace.into(),
-            }
-            object
+        let place = match known {
+            Known::Node => json!({}),
+            Known::Namespace => json!({ "metadata": { "name": namespace } }),
+            _ => json!({ "metadata": { "namespace": namespace } }),
         };
-        let mut request = admission::request(resource, in_namespace(&self.object), user_info);
+        let [object, old_object] = [&self.object, &self.old_object].map(|object| match object {
+            Value::Null => Value::Null,
+            object => merged(object.clone(), &place),
+        });
+        let mut request = admission::request(Resource { group, kind: known.kind(), name }, object, user_info);
         request["operation"] = operation.into();
-        request["oldObject"] = in_namespace(&self.old_object);
+        request["oldObject"] = old_object;
         defaults::completed(&request)
     }
 }

@@ -44,15 +44,14 @@ impl<'p> Entry<'p> {
         entry_name(self.written)
     }
 
+    /// Whether it is for namespaces of any name.
+    pub fn is_for_any_name(&self) -> bool {
+        self.written.name.as_deref().is_none_or(|name| name == "*")
+    }
+
     /// Whether its name fits every namespace that that of `other` fits.
-    pub fn covers_names_of(&self, other: &Self) -> bool {
-        let Some(name) = &self.written.name else { return true };
-        match (name.strip_suffix('*'), &other.written.name) {
-            (Some(""), _) => true,
-            (_, None) => false,
-            (Some(beginning), Some(other)) => other.starts_with(beginning),
-            (None, Some(other)) => name == other,
-        }
+    fn covers_names_of(&self, other: &Self) -> bool {
+        other.written.name.as_ref().map_or(self.is_for_any_name(), |pattern| self.written.name_fits(pattern))
     }
 
     /// The fence, if it has one.
@@ -80,7 +79,7 @@ pub fn find_covered(placement: &Placement) -> Vec<Finding> {
 
 /// What an earlier entry takes from a later one.
 fn takes(earlier: &Entry<'_>, later: &Entry<'_>) -> Option<String> {
-    if !earlier.covers_names_of(later) || ask_for_other_values(&earlier.selector, &later.selector) {
+    if !earlier.covers_names_of(later) {
         return None;
     }
     let is_all = later.selector.implies(&earlier.selector);
@@ -90,20 +89,6 @@ fn takes(earlier: &Entry<'_>, later: &Entry<'_>) -> Option<String> {
         None => format!("{} never holds: {before}; move it up", later.named()),
         Some(most) => format!("{} hardly ever holds: {before} that meet {most}; move it up", later.named()),
     })
-}
-
-/// Whether one label must have different values: most entries of long lists are told apart by that, and it is quick to
-/// see.
-fn ask_for_other_values(one: &Selector, other: &Selector) -> bool {
-    let differs = |requirement: &Requirement| {
-        let own = requirement.only_value();
-        other
-            .on(requirement.key())
-            .iter()
-            .filter_map(Requirement::only_value)
-            .any(|value| own.is_some_and(|own| own != value))
-    };
-    one.requirements().iter().any(differs)
 }
 
 /// What `earlier` asks beyond `later`, if a Namespace meets that which does not have the labels at all, as most do not.

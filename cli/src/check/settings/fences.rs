@@ -1,24 +1,18 @@
 //! What lets others' Pods onto the nodes that a fence (`requiredNodeSelector`) is to keep for some: namespaces that no
 //! entry is for, labels that kubelets may set, Bindings that nobody verifies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use node_placement_policy::{
-    selector::{Requirement, Selector},
-    settings::{OnDefaultConflict, Placement, reference},
+    selector::{Operator, Requirement, Selector},
+    settings::{OnBindings, OnDefaultConflict, OnNodes, Placement, reference},
 };
 
-use super::{
-    Guards,
-    entries::{Entry, entries},
-};
+use super::entries::{Entry, entries};
 use crate::{check::finding::Finding, input::settings::is_for_the_rest};
 
-/// So many kinds of namespaces are tried. Settings that ask for more labels and values are not judged.
-const MOST_KINDS: usize = 10_000;
-
-/// A value that nobody writes.
-const ANOTHER: &str = "another-value-4711";
+/// So many ways not to be selected are tried. Settings with more are not judged.
+const MOST_TRIES: usize = 10_000;
 
 /// Entries for the rest that do not keep its Pods off the nodes of others; and namespaces that no entry is for, where an
 /// entry has a fence.
@@ -76,9 +70,10 @@ fn absent(fence: &Selector) -> String {
 }
 
 fn without_entry(entries: &[Entry<'_>], fence: &Selector) -> Option<Finding> {
-    let is_for_any_name = |entry: &&Entry<'_>| entry.written.name.as_deref().is_none_or(|name| name == "*");
-    let selectors: Vec<&Selector> = entries.iter().filter(is_for_any_name).map(|entry| &entry.selector).collect();
-    let namespaces = not_selected(&selectors)?;
+    let selectors: Vec<&Selector> =
+        entries.iter().filter(|entry| entry.is_for_any_name()).map(|entry| &entry.selector).collect();
+    let mut tries = MOST_TRIES;
+    let namespaces = in_words(&not_selected(&selectors, Selector::default(), &mut tries)?);
     let text = format!(
         "{namespaces} have no entry, so their Pods may run on the nodes of others; add a last entry for the rest, such as \
          {{name: \"*\", requiredNodeSelector: \"{}\"}}",
@@ -87,51 +82,41 @@ fn without_entry(entries: &[Entry<'_>], fence: &Selector) -> Option<Finding> {
     Some(Finding::new("placement.namespaces", text))
 }
 
-/// Namespaces that none of the selectors selects, in words. Every kind that they can tell apart is tried: each label
-/// that they name with each value that they name, with another one, and without it.
-fn not_selected(selectors: &[&Selector]) -> Option<String> {
-    let mut values: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
-    for requirement in selectors.iter().flat_map(|selector| selector.requirements()) {
-        let values = values.entry(requirement.key()).or_default();
-        if requirement.key() != reference::NAME {
-            values.insert(None);
-        }
-        values.insert(Some(ANOTHER.to_owned()));
-        values.extend(requirement.values().iter().cloned().map(Some));
-        let bounds = requirement.bound().into_iter().flat_map(|bound| [bound.checked_sub(1), bound.checked_add(1)]);
-        values.extend(bounds.flatten().map(|bound| Some(bound.to_string())));
-    }
-    let kinds = values.values().try_fold(1_usize, |product, values| product.checked_mul(values.len()))?;
-    if kinds > MOST_KINDS {
-        return None;
-    }
-    let mut kinds: Vec<BTreeMap<&str, Option<&str>>> = vec![BTreeMap::new()];
-    for (key, values) in &values {
-        let mut told_apart = vec![];
-        for labels in &kinds {
-            for value in values {
-                let mut labels = labels.clone();
-                labels.insert(*key, value.as_deref());
-                told_apart.push(labels);
-            }
-        }
-        kinds = told_apart;
-    }
-    let is_selected = |labels: &BTreeMap<&str, Option<&str>>| {
-        selectors.iter().any(|selector| selector.matches(|key| labels.get(key).copied().flatten()))
-    };
-    kinds.iter().find(|labels| !is_selected(labels)).map(in_words)
+/// What namespaces meet that none of the selectors selects: of each, they do not meet some requirement.
+fn not_selected(selectors: &[&Selector], met: Selector, tries: &mut usize) -> Option<Selector> {
+    let Some((first, rest)) = selectors.split_first() else { return Some(met) };
+    first.requirements().iter().find_map(|requirement| {
+        *tries = tries.checked_sub(1)?;
+        let more = met.requirements().iter().cloned().chain([opposite(requirement)?]);
+        let more = Selector::new(more.collect());
+        if more.contradiction().is_some() { None } else { not_selected(rest, more, tries) }
+    })
 }
 
-fn in_words(labels: &BTreeMap<&str, Option<&str>>) -> String {
-    let words: Vec<String> = labels
-        .iter()
-        .map(|(key, value)| match value {
-            None => format!("without {key}"),
-            Some(ANOTHER) => format!("with another value of {key}"),
+/// What a label meets that does not meet the requirement. Of comparisons, that is no requirement; and every namespace
+/// has the label of its name.
+fn opposite(requirement: &Requirement) -> Option<Requirement> {
+    let operator = match requirement.operator().as_set() {
+        Operator::Exists if requirement.key() != reference::NAME => Operator::DoesNotExist,
+        Operator::DoesNotExist => Operator::Exists,
+        Operator::In => Operator::NotIn,
+        Operator::NotIn => Operator::In,
+        _ => return None,
+    };
+    Requirement::new(requirement.key().to_owned(), operator, requirement.values().to_vec()).ok()
+}
+
+fn in_words(met: &Selector) -> String {
+    let word = |requirements: &[Requirement]| {
+        let key = requirements.first().map(Requirement::key).unwrap_or_default();
+        let is_met_by = |value: &&String| requirements.iter().all(|own| own.accepts(Some(value)));
+        match requirements.iter().flat_map(Requirement::values).find(is_met_by) {
+            _ if key != reference::NAME && requirements.iter().all(|own| own.accepts(None)) => format!("without {key}"),
             Some(value) => format!("with {key}={value}"),
-        })
-        .collect();
+            None => format!("with another value of {key}"),
+        }
+    };
+    let words: Vec<String> = met.by_label().map(word).collect();
     if words.is_empty() { "other namespaces".to_owned() } else { format!("namespaces {}", words.join(", ")) }
 }
 
@@ -154,8 +139,8 @@ const LISTED: [&str; 11] = [
 const LISTED_PREFIXES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 /// One for each such label, where it is demanded first.
-pub fn labels_of_kubelets(placement: &Placement, guards: Guards) -> Vec<Finding> {
-    if guards.nodes {
+pub fn labels_of_kubelets(placement: &Placement, deployment: &[&Placement]) -> Vec<Finding> {
+    if deployment.iter().any(|placement| placement.on_nodes != OnNodes::Ignore) {
         return vec![];
     }
     let mut said = BTreeSet::new();
@@ -192,9 +177,10 @@ fn may_be_set_by_kubelets(key: &str) -> bool {
 }
 
 /// One, if there is a fence, and no Binding is verified.
-pub fn unverified_bindings(placement: &Placement, guards: Guards) -> Option<Finding> {
+pub fn unverified_bindings(placement: &Placement, deployment: &[&Placement]) -> Option<Finding> {
+    let are_verified = deployment.iter().any(|placement| placement.on_bindings == OnBindings::Verify);
     let entries = entries(placement);
-    let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !guards.bindings)?;
+    let fenced = entries.iter().find(|entry: &&Entry<'_>| entry.fence().is_some()).filter(|_| !are_verified)?;
     let text = format!(
         "Ignore, so whoever may create Bindings can bind a Pod to any node, past {}.requiredNodeSelector; set Verify",
         fenced.path()

@@ -5,35 +5,17 @@ mod exempt_usernames;
 mod fences;
 mod whitelists;
 
-use node_placement_policy::settings::{OnBindings, OnNodes, Placement};
+use node_placement_policy::settings::Placement;
 
 use super::finding::Finding;
 
-/// What holds in a whole deployment, which may consist of several policies.
-#[derive(Clone, Copy, Debug)]
-pub struct Guards {
-    /// Whether Bindings are verified.
-    pub bindings: bool,
-    /// Whether kubelets are kept from labels that decide about placement.
-    pub nodes: bool,
-}
-
-impl Guards {
-    /// Those of all blocks `placement` together.
-    pub fn of<'p>(placements: impl IntoIterator<Item = &'p Placement>) -> Self {
-        placements.into_iter().fold(Self { bindings: false, nodes: false }, |guards, placement| Self {
-            bindings: guards.bindings || placement.on_bindings == OnBindings::Verify,
-            nodes: guards.nodes || placement.on_nodes != OnNodes::Ignore,
-        })
-    }
-}
-
-/// What there is to be said about a block `placement` that is valid.
-pub fn remarks(placement: &Placement, guards: Guards) -> Vec<Finding> {
+/// What there is to be said about a block `placement` that is valid. It is one of those of a whole `deployment`, which may
+/// consist of several policies.
+pub fn remarks(placement: &Placement, deployment: &[&Placement]) -> Vec<Finding> {
     let mut remarks = entries::find_covered(placement);
     remarks.extend(fences::unfenced_rest(placement));
-    remarks.extend(fences::labels_of_kubelets(placement, guards));
-    remarks.extend(fences::unverified_bindings(placement, guards));
+    remarks.extend(fences::labels_of_kubelets(placement, deployment));
+    remarks.extend(fences::unverified_bindings(placement, deployment));
     remarks.extend(whitelists::find(placement));
     remarks.extend(exempt_usernames::find(placement));
     remarks
@@ -43,7 +25,7 @@ pub fn remarks(placement: &Placement, guards: Guards) -> Vec<Finding> {
 mod tests {
     use node_placement_policy::settings::Settings;
 
-    use super::{Guards, remarks};
+    use super::remarks;
 
     /// All remarks on a block `placement`, a line each.
     fn said(placement: &str) -> Vec<String> {
@@ -52,7 +34,7 @@ mod tests {
         let mistakes = node_placement_policy::settings::mistakes(&text);
         assert!(mistakes.is_empty(), "{mistakes:?}");
         let placement = Settings::read(Some(&text)).unwrap().placement.unwrap();
-        remarks(&placement, Guards::of([&placement])).iter().map(ToString::to_string).collect()
+        remarks(&placement, &[&placement]).iter().map(ToString::to_string).collect()
     }
 
     const FENCE: &str = "requiredNodeSelector: node-restriction.kubernetes.io/pool=a";
@@ -205,6 +187,13 @@ mod tests {
         "{ onBindings: Verify, clusterDefaultNodeSelector: a.k8s.io/e=dev, \
          namespaces: [{ name: a, requiredNodeSelector: 'a.k8s.io/e in (dev)', allowedNodeSelector: disktype }, \
          { name: '*', requiredNodeSelector: '!a.k8s.io/e', defaultNodeSelector: '' }] }"
+    )]
+    #[case::a_default_that_no_whitelist_sees(
+        "{ clusterDefaultNodeSelector: 'env in (dev, test)', onNodeAffinity: Ignore, \
+         namespaces: [{ name: a, allowedNodeSelector: disktype }] }"
+    )]
+    #[case::a_default_that_a_reference_may_allow(
+        "{ clusterDefaultNodeSelector: env=dev, namespaces: [{ namespaceSelector: env, allowedNodeSelector: 'env=$(env)' }] }"
     )]
     #[case::a_service_account(
         "{ exemptUsernames: ['system:serviceaccount:kueue-system:kueue-controller-manager', ada] }"

@@ -1,8 +1,8 @@
 //! Whitelists that refuse more than what Pods ask for.
 
 use node_placement_policy::{
-    selector::{Requirement, Selector, Whitelist},
-    settings::{OnDefaultConflict, Placement},
+    selector::{Selector, Whitelist},
+    settings::{OnDefaultConflict, Placement, first_not_allowed},
 };
 
 use super::entries::{Entry, entries, read};
@@ -34,17 +34,12 @@ fn refused_default(allowed: &Selector, entry: &Entry<'_>, placement: &Placement)
     let default = read(placement.cluster_default_node_selector.as_deref()?)?;
     let demanded = entry.fence().map(|fence| fence.requirements().to_vec()).unwrap_or_default();
     let whitelist = Whitelist::new(allowed.clone(), demanded);
-    let is_refused = |requirement: &&Requirement| match requirement.only_value() {
-        Some(value) => !whitelist.allows_value(requirement.key(), value) && !whitelist.demands(requirement),
-        None => !whitelist.allows(requirement),
-    };
-    let refused = default.requirements().iter().find(is_refused)?;
+    let refused = first_not_allowed(&default, &whitelist, placement.on_node_affinity)?;
     let unless = match (placement.on_default_conflict, placement.namespace_annotations.0.is_empty()) {
         (OnDefaultConflict::Yield, _) => "that does not choose the label itself",
         (_, false) => "unless its namespace has an annotation",
         (_, true) => return None,
     };
-    let refused = Selector::new(vec![refused.clone()]);
     Some(format!(
         "it does not allow {refused}, which placement.clusterDefaultNodeSelector adds to Pods, so every Pod is refused \
          {unless}; add defaultNodeSelector: \"\" to the entry"

@@ -1,7 +1,5 @@
 //! What moves, as a script to read before it is run.
 
-use std::collections::BTreeMap;
-
 use crate::{
     lists::counted,
     preview::{Preview, Restart},
@@ -20,13 +18,13 @@ pub fn commands(preview: &Preview) -> String {
     if preview.restarts.is_empty() {
         script += "\n# Nothing moves.\n";
     }
-    let mut by_namespace: BTreeMap<&str, Vec<&Restart>> = BTreeMap::new();
+    let mut told = "";
     for restart in &preview.restarts {
-        by_namespace.entry(&restart.namespace).or_default().push(restart);
-    }
-    for (namespace, restarts) in by_namespace {
-        script += &format!("\n# Namespace {}\n", on_one_line(namespace));
-        restarts.iter().for_each(|restart| script += &lines(restart));
+        if restart.namespace != told {
+            script += &format!("\n# Namespace {}\n", on_one_line(&restart.namespace));
+        }
+        told = &restart.namespace;
+        script += &lines(restart);
     }
     script
 }

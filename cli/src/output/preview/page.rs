@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    rows::{are_a_table, heading, nodes, note, place, places, shown},
+    rows::{ROWS, are_a_table, heading, nodes, note, place, places, shown},
     workloads::{Told, sections, untold},
 };
 use crate::{
@@ -44,9 +44,7 @@ impl Origin {
 /// # Errors
 /// The template has a mistake, and no test has found that.
 pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
-    let (rows, _) = shown(&preview.rows, false);
-    let (mut sorted, _) = shown(&preview.rows, true);
-    sorted.retain(|row| !rows.iter().any(|shown| std::ptr::eq(*shown, *row)));
+    let (rows, more) = shown(&preview.rows, ROWS);
     let data = json!({
         "origin": origin,
         "ready": preview.verdict.ready,
@@ -58,7 +56,7 @@ pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
         "pools": preview.pools.iter().map(pool).collect::<Vec<_>>(),
         "groups": [
             { "rows": rows.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>() },
-            { "rows": sorted.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>(), "more": sorted.len() },
+            { "rows": more.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>(), "more": more.len() },
         ],
         "sections": sections(preview).iter().enumerate().map(|(place, section)| json!({
             "name": section.name,

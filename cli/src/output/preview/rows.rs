@@ -7,8 +7,8 @@ use crate::{
     preview::{Forecast, Outcome, Pool, Row},
 };
 
-/// So many rows of one entry that are in order are shown; the others are counted.
-const ROWS: usize = 6;
+/// So many rows of one entry that are in order are shown at first.
+pub const ROWS: usize = 6;
 /// A table of more pools nobody reads: it is a list.
 const POOLS: usize = 8;
 
@@ -59,22 +59,15 @@ pub fn nodes(pool: &Pool) -> String {
     }
 }
 
-/// The rows that are told one by one, and how many more of which entry there are. What is not in order is never cut.
-pub fn shown(rows: &[Row], verbose: bool) -> (Vec<&Row>, Vec<(String, usize)>) {
+/// The rows that are told one by one, at most so many of an entry that are in order; and the others. What is not in order
+/// comes first, and is never cut.
+pub fn shown(rows: &[Row], most: usize) -> (Vec<&Row>, Vec<&Row>) {
     let mut sorted: Vec<&Row> = rows.iter().collect();
     sorted.sort_by_key(|row| row.is_sound());
-    if verbose {
-        return (sorted, vec![]);
-    }
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    sorted.retain(|row| {
-        if !row.is_sound() {
-            return true;
-        }
-        let count = counts.entry(row.entry.clone().unwrap_or_else(|| "no entry".to_owned())).or_default();
-        *count += 1;
-        *count <= ROWS
-    });
-    let cut = counts.into_iter().filter(|(_, count)| *count > ROWS).map(|(entry, count)| (entry, count - ROWS));
-    (sorted, cut.collect())
+    let mut counts: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    sorted.into_iter().partition(|row| {
+        let count = counts.entry(&row.entry).or_default();
+        *count += usize::from(row.is_sound());
+        *count <= most
+    })
 }

@@ -1,8 +1,10 @@
 //! A preview as text.
 
+use std::collections::BTreeMap;
+
 use super::{
     matrix::matrix,
-    rows::{heading, note, places, shown},
+    rows::{ROWS, heading, note, places, shown},
     workloads::{NamespaceSection, Told, sections, untold},
 };
 use crate::{
@@ -75,12 +77,16 @@ impl Page {
             return;
         }
         self.heading("Who may run where (a new Pod that asks for nothing):");
-        let (rows, cut) = shown(&preview.rows, self.verbose);
+        let (rows, cut) = shown(&preview.rows, if self.verbose { usize::MAX } else { ROWS });
         match matrix(&preview.pools, &rows, self.width) {
             Some(lines) => self.lines.extend(lines),
             None => rows.iter().for_each(|row| self.row(row, &preview.pools)),
         }
-        for (entry, count) in cut {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in cut {
+            *counts.entry(row.entry.as_deref().unwrap_or("no entry")).or_default() += 1;
+        }
+        for (entry, count) in counts {
             let more = format!("… and {count} more rows of {entry}, all in order; --verbose shows them");
             self.wrapped(&more, 2, 4);
         }

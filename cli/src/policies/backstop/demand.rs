@@ -2,6 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
+    placement::node_affinity::name_of,
     selector::{Operator, Requirement, parse},
     settings::reference,
 };
@@ -71,16 +72,8 @@ impl Demand {
 
     fn is_in_every_term(&self, values: &[String]) -> String {
         let key = cel::text(&self.key);
-        let (operator, has_values) = match self.operator {
-            Operator::Exists => ("Exists", false),
-            Operator::DoesNotExist => ("DoesNotExist", false),
-            Operator::GreaterThan => ("Gt", true),
-            Operator::LessThan => ("Lt", true),
-            Operator::NotIn | Operator::NotEquals => ("NotIn", true),
-            Operator::In | Operator::Equals | Operator::DoubleEquals => ("In", true),
-        };
-        let mut expression = format!("e.key == {key} && e.operator == '{operator}'");
-        if has_values {
+        let mut expression = format!("e.key == {key} && e.operator == '{}'", name_of(self.operator));
+        if !matches!(self.operator, Operator::Exists | Operator::DoesNotExist) {
             expression = format!("{expression} && {}", cel::has_exactly("e.values", values));
         }
         format!("variables.terms.all(expressions, expressions.exists(e,\n  {expression}))")

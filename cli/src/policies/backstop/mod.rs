@@ -11,14 +11,16 @@ mod demand;
 mod entry;
 
 use anyhow::{Context, Result, bail, ensure};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use k8s_openapi::{
+    api::admissionregistration::v1::MatchCondition,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
 use node_placement_policy::settings::{
     Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, OnTolerationAnnotations, Placement, Source,
 };
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::conditions::{OwnCondition, own_conditions};
+use super::conditions::own_conditions;
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
 use crate::{SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
 
@@ -56,7 +58,7 @@ pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
         namespaces.push(exempting(&[KUBEWARDEN]));
     }
     let name = overrides.name.clone().or(name).unwrap_or_else(|| NAME.to_owned());
-    let conditions = own_conditions(&policy).map(OwnCondition::from).collect();
+    let conditions = own_conditions(&policy).cloned().collect();
     Backstop { name, placement: typed.placement.unwrap_or_default(), namespaces, conditions }.write()
 }
 
@@ -69,15 +71,7 @@ struct Backstop {
     /// The namespaces that it covers.
     namespaces: Vec<LabelSelectorRequirement>,
     /// What else keeps Pods away from that policy.
-    conditions: Vec<OwnCondition>,
-}
-
-/// What an API server answers with 403 if `expression` is false.
-#[derive(Serialize)]
-struct Validation {
-    expression: String,
-    message: String,
-    message_expression: Option<String>,
+    conditions: Vec<MatchCondition>,
 }
 
 impl Backstop {
@@ -107,7 +101,6 @@ impl Backstop {
             if positions.is_empty() {
                 continue;
             }
-            validations.iter().try_for_each(|validation| ensure_short_enough(&validation.expression))?;
             let name = format!("{}-{suffix}", self.name);
             let entries = cel::list(&positions);
             policies.push(json!({ "name": name, "action": action, "entries": entries, "validations": validations }));
@@ -180,7 +173,7 @@ impl Backstop {
 
 /// What a Pod must have in the namespaces of the entry at `position`, which has the `requiredNodeSelector`; `source` is
 /// where that is demanded: `placement.namespaces[0].requiredNodeSelector (name "blue")`.
-fn validations(position: usize, selector: &str, source: &str) -> Result<Vec<Validation>> {
+fn validations(position: usize, selector: &str, source: &str) -> Result<Vec<Value>> {
     let elsewhere = format!("variables.entry != {position} ||\n");
     let demanded = selector.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = format!(
@@ -188,17 +181,19 @@ fn validations(position: usize, selector: &str, source: &str) -> Result<Vec<Vali
          its policy-server answers, or add it to the Pod yourself"
     );
     let expression = format!("{elsewhere}{}", demand::is_met(selector)?);
+    ensure_short_enough(&expression)?;
     let Some(can_be_filled_in) = demand::can_be_filled_in(selector)? else {
-        return Ok(vec![Validation { expression, message, message_expression: None }]);
+        return Ok(vec![json!({ "expression": expression, "message": message })]);
     };
-    let message_expression = Some(cel::filled_in(&message));
-    let refused = Validation { expression, message, message_expression };
+    let filled_in = cel::filled_in(&message);
+    let refused = json!({ "expression": expression, "message": message, "message_expression": filled_in });
     let message = format!(
         "{source} demands {demanded} of nodes, but the namespace lacks a label that this refers to, or its value does \
          not fit; label the namespace"
     );
     let expression = format!("{elsewhere}{can_be_filled_in}");
-    Ok(vec![Validation { expression, message, message_expression: None }, refused])
+    ensure_short_enough(&expression)?;
+    Ok(vec![json!({ "expression": expression, "message": message }), refused])
 }
 
 fn ensure_short_enough(expression: &str) -> Result<()> {
