@@ -189,8 +189,7 @@ pub fn explain(
         None => deployed.create_plain_pod(namespace, enforcement),
     };
     let created = create(Enforced::AsWritten)?;
-    let as_is = pod_as_it_is(object, namespace, cluster)?;
-    explanation.place(&deployed, files, &as_is, &created, &demands)?;
+    explanation.place(&deployed, files, object, &created, &demands)?;
     explanation.subject.as_new.refused = match (created, create(Enforced::Everywhere)?) {
         (Created::Refused(refusal), _) => Some(refusal.in_words()),
         (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{}", refusal.in_words())),
@@ -281,15 +280,14 @@ impl Explanation {
         &mut self,
         deployed: &Deployed<'_>,
         files: &[SettingsFile],
-        as_is: &Value,
+        object: Option<&Value>,
         created: &Created,
         demands: &[demands::Demand],
     ) -> Result<()> {
-        let Subject { kind, name, .. } = &self.subject;
-        let whose =
-            format!("{} {}/{}", kind.as_deref().unwrap_or("Pod"), self.namespace, name.as_deref().unwrap_or("*"));
-        let read = |specs: &[Value]| Placed::read(specs, deployed.cluster).with_context(|| whose.clone());
-        let as_is = read(std::slice::from_ref(as_is))?;
+        let read = |specs: &[Value]| {
+            Placed::read(specs, deployed.cluster).with_context(|| object.map_or_else(|| "a Pod".to_owned(), title))
+        };
+        let as_is = read(&[pod_as_it_is(object, &self.namespace, deployed.cluster)?])?;
         let as_new = match created {
             Created::LetIn { after, .. } => Some(read(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
