@@ -177,16 +177,15 @@ impl Placed {
 /// The exclusion, and who asked for it.
 fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut told = excluded.describe(pool.place());
+    let Exclusion::Label(label) = excluded else { return told };
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
-    if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
+    if terms > 1 && !pod.node_selector.contains_key(&label.key) {
         told += &format!(", or to meet another of the {terms} terms of its node affinity");
     }
-    match excluded {
-        Exclusion::Label(label) if label.class.is_none() => match demanded_by(label, demands) {
-            Some(source) => format!("{told}, demanded by {source}"),
-            None => format!("{told}, which it asks for itself"),
-        },
-        _ => told,
+    match demanded_by(label, demands) {
+        _ if label.class.is_some() => told,
+        Some(source) => format!("{told}, demanded by {source}"),
+        None => format!("{told}, which it asks for itself"),
     }
 }
 
