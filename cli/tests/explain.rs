@@ -382,6 +382,35 @@ fn a_manifest_is_tried_on_the_nodes_of_a_cluster(
     Ok(())
 }
 
+/// As the API server merges it in before it asks anybody.
+#[rstest]
+#[case::nodes("placement: {}", 0, "it could run on other")]
+#[case::a_whitelist("placement: { namespaces: [{ name: a, allowedNodeSelector: zone }] }", 1, "asks for \"kata=yes\"")]
+fn a_pod_is_tried_with_its_runtime_class(
+    #[case] settings: &str,
+    #[case] status: i32,
+    #[case] told: &str,
+) -> Result<()> {
+    let pod = "{ apiVersion: v1, kind: Pod, metadata: { name: p, namespace: a }, \
+               spec: { runtimeClassName: kata, containers: [{ name: c, image: i }] } }";
+    let cluster = "
+kind: List
+apiVersion: v1
+items:
+- { apiVersion: v1, kind: Namespace, metadata: { name: a } }
+- { apiVersion: v1, kind: Node, metadata: { name: one } }
+- { apiVersion: v1, kind: Node, metadata: { name: other, labels: { kata: 'yes' } } }
+- { apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: { name: kata }, handler: kata,
+    scheduling: { nodeSelector: { kata: 'yes' } } }
+";
+    let files = [("pod.yml", pod), ("settings.yml", settings), ("cluster.yml", cluster)];
+    let [pod, settings, cluster] = files.map(|(name, text)| file(name, text).map(|path| path.display().to_string()));
+    let output = run(&["try", &pod?, "-s", &settings?, "-c", &cluster?])?;
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    assert!(text(&output).contains(told), "{output:?}");
+    Ok(())
+}
+
 /// A request goes to each policy whose rules take it, and what one has changed is what the next one is asked about.
 #[test]
 fn a_manifest_is_tried_by_several_policies() -> Result<()> {
@@ -593,6 +622,28 @@ fn what_a_subject_waits_for_is_told(
     let output = explain_one(settings, "spec: {}", objects, &[subject])?;
     assert!(text(&output).contains(told), "{}", text(&output));
     assert_eq!(output.status.code(), Some(status), "{output:?}");
+    Ok(())
+}
+
+/// Of two nodes that are alike, the policy lets Pods be bound to that which is cordoned.
+#[test]
+fn a_node_must_be_ready_and_one_that_the_policy_lets_the_pod_be_bound_to() -> Result<()> {
+    let settings =
+        "{ placement: {}, nodeMetadata: { propagate: [{ nodeAnnotation: example.com/rack, required: true }] } }";
+    let cluster = "
+kind: List
+apiVersion: v1
+items:
+- { apiVersion: v1, kind: Namespace, metadata: { name: a } }
+- { apiVersion: v1, kind: Node, metadata: { name: without-rack } }
+- { apiVersion: v1, kind: Node, metadata: { name: cordoned, annotations: { example.com/rack: r1 } },
+    spec: { unschedulable: true } }
+";
+    let settings = file("settings.yml", settings)?.to_string_lossy().into_owned();
+    let cluster = file("cluster.yml", cluster)?.to_string_lossy().into_owned();
+    let output = run(&["explain", "-n", "a", "-s", &settings, "-c", &cluster, "-o", "json"])?;
+    let told: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["other nodes"]), "{told}");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use crate::{
         fit::{Fit, Placed},
         pools_for,
     },
+    input::json::text,
     output::{changes::gets, explanation::where_to_run, printer::Printer},
     requests::{runtime_class, template::creation_from},
 };
@@ -30,11 +31,14 @@ pub struct Trial<'p> {
 impl Trial<'_> {
     /// Asks about one request.
     pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(Outcome, Vec<Value>)> {
-        let name = name(request);
-        let answers = self.ask(request)?;
+        let (name, mut request) = (name(request), request.clone());
+        if is_pod_creation(&request) {
+            runtime_class::merge(&mut request["object"]["spec"], &self.known);
+        }
+        let answers = self.ask(&request)?;
         if let Some(reason) = &answers.not_sent {
             printer.unanswered("not sent", &name, &format!("not sent to the policy: {reason}"));
-            let nodes = self.tell_of_pods(request, &request["object"], printer)?;
+            let nodes = self.tell_of_pods(&request, &request["object"], printer)?;
             let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
             return Ok((Outcome::Accepted, vec![data]));
         }
@@ -49,7 +53,7 @@ impl Trial<'_> {
             return Ok((Outcome::Rejected, told));
         }
         let object = answers.object().unwrap_or(&request["object"]);
-        let nodes = self.tell_of_pods(request, object, printer)?;
+        let nodes = self.tell_of_pods(&request, object, printer)?;
         if let Some(last) = told.last_mut() {
             last["nodes"] = nodes;
         }
@@ -106,10 +110,10 @@ impl Trial<'_> {
     /// Tells where a Pod that is created could run; of a workload, whose template stays as it is, what its Pods would get,
     /// and where they could run. The names of the nodes are for programs.
     fn tell_of_pods(&self, request: &Value, object: &Value, printer: &mut Printer) -> Result<Value> {
-        if request["subResource"].as_str().is_some_and(|sub_resource| !sub_resource.is_empty()) {
+        if !text(&request["subResource"]).is_empty() {
             return Ok(Value::Null);
         }
-        if object["kind"] == "Pod" && request["operation"] == "CREATE" {
+        if is_pod_creation(request) {
             return self.tell_of_nodes("it", &object["spec"], printer);
         }
         let Some(creation) = creation_from(object, &self.known) else { return Ok(Value::Null) };
@@ -152,11 +156,16 @@ impl Trial<'_> {
             return Ok(Value::Null);
         }
         let placed = Placed::read(std::slice::from_ref(spec), &self.known)?;
-        let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[]);
+        let fit: Fit = placed.fit(&pools_for(&self.files, [&placed], &self.known)?, &[], None)?;
         let usable: Vec<&String> = fit.usable().flat_map(|pool| &pool.usable).collect();
         where_to_run(whose, &fit).iter().for_each(|line| printer.below(line));
         Ok(json!(usable))
     }
+}
+
+/// The API server merges the RuntimeClass of a Pod into it before anybody is asked.
+fn is_pod_creation(request: &Value) -> bool {
+    request["operation"] == "CREATE" && request["object"]["kind"] == "Pod" && text(&request["subResource"]).is_empty()
 }
 
 /// `CREATE pods/binding team-a/web`, of whatever is there.

@@ -1,5 +1,7 @@
 //! The policies of a deployment: which requests reach them, and what they say, one after the other.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::{Value, json};
@@ -122,7 +124,7 @@ pub struct Deployed<'p> {
     policy: &'p Policy,
     files: Vec<&'p SettingsFile>,
     /// With settings as if every entry was enforced.
-    enforced: Vec<SettingsFile>,
+    enforced: Arc<[SettingsFile]>,
     /// What its look-ups reach.
     pub cluster: &'p Manifests,
     /// The keys of Pods that it manages.

@@ -58,9 +58,6 @@ pub struct PoolFit {
     /// Whether the Pod is too large for some of its nodes.
     #[serde(skip)]
     pub has_small_nodes: bool,
-    /// The metadata of the node that Karpenter would create for it, if the pool has none.
-    #[serde(skip)]
-    pub created: Option<Value>,
 }
 
 impl Fit {
@@ -70,36 +67,11 @@ impl Fit {
             |pool: &&PoolFit| pool.fits && !self.too_small.contains(&pool.name) && !self.not_now.contains(&pool.name);
         self.pools.iter().filter(is_usable)
     }
-
-    /// Takes away the nodes to which the policy refuses to bind the Pod: `refuses` says why, of a node, or of the metadata
-    /// of one that Karpenter would create.
-    ///
-    /// # Errors
-    /// Those of `refuses`.
-    pub fn leave_out(&mut self, mut refuses: impl FnMut(&str, Option<&Value>) -> Result<Option<String>>) -> Result<()> {
-        for pool in self.pools.iter_mut().filter(|pool| pool.fits) {
-            let (mut first, mut refused) = (None, vec![]);
-            for node in &pool.nodes {
-                if let Some(why) = refuses(node, None)? {
-                    refused.push(node.clone());
-                    first.get_or_insert(why);
-                }
-            }
-            pool.usable.retain(|node| !refused.contains(node));
-            if let Some(created) = &pool.created {
-                first = refuses(CREATED, Some(created))?;
-            }
-            if let Some(why) = first.filter(|_| refused.len() == pool.nodes.len()) {
-                pool.fits = false;
-                pool.excluded_by = Some(format!("the policy refuses to bind the Pod to it: {why}"));
-            }
-        }
-        let fitting = |name: &String| self.pools.iter().any(|pool| pool.fits && pool.name == *name);
-        self.too_small.retain(fitting);
-        self.not_now.retain(fitting);
-        Ok(())
-    }
 }
+
+/// Why the policy refuses to bind the Pod to a node, by its name; or to one that Karpenter would create, with this
+/// metadata. Nothing, if it does not.
+pub type Refuses<'r> = dyn Fn(&str, Option<&Value>) -> Result<Option<String>> + 'r;
 
 /// A Pod, as far as nodes are concerned. One of a DaemonSet must suit two who compare.
 #[derive(Debug)]
@@ -124,48 +96,78 @@ impl Placed {
         Ok(Self { constraints: constraints.collect::<Result<_>>()?, requests })
     }
 
-    /// Where it fits; `demands` are those of its namespace, where it has them.
-    pub fn fit(&self, pools: &Pools, demands: &[Demand]) -> Fit {
+    /// Where it fits; `demands` are those of its namespace, where it has them. It `refuses` Bindings, if it is asked about
+    /// them.
+    ///
+    /// # Errors
+    /// Those of `refuses`.
+    pub fn fit(&self, pools: &Pools, demands: &[Demand], refuses: Option<&Refuses<'_>>) -> Result<Fit> {
         let mut fit = Fit::default();
         for pool in &pools.pools {
-            let excludes = |pod| Some((pod, pool.excludes(pod)?));
-            let excluded = self.constraints.iter().find_map(excludes);
-            let fits = excluded.is_none();
-            let creates = self.constraints.iter().all(|constraints| pool.would_create(constraints));
+            let name = &pool.name;
+            let excluded = self.constraints.iter().find_map(|pod| Some((pod, pool.excludes(pod)?)));
+            let mut excluded_by = excluded.map(|(pod, excluded)| in_words(&excluded, pod, pool, demands));
+            let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
             // A NodePool may take what its nodes do not.
-            let takes_it = self.constraints.iter().all(|constraints| pool.nodes_exclude(constraints).is_none());
-            let large: Vec<&Node> = pool.nodes.iter().filter(|node| self.requests.fit(node)).collect();
+            let takes_it = self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none());
+            let mut nodes: Vec<&Node> = pool.nodes.iter().filter(|_| takes_it).collect();
+            if let Some(refuses) = refuses.filter(|_| excluded_by.is_none()) {
+                let refused = self.refused(pool, &mut nodes, creates, refuses)?;
+                excluded_by = refused.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
+            }
+            let fits = excluded_by.is_none();
+            let large: Vec<&Node> = nodes.iter().copied().filter(|node| self.requests.fit(node)).collect();
+            let is_ready = |node: &&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
+            let usable: Vec<String> = large.iter().copied().filter(is_ready).map(|node| node.name.clone()).collect();
             let is_too_small = fits && !creates && large.is_empty();
-            // Where no node is large enough, it is still worth knowing that none is ready either.
-            let counted: Vec<&Node> = if is_too_small { pool.nodes.iter().collect() } else { large.clone() };
-            let is_ready = |node: &Node| !self.constraints.iter().any(|constraints| constraints.waits_for(node));
             if is_too_small {
-                fit.too_small.push(pool.name.clone());
+                fit.too_small.push(name.clone());
             }
-            if fits && !creates && !counted.iter().any(|node| is_ready(node)) {
-                fit.not_now.push(pool.name.clone());
+            // Where no node is large enough, it is still worth knowing that none is ready either.
+            let counted = if is_too_small { &nodes } else { &large };
+            if fits && !creates && !counted.iter().copied().any(|node| is_ready(&node)) {
+                fit.not_now.push(name.clone());
             }
-            let node_pool = pool.creates.as_ref().filter(|_| creates && pool.nodes.is_empty());
-            let created = node_pool.zip(self.constraints.last());
-            let usable = large.iter().filter(|node| takes_it && is_ready(node));
             fit.pools.push(PoolFit {
-                name: pool.name.clone(),
+                name: name.clone(),
                 nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
                 fits,
-                excluded_by: excluded.map(|(pod, excluded)| in_words(&excluded, pod, pool, demands)),
-                lacks: if is_too_small { self.lacking(pool) } else { vec![] },
-                usable: usable.map(|node| node.name.clone()).collect(),
-                has_small_nodes: large.len() < pool.nodes.len(),
-                created: created.map(|(node_pool, pod)| node_pool.node_for(pod)),
+                excluded_by,
+                lacks: if is_too_small { self.lacking(&nodes) } else { vec![] },
+                usable,
+                has_small_nodes: large.len() < nodes.len(),
             });
         }
-        fit
+        Ok(fit)
     }
 
-    /// What it requests of which nodes of `pool` have too little.
-    fn lacking(&self, pool: &Pool) -> Vec<String> {
+    /// Takes away the nodes to which the policy refuses to bind the Pod; why, if none is left.
+    fn refused(
+        &self,
+        pool: &Pool,
+        nodes: &mut Vec<&Node>,
+        creates: bool,
+        refuses: &Refuses<'_>,
+    ) -> Result<Option<String>> {
+        let created = pool.creates.as_ref().filter(|_| creates && nodes.is_empty()).zip(self.constraints.last());
+        if let Some((node_pool, pod)) = created {
+            return refuses(CREATED, Some(&node_pool.node_for(pod)));
+        }
+        let (mut first, mut left) = (None, vec![]);
+        for node in nodes.iter() {
+            match refuses(&node.name, None)? {
+                None => left.push(*node),
+                Some(why) => first = first.or(Some(why)),
+            }
+        }
+        *nodes = left;
+        Ok(first.filter(|_| nodes.is_empty()))
+    }
+
+    /// What it requests of which nodes have too little.
+    fn lacking(&self, nodes: &[&Node]) -> Vec<String> {
         let mut lacking: Vec<String> =
-            pool.nodes.iter().filter_map(|node| self.requests.lacking(node)).map(str::to_owned).collect();
+            nodes.iter().filter_map(|node| self.requests.lacking(node)).map(str::to_owned).collect();
         lacking.sort_unstable();
         lacking.dedup();
         lacking
@@ -175,16 +177,15 @@ impl Placed {
 /// The exclusion, and who asked for it.
 fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut told = excluded.describe(pool.place());
+    let Exclusion::Label(label) = excluded else { return told };
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
-    if terms > 1 && excluded.label().is_some_and(|label| !pod.node_selector.contains_key(&label.key)) {
+    if terms > 1 && !pod.node_selector.contains_key(&label.key) {
         told += &format!(", or to meet another of the {terms} terms of its node affinity");
     }
-    match excluded {
-        Exclusion::Label(label) if label.class.is_none() => match demanded_by(label, demands) {
-            Some(source) => format!("{told}, demanded by {source}"),
-            None => format!("{told}, which it asks for itself"),
-        },
-        _ => told,
+    match demanded_by(label, demands) {
+        _ if label.class.is_some() => told,
+        Some(source) => format!("{told}, demanded by {source}"),
+        None => format!("{told}, which it asks for itself"),
     }
 }
 

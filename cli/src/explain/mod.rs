@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    fit::{Fit, Placed},
+    fit::{Fit, Placed, Refuses},
     subject::SubjectName,
 };
 use crate::{
@@ -189,8 +189,7 @@ pub fn explain(
         None => deployed.create_plain_pod(namespace, enforcement),
     };
     let created = create(Enforced::AsWritten)?;
-    let as_is = pod_as_it_is(object, namespace, cluster)?;
-    explanation.place(&deployed, files, &as_is, &created, &demands)?;
+    explanation.place(&deployed, files, object, &created, &demands)?;
     explanation.subject.as_new.refused = match (created, create(Enforced::Everywhere)?) {
         (Created::Refused(refusal), _) => Some(refusal.in_words()),
         (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{}", refusal.in_words())),
@@ -281,15 +280,14 @@ impl Explanation {
         &mut self,
         deployed: &Deployed<'_>,
         files: &[SettingsFile],
-        as_is: &Value,
+        object: Option<&Value>,
         created: &Created,
         demands: &[demands::Demand],
     ) -> Result<()> {
-        let Subject { kind, name, .. } = &self.subject;
-        let whose =
-            format!("{} {}/{}", kind.as_deref().unwrap_or("Pod"), self.namespace, name.as_deref().unwrap_or("*"));
-        let read = |specs: &[Value]| Placed::read(specs, deployed.cluster).with_context(|| whose.clone());
-        let as_is = read(std::slice::from_ref(as_is))?;
+        let read = |specs: &[Value]| {
+            Placed::read(specs, deployed.cluster).with_context(|| object.map_or_else(|| "a Pod".to_owned(), title))
+        };
+        let as_is = read(&[pod_as_it_is(object, &self.namespace, deployed.cluster)?])?;
         let as_new = match created {
             Created::LetIn { after, .. } => Some(read(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
@@ -299,8 +297,15 @@ impl Explanation {
             self.unknown.push(Gap::Nodes.advice());
         }
         // What a Pod brought itself, and what a Pod has got, can be told apart in the latter only.
-        self.subject.as_is = as_is.fit(&pools, if self.subject.is_pod() { demands } else { &[] });
-        self.subject.as_new = as_new.map(|as_new| as_new.fit(&pools, demands)).unwrap_or_default();
+        let of_pod = if self.subject.is_pod() { demands } else { &[] };
+        let pod = self.subject.name.as_deref().unwrap_or("any");
+        let refuses =
+            |node: &str, created: Option<&Value>| refused_binding(deployed, &self.namespace, pod, node, created);
+        // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
+        let is_bound = self.subject.is_waiting().then_some(&refuses as &Refuses<'_>);
+        let as_is = as_is.fit(&pools, of_pod, is_bound)?;
+        let as_new = as_new.map(|as_new| as_new.fit(&pools, demands, Some(&refuses))).transpose()?;
+        (self.subject.as_is, self.subject.as_new) = (as_is, as_new.unwrap_or_default());
         match created {
             Created::Unknown(gap) => {
                 self.is_unknown = true;
@@ -315,31 +320,7 @@ impl Explanation {
             }
             Created::Refused(_) => {}
         }
-        self.leave_out_bindings(deployed)
-    }
-
-    /// The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
-    fn leave_out_bindings(&mut self, deployed: &Deployed<'_>) -> Result<()> {
-        let is_waiting = self.subject.is_waiting();
-        let Subject { name, as_is, as_new, .. } = &mut self.subject;
-        let pod = name.as_deref().unwrap_or("any");
-        let (namespace, how) = (&self.namespace, Enforced::AsWritten);
-        let refuses = |node: &str, created: Option<&Value>| {
-            let reply = match created {
-                Some(created) => deployed.ask_for_binding_to_absent(namespace, pod, created.clone(), how)?,
-                None => deployed.ask_for_binding(namespace, pod, node, how)?,
-            };
-            Ok(match reply {
-                // Others may give it what its NodePool does not.
-                Reply::Refused(refusal) if created.is_some() && refusal.is_about_metadata() => None,
-                Reply::Refused(refusal) => Some(refusal.message),
-                _ => None,
-            })
-        };
-        if is_waiting {
-            as_is.leave_out(refuses)?;
-        }
-        as_new.leave_out(refuses)
+        Ok(())
     }
 
     /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.
@@ -376,6 +357,27 @@ impl Explanation {
             self.commands.push(format!("kubectl describe {} {name} -n {}", kind.to_lowercase(), self.namespace));
         }
     }
+}
+
+/// Why the policy refuses to bind a Pod to a node; or to one that Karpenter would create, with this metadata.
+fn refused_binding(
+    deployed: &Deployed<'_>,
+    namespace: &str,
+    pod: &str,
+    node: &str,
+    created: Option<&Value>,
+) -> Result<Option<String>> {
+    let how = Enforced::AsWritten;
+    let reply = match created {
+        Some(created) => deployed.ask_for_binding_to_absent(namespace, pod, created.clone(), how)?,
+        None => deployed.ask_for_binding(namespace, pod, node, how)?,
+    };
+    Ok(match reply {
+        // Others may give it what its NodePool does not.
+        Reply::Refused(refusal) if created.is_some() && refusal.is_about_metadata() => None,
+        Reply::Refused(refusal) => Some(refusal.message),
+        _ => None,
+    })
 }
 
 /// The pools of a cluster, told apart by what the settings of a deployment and some Pods name.

@@ -31,38 +31,28 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
     for passed_over in &explanation.passed_over {
         printer.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
     }
-    write_demands(explanation, printer);
-    write_subject(explanation, printer);
-    if !explanation.unknown.is_empty() {
-        printer.gap();
-        printer.heading("What can't be told");
-        explanation.unknown.iter().for_each(|unknown| printer.item(unknown));
-    }
-    if !explanation.commands.is_empty() {
-        printer.gap();
-        printer.heading("What the cluster itself can tell");
-        explanation.commands.iter().for_each(|command| printer.item(command));
-    }
-}
-
-fn write_demands(explanation: &Explanation, printer: &mut Printer) {
     let limits =
         |demand: &&Demand| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
     let (limits, demands): (Vec<&Demand>, Vec<&Demand>) = explanation.demands.iter().partition(limits);
-    printer.gap();
-    printer.heading("What is demanded");
-    if demands.is_empty() {
-        printer.item("nothing");
-    }
-    demands.iter().for_each(|demand| write_demand(demand, printer));
-    if !limits.is_empty() {
+    let nothing = demands.is_empty().then(|| "nothing".to_owned());
+    section("What is demanded", demands.into_iter().flat_map(demanded).chain(nothing), printer);
+    section("What Pods may ask for", limits.into_iter().flat_map(demanded), printer);
+    write_subject(explanation, printer);
+    section("What can't be told", explanation.unknown.iter().cloned(), printer);
+    section("What the cluster itself can tell", explanation.commands.iter().cloned(), printer);
+}
+
+/// A heading with lines below it, if there are some.
+fn section(heading: &str, lines: impl IntoIterator<Item = String>, printer: &mut Printer) {
+    let mut lines = lines.into_iter().peekable();
+    if lines.peek().is_some() {
         printer.gap();
-        printer.heading("What Pods may ask for");
-        limits.iter().for_each(|demand| write_demand(demand, printer));
+        printer.heading(heading);
+        lines.for_each(|line| printer.item(&line));
     }
 }
 
-fn write_demand(demand: &Demand, printer: &mut Printer) {
+fn demanded(demand: &Demand) -> Vec<String> {
     let Demand { kind, requirement, source, problem } = demand;
     let what = match kind {
         _ if !requirement.is_empty() => requirement,
@@ -75,57 +65,39 @@ fn write_demand(demand: &Demand, printer: &mut Printer) {
         ForbiddenTolerations => "not ",
         _ => "",
     };
-    printer.item(&format!("{limit}{what}, by {source}"));
-    if let Some(problem) = problem {
-        printer.item(&format!("    {problem}: requests that need it are refused"));
-    }
+    let problem = problem.iter().map(|problem| format!("    {problem}: requests that need it are refused"));
+    std::iter::once(format!("{limit}{what}, by {source}")).chain(problem).collect()
 }
 
 fn write_subject(explanation: &Explanation, printer: &mut Printer) {
-    let Explanation { subject, .. } = explanation;
+    let subject = &explanation.subject;
     let called = match (&subject.kind, &subject.name) {
         (Some(kind), Some(name)) => format!("{kind} {name}"),
         _ => "A Pod that asks for nothing".to_owned(),
     };
-    let is_pod = subject.kind.as_deref() == Some("Pod");
+    let mut lines: Vec<String> = subject.not_running.iter().cloned().collect();
+    lines.extend(subject.node.iter().map(|node| runs_on(node, subject)));
     let is_same = subject.as_new.refused.is_none() && subject.as_is.pools == subject.as_new.pools;
-    printer.gap();
     if !is_same {
-        let as_is = if is_pod { "as it is" } else { "without the policy" };
-        printer.heading(&format!("{called}, {as_is}"));
-        write_node(subject, printer);
-        write_fit(&subject.as_is, printer);
-        printer.gap();
+        let as_is = if subject.is_pod() { "as it is" } else { "without the policy" };
+        lines.extend(where_it_fits(&subject.as_is));
+        section(&format!("{called}, {as_is}"), std::mem::take(&mut lines), printer);
     }
-    let as_new = match (is_same, is_pod) {
+    let as_new = match (is_same, subject.is_pod()) {
         (false, _) => "created now",
         (true, true) => "as it is, and if it were created now",
         (true, false) => "with the policy and without",
     };
-    printer.heading(&format!("{called}, {as_new}"));
-    if is_same {
-        write_node(subject, printer);
-    }
     if explanation.enforcement == Some(Enforcement::Warn) && explanation.not_asked.is_none() {
-        printer.item("placement changes nothing: enforcement is Warn");
+        lines.push("placement changes nothing: enforcement is Warn".to_owned());
     }
-    write_fit(&subject.as_new, printer);
-    if let Some(outdated) = &subject.outdated {
-        printer.item(outdated);
-    }
+    lines.extend(where_it_fits(&subject.as_new));
+    lines.extend(subject.outdated.clone());
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
-        printer.item(&format!("it can't be told where it can run: {why}"));
+        lines.push(format!("it can't be told where it can run: {why}"));
     }
-}
-
-fn write_node(subject: &Subject, printer: &mut Printer) {
-    if let Some(why) = &subject.not_running {
-        printer.item(why);
-    }
-    if let Some(node) = &subject.node {
-        printer.item(&runs_on(node, subject));
-    }
+    section(&format!("{called}, {as_new}"), lines, printer);
 }
 
 /// Where a Pod runs, and what keeps it from being there if it were not there yet.
@@ -141,19 +113,14 @@ fn runs_on(node: &str, subject: &Subject) -> String {
     }
 }
 
-fn write_fit(fit: &Fit, printer: &mut Printer) {
-    if let Some(message) = &fit.refused {
+fn where_it_fits(fit: &Fit) -> Vec<String> {
+    let refused = fit.refused.as_ref().map(|message| {
         let is_told = [WOULD_BE, PODS].iter().any(|beginning| message.starts_with(beginning));
-        let told = if is_told { message.clone() } else { format!("is refused: {message}") };
-        printer.item(&told);
-    }
-    if fit.pools.is_empty() {
-        return;
-    }
-    printer.item(&summary(fit));
-    for pool in &fit.pools {
-        printer.item(&format!("    {}", pool_in_words(pool, fit)));
-    }
+        if is_told { message.clone() } else { format!("is refused: {message}") }
+    });
+    let summary = (!fit.pools.is_empty()).then(|| summary(fit));
+    let pools = fit.pools.iter().map(|pool| format!("    {}", pool_in_words(pool, fit)));
+    refused.into_iter().chain(summary).chain(pools).collect()
 }
 
 /// The answer, in one line.
@@ -206,7 +173,6 @@ fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
     match excluded_by {
         Some(why) => format!("{name}: no: {why}"),
         None if !lacks.is_empty() => format!("{name}: fits, but no node has enough {}", lacks.join(", ")),
-        None if fit.too_small.contains(&pool.name) => format!("{name}: fits, but no node is large enough"),
         None if fit.not_now.contains(&pool.name) => {
             let which = if pool.has_small_nodes { " that is large enough" } else { "" };
             format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")

@@ -58,14 +58,6 @@ impl Exclusion {
             Self::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
         }
     }
-
-    /// The label that it is about, if it is about one.
-    pub const fn label(&self) -> Option<&LabelExclusion> {
-        match self {
-            Self::Label(label) => Some(label),
-            Self::Name | Self::Taints { .. } | Self::MatchesNothing => None,
-        }
-    }
 }
 
 impl fmt::Display for Exclusion {
