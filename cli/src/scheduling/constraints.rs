@@ -160,7 +160,7 @@ mod tests {
         let taint = |key: &str, effect: &str| Taint {
             key: key.to_owned(),
             value: String::new(),
-            effect: effect.to_owned().into(),
+            effect: effect.to_owned(),
         };
         Node {
             name: "one".to_owned(),
