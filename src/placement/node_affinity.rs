@@ -211,11 +211,6 @@ impl Term {
         self.expressions.iter().any(|expression| expression.key == key)
     }
 
-    /// What it demands of fields of the node, first of all.
-    pub fn first_field(&self) -> Option<&Expression> {
-        self.fields.first()
-    }
-
     /// The names of the nodes that its fields name.
     pub fn node_names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().flat_map(|field| &field.values).map(String::as_str)

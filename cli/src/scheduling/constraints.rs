@@ -157,11 +157,8 @@ mod tests {
     use super::*;
 
     fn node() -> Node {
-        let taint = |key: &str, effect: &str| Taint {
-            key: key.to_owned(),
-            value: String::new(),
-            effect: effect.to_owned(),
-        };
+        let taint =
+            |key: &str, effect: &str| Taint { key: key.to_owned(), value: String::new(), effect: effect.to_owned() };
         Node {
             name: "one".to_owned(),
             labels: BTreeMap::from([("pool".to_owned(), "red".to_owned())]),

@@ -202,7 +202,7 @@ impl NodePool {
     fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
         let excluded = |term: &Term| match with_term(pairs, term) {
             // It names a node, which is there already.
-            _ if term.first_field().is_some() => Some(Exclusion::Name),
+            _ if !term.fields.is_empty() => Some(Exclusion::Name),
             Some(asked) => self.excluded_by_label(&asked, pod),
             None => Some(Exclusion::MatchesNothing),
         };
