@@ -109,12 +109,9 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
         return Err(no_such_node(&format!("{} is bound to node {}", review.name, quote(&target))));
     };
 
-    let matched = match &settings.placement {
-        Some(placement) if placement.on_bindings == OnBindings::Verify => {
-            Some(CandidateEntries::new(placement, &review.request.namespace).look_up(review.lookups)?)
-        }
-        _ => None,
-    };
+    let verifying = settings.placement.as_ref().filter(|placement| placement.on_bindings == OnBindings::Verify);
+    let candidates = verifying.map(|placement| CandidateEntries::new(placement, &review.request.namespace));
+    let matched = candidates.map(|candidates| candidates.look_up(review.lookups)).transpose()?;
     let rules = match &matched {
         Some(matched) => matched.enforce(BindingRules::new(matched, &review.request.user), &mut review.decision)?,
         None => None,

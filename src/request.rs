@@ -30,7 +30,8 @@ pub struct Request<'a> {
     #[serde(borrow)]
     resource: FromObject<GroupAndName<'a>>,
     kind: Option<FromObject<GroupAndName<'a>>>,
-    request_kind: Option<FromObject<GroupAndName<'a>>>,
+    #[serde(rename = "requestKind")]
+    sent_kind: Option<FromObject<GroupAndName<'a>>>,
     /// The subresource, or empty.
     #[serde(default, deserialize_with = "null_is_default")]
     pub sub_resource: Text<'a>,
@@ -107,7 +108,7 @@ impl<'a> Request<'a> {
         let GroupAndName { group, resource, .. } = &self.resource.0;
         let known = Resource::named(group, resource.as_deref().unwrap_or_default());
         known.or_else(|| {
-            let kind = &self.kind.as_ref().or(self.request_kind.as_ref())?.0;
+            let kind = &self.kind.as_ref().or(self.sent_kind.as_ref())?.0;
             Resource::named(group, kind.kind.as_ref()?).filter(|_| kind.group == *group)
         })
     }
@@ -194,9 +195,6 @@ impl<'de> Deserialize<'de> for User {
 impl User {
     /// Whether this is one of the users of these names.
     pub fn is_among(&self, usernames: &[String]) -> bool {
-        match self {
-            Self::Named(name) => usernames.contains(name),
-            Self::Kubelet | Self::Nobody | Self::DaemonSetController | Self::Scheduler => false,
-        }
+        matches!(self, Self::Named(name) if usernames.contains(name))
     }
 }

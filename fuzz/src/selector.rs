@@ -19,7 +19,7 @@ pub fn check(input: &[u8]) {
 fn check_text(text: &str) {
     match parse(text) {
         Ok(selector) => is_sound(text, &selector),
-        Err(error) => is_a_reason(&error.to_string()),
+        Err(error) => is_a_reason(&error),
     }
     match parse_pairs(text) {
         Ok(pairs) => {
@@ -27,7 +27,7 @@ fn check_text(text: &str) {
             is_sound(text, &pairs);
             assert_eq!(parse_pairs(&pairs.to_string()).as_ref(), Ok(&pairs), "{text:?}");
         }
-        Err(error) => is_a_reason(&error.to_string()),
+        Err(error) => is_a_reason(&error),
     }
 }
 

@@ -77,9 +77,9 @@ fn covers_what_covers_its_taints(one: &Toleration, other: &Toleration) {
 }
 
 fn overlaps_on_a_taint(one: &Toleration, other: &Toleration) {
-    let broad = |toleration: &Toleration| match toleration.compares_values() {
-        true => toleration.clone(),
-        false => Toleration { operator: EXISTS.to_owned(), ..toleration.clone() },
+    let broad = |toleration: &Toleration| {
+        let operator = if toleration.compares_values() { &toleration.operator } else { EXISTS };
+        Toleration { operator: operator.to_owned(), ..toleration.clone() }
     };
     let (broad_one, broad_other) = (broad(one), broad(other));
     let common = every_taint().find(|taint| broad_one.tolerates(taint) && broad_other.tolerates(taint));

@@ -5,7 +5,7 @@ use super::changes::{Changes, check_annotations, managed};
 use super::propagation::{Managed, Propagations};
 use super::values;
 use crate::cluster::{NodeLookup, NodeName};
-use crate::decision::{Decision, Rejection};
+use crate::decision::Rejection;
 use crate::json::{RawObject, ReadError, Within};
 use crate::object_meta;
 use crate::request::User;
@@ -66,10 +66,14 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     if let NodeLookup::Found(node) = &node {
         review.decision.audit("node", node.name.as_str().to_owned());
     }
-    if must_reset {
-        reset(&mut changes, propagations, old, &node, &mut review.decision);
-    } else if let Some(values) = values::available_of(propagations, &node, &mut review.decision) {
-        changes.fill_in(&values);
+    let values = values::available_of(propagations, &node, &mut review.decision);
+    match (values, &node) {
+        // A forged key must not stay for good.
+        (Some(values), NodeLookup::Found(found)) if must_reset => changes.reset_to_node(values, found.name.as_str()),
+        // There is no node to ask, or it can't be read.
+        _ if must_reset => changes.reset_to_old(old),
+        (Some(values), _) => changes.fill_in(&values),
+        (None, _) => {}
     }
     changes.apply(review)
 }
@@ -84,26 +88,6 @@ pub fn write_status(propagations: &Propagations<'_>, review: &mut Review<'_>) ->
     let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
     changes.reset_to_old(old);
     changes.apply(review)
-}
-
-/// Sets all managed keys to what the node says, so that a forged one does not stay for good; to what they were, if
-/// there is no node to ask, or it can't be read.
-fn reset<'a>(
-    changes: &mut Changes<'a, '_>,
-    propagations: &Propagations<'_>,
-    old: Managed<'a>,
-    node: &NodeLookup<'_>,
-    decision: &mut Decision<'_>,
-) {
-    if let NodeLookup::Found(found) = node
-        && let Some(values) = values::available_of(propagations, node, decision)
-    {
-        return changes.reset_to_node(values, found.name.as_str());
-    }
-    if let NodeLookup::Failed(error) = node {
-        decision.warn(&error.message);
-    }
-    changes.reset_to_old(old);
 }
 
 /// Whether there is use in telling a bound Pod about its node.

@@ -86,11 +86,11 @@ impl<'s> Propagations<'s> {
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::default();
         for entry in &self.entries {
-            match &entry.source {
-                NodeSource::Label(_) => masks.extend([LABELS.to_owned()]),
-                NodeSource::Annotation(_) => masks.extend([ANNOTATIONS.to_owned()]),
-                NodeSource::Field(path) => masks.extend(path.masks()),
-            }
+            masks.extend(match &entry.source {
+                NodeSource::Label(_) => vec![LABELS.to_owned()],
+                NodeSource::Annotation(_) => vec![ANNOTATIONS.to_owned()],
+                NodeSource::Field(path) => path.masks(),
+            });
         }
         masks
     }

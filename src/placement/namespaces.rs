@@ -10,7 +10,7 @@ use crate::json::{RawObject, Within};
 use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
 use crate::request::User;
 use crate::review::Review;
-use crate::settings::{OnNamespaces, Placement, Source, reference};
+use crate::settings::{OnRejectedPods, Placement, Source, reference};
 
 /// Validates a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
@@ -19,7 +19,7 @@ use crate::settings::{OnNamespaces, Placement, Source, reference};
 pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rejection> {
     let Review { request, object, decision, lookups, .. } = review;
     // An object that is being deleted is let through: to remove a finalizer is an update.
-    if settings.on_namespaces == OnNamespaces::Ignore || request.is_for_terminating_object()? {
+    if settings.on_namespaces == OnRejectedPods::Ignore || request.is_for_terminating_object()? {
         return Ok(());
     }
     let given_name: Option<String> = object.get_at(&["metadata", "name"]).within("object")?;
@@ -46,7 +46,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     }
     matched.ignores_unresolved = true;
     match validate_every_pod(&matched, lookups) {
-        Err(rejection) if settings.on_namespaces == OnNamespaces::Warn => {
+        Err(rejection) if settings.on_namespaces == OnRejectedPods::Warn => {
             decision.warn_instead(&rejection);
             Ok(())
         }

@@ -12,7 +12,7 @@ use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
 use crate::resource::Resource;
 use crate::review::Review;
-use crate::settings::{OnDaemonSets, OnWorkloads, Placement};
+use crate::settings::{OnDaemonSets, OnRejectedPods, Placement};
 
 /// Validates a workload, and completes the template of a DaemonSet.
 ///
@@ -26,7 +26,7 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
         (settings.on_daemon_sets == OnDaemonSets::Ignore, settings.on_daemon_sets == OnDaemonSets::Warn)
     } else {
         // The Pods of what another object controls are validated, and so is its owner.
-        (is_owned || settings.on_workloads == OnWorkloads::Ignore, settings.on_workloads == OnWorkloads::Warn)
+        (is_owned || settings.on_workloads == OnRejectedPods::Ignore, settings.on_workloads == OnRejectedPods::Warn)
     };
     // An object that is being deleted is let through: to remove a finalizer is an update.
     if is_ignored || request.is_for_terminating_object()? || is_template_unchanged(review)? {

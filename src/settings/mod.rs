@@ -23,8 +23,8 @@ use crate::json::{FromObject, object};
 
 pub use node_metadata::{NODE_METADATA, NodeMetadata, OnLookupFailure, Propagate};
 pub use placement::{
-    Enforcement, NamespaceEntry, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNamespaces,
-    OnNodeAffinity, OnNodeName, OnNodes, OnRuntimeClasses, OnTolerationAnnotations, OnWorkloads, PLACEMENT, Placement,
+    Enforcement, NamespaceEntry, OnBindings, OnDaemonSets, OnDefaultConflict, OnExtendedResources, OnNodeAffinity,
+    OnNodeName, OnNodes, OnRejectedPods, OnRuntimeClasses, OnTolerationAnnotations, PLACEMENT, Placement,
     PreferredNodeSelector,
 };
 pub use source::{EntryAt, SettingsError, Source};

@@ -56,13 +56,13 @@ pub struct Placement {
     pub on_extended_resources: OnExtendedResources,
     /// What happens with a workload whose Pods would be rejected.
     #[serde(deserialize_with = "word")]
-    pub on_workloads: OnWorkloads,
+    pub on_workloads: OnRejectedPods,
     /// What happens with the template of a DaemonSet.
     #[serde(deserialize_with = "word")]
     pub on_daemon_sets: OnDaemonSets,
     /// What happens with a Namespace whose annotations are malformed or not allowed.
     #[serde(deserialize_with = "word")]
-    pub on_namespaces: OnNamespaces,
+    pub on_namespaces: OnRejectedPods,
     /// What happens with a Binding to a node that the namespace may not use.
     #[serde(deserialize_with = "word")]
     pub on_bindings: OnBindings,
@@ -253,10 +253,10 @@ pub enum OnNodeName {
     Ignore,
 }
 
-/// What happens with a workload whose Pods would be rejected.
+/// What happens with a workload, or a Namespace, whose Pods would be rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnWorkloads {
+pub enum OnRejectedPods {
     /// Rejected.
     #[default]
     Reject,
@@ -275,19 +275,6 @@ pub enum OnDaemonSets {
     Inject,
     /// Rejected unless it needs no injection. (Of a DaemonSet that another object owns, a warning tells what it
     /// needs; with `Inject`, too.)
-    Reject,
-    /// Accepted with a warning.
-    Warn,
-    /// Accepted.
-    Ignore,
-}
-
-/// What happens with a Namespace whose annotations are malformed or not allowed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
-pub enum OnNamespaces {
-    /// Rejected.
-    #[default]
     Reject,
     /// Accepted with a warning.
     Warn,
