@@ -123,8 +123,9 @@ fn complete(object: &mut Value, admit: fn(&mut Value)) {
     if object["spec"].is_object() {
         fill(&mut object["spec"], defaults);
     }
+    let Some(steps) = resource.template() else { return };
     let mut template = object;
-    for step in resource.template().unwrap_or_default() {
+    for step in steps {
         let Some(below) = template.get_mut(*step) else { return };
         template = below;
     }
@@ -297,5 +298,19 @@ fn push(value: &mut Value, list: &str, item: Value) {
     }
     if let Some(items) = value[list].as_array_mut() {
         items.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_no_template_gets_no_fields_of_pods() {
+        let spec = json!({ "finalizers": ["kubernetes"] });
+        let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a" }, "spec": spec });
+        let completed = completed(&json!({ "operation": "CREATE", "object": object }));
+        assert_eq!(completed["object"]["spec"], spec);
+        assert_eq!(completed["object"]["metadata"]["labels"][NAMESPACE_NAME], "a");
     }
 }

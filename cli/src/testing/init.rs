@@ -133,14 +133,12 @@ fn scheduled(spec: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// Answers that are alike: about a kind of object, refused with a code, or let in and given something, or not.
-fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (String, Option<u16>, Option<String>, bool) {
+/// Answers that are alike: about Pods or about workloads, refused with a code, or let in and given something, or not.
+fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u16>, Option<String>, bool) {
     let answer = &evaluation.answer;
     let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
-    let is_pod = manifest["kind"] == "Pod";
-    let kind = if is_pod { "Pod".to_owned() } else { "workload".to_owned() };
     let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    (kind, answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
+    (manifest["kind"] == "Pod", answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
 }
 
 fn expected(asked: &Asked<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {
