@@ -91,7 +91,6 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
 fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
     let Some([allowed @ .., last]) = plugin.whitelist.as_deref() else { return vec![] };
     let is_allowed = |toleration: &Toleration| allowed.iter().chain([last]).any(|allowed| allowed.covers(toleration));
-    let added =
-        ADDED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, NO_EXECUTE) });
+    let added = ADDED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, NO_EXECUTE) });
     added.iter().chain(plugin.default.iter().flatten()).filter(|toleration| !is_allowed(toleration)).cloned().collect()
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::resource::{NAMESPACE_NAME, Resource};
+use super::resource::{NAMESPACE_NAME, resource_of, template_path};
 use crate::input::json::{list_of, text};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -107,7 +107,7 @@ pub fn is_token(volume: &Value) -> bool {
 
 fn complete(object: &mut Value, admit: fn(&mut Value)) {
     let (api_version, kind) = (text(&object["apiVersion"]).to_owned(), text(&object["kind"]).to_owned());
-    let Some(resource) = Resource::of(&api_version, &kind) else { return };
+    let Some(resource) = resource_of(&api_version, &kind) else { return };
     match kind.as_str() {
         "Pod" => return complete_pod(object, admit),
         "Namespace" => {
@@ -123,7 +123,7 @@ fn complete(object: &mut Value, admit: fn(&mut Value)) {
     if object["spec"].is_object() {
         fill(&mut object["spec"], defaults);
     }
-    let Some(steps) = resource.template() else { return };
+    let Some(steps) = template_path(resource) else { return };
     let mut template = object;
     for step in steps {
         let Some(below) = template.get_mut(*step) else { return };

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, ensure};
+use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use crate::{
     requests::{
         admission::of_manifest,
         owner::controller,
-        resource::{POD, Resource},
+        resource::{resource_of, template_path},
         template::template,
     },
     scheduling::places::Places,
@@ -92,9 +93,9 @@ fn subjects(cluster: &Manifests) -> Vec<Value> {
         })
     });
     let others = cluster.objects().iter().filter_map(|object| {
-        let resource = Resource::of(&object.identity.api_version, &object.identity.kind)?;
+        let resource = resource_of(&object.identity.api_version, &object.identity.kind)?;
         let object = object.parse();
-        let is_judged = resource == POD || resource.template().is_some();
+        let is_judged = resource == Resource::Pod || resource.has_template();
         (is_judged && controller(&object).is_none()).then(|| reduced(&object, resource))
     });
     plain.chain(others).collect()
@@ -111,7 +112,7 @@ fn reduced(object: &Value, resource: Resource) -> Value {
         reduced["metadata"]["namespace"] = object["metadata"]["namespace"].clone();
     }
     let mut place = &mut reduced;
-    for step in resource.template().unwrap_or_default() {
+    for step in template_path(resource).unwrap_or_default() {
         place = &mut place[*step];
     }
     place["spec"] = scheduled(&template(object).unwrap_or(object)["spec"]);
