@@ -18,6 +18,7 @@ const KUBECTL: &str = r#"#!/bin/sh
 folder="$(dirname "$0")"
 echo "$@" >>"$folder/calls"
 [ -e "$folder/broken" ] && { echo "error: You must be logged in to the server" >&2; exit 1; }
+[ -e "$folder/gone-$2" ] && { echo "Error from server (NotFound): the server could not find the requested resource" >&2; exit 1; }
 if [ -e "$folder/$2" ]; then cat "$folder/$2"; exit 0; fi
 echo "Error from server (Forbidden): $2 is forbidden: User \"ada\" cannot list resource \"$2\"" >&2
 exit 1
@@ -186,6 +187,16 @@ fn a_namespace_is_explained() -> Result<()> {
     ] {
         assert!(told.contains(line), "{line:?} is missing in\n{told}");
     }
+    Ok(())
+}
+
+/// Its definition was deleted since kubectl asked which kinds there are.
+#[test]
+fn a_cluster_whose_karpenter_is_gone_has_no_node_pools() -> Result<()> {
+    let files = [("namespaces", NAMESPACES), ("nodes", NODES), ("gone-nodepools.karpenter.sh", "")];
+    let output = Played::new("gone-karpenter", &files)?.run(&["explain", "-n", "team-a", "-s", "settings.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!text(&output.stdout).contains("nodepools.karpenter.sh"), "{output:?}");
     Ok(())
 }
 

@@ -2,7 +2,11 @@
 
 mod common;
 
-use std::{env, path::Path, process::Command};
+use std::{
+    env,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::Result;
 use common::{file, run, text};
@@ -496,5 +500,15 @@ fn the_story_shows_the_annotations_and_the_settings_as_they_are_written() -> Res
     let settings =
         "    podNodeSelectorPluginConfig:\n      clusterDefaultNodeSelector: env=development\n      production:";
     assert!(told.contains(settings), "{told}");
+    Ok(())
+}
+
+/// As `2>&1 | head -1` does.
+#[test]
+fn whoever_reads_errors_may_leave_early() -> Result<()> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
+    let mut running = command.args(["check", "nowhere.yml"]).stderr(Stdio::piped()).spawn()?;
+    drop(running.stderr.take());
+    assert_eq!(running.wait()?.code(), Some(2));
     Ok(())
 }

@@ -22,21 +22,17 @@ pub use crate::output::printer::Format;
 use crate::output::printer::Printer;
 use crate::output::terminal::complain;
 
-/// How a command ends.
+/// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    Accepted,
-    Rejected,
-    Mistaken,
+    Accepted = 0,
+    Rejected = 1,
+    Mistaken = 2,
 }
 
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
-        Self::from(match outcome {
-            Outcome::Accepted => 0,
-            Outcome::Rejected => 1,
-            Outcome::Mistaken => 2,
-        })
+        Self::from(outcome as u8)
     }
 }
 

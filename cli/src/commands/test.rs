@@ -100,7 +100,8 @@ fn results(suite: &Suite, path: &Path, policy: &Policy, progress: &Progress) -> 
             let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
             let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;
             let (test, case) = (test.name.clone(), case.name.clone());
-            results.push(CaseResult { file: file.clone(), test, case, mismatches });
+            let (file, passed) = (file.clone(), mismatches.is_empty());
+            results.push(CaseResult { file, test, case, passed, mismatches });
         }
     }
     Ok(results)

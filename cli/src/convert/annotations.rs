@@ -4,6 +4,7 @@
 use anyhow::Result;
 use node_placement_policy::{
     placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
+    resource::Resource,
     selector::parse,
     settings::placement::IN_TREE_ANNOTATION,
     toleration::Toleration,
@@ -13,7 +14,6 @@ use serde_json::{Map, Value};
 use super::plugins::{PairList, Plugins};
 use crate::{
     Manifests, Policy,
-    requests::resource::NAMESPACE,
     requests::{admission, plain_pod},
 };
 
@@ -27,7 +27,7 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
     for namespace in cluster.namespaces() {
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
         let subject = Subject { plugins, namespace };
-        let found = match refusal(policy, &admission::creation(NAMESPACE, namespace), settings, cluster)? {
+        let found = match refusal(policy, &admission::creation(Resource::Namespace, namespace), settings, cluster)? {
             Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],
             None => {
                 let refused = refusal(policy, &plain_pod::creation(name), settings, cluster)?;

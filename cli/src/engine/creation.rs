@@ -1,6 +1,7 @@
 //! What becomes of a Pod, or of the Pods of a workload, that are created now.
 
 use anyhow::{Context, Result};
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
@@ -12,7 +13,7 @@ use crate::{
     requests::{
         admission::{self, request, somebody},
         plain_pod, pod,
-        resource::{POD, REQUIRED_AFFINITY, Resource},
+        resource::{REQUIRED_AFFINITY, resource_of},
         runtime_class, template,
     },
 };
@@ -44,15 +45,15 @@ impl Deployed<'_> {
     /// # Errors
     /// It makes no Pods, or the policy failed to answer.
     pub fn create(&self, object: &Value, maker: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
-        let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))
+        let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
-        if resource == POD {
+        if resource == Resource::Pod {
             let mut request = pod::creation(object, maker, &self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
             return self.create_pod(request, enforcement);
         }
         let workload = self.ask(admission::creation(resource, object), enforcement)?;
-        let is_daemon_set = resource.kind == "DaemonSet";
+        let is_daemon_set = resource == Resource::DaemonSet;
         let seen = |workload| template::seen_by_controller(workload).filter(|_| is_daemon_set);
         let make = |workload| match is_daemon_set {
             // The policy does not look at which node it is.
@@ -136,10 +137,10 @@ pub fn pod_of(workload: &Value, cluster: &Manifests) -> Result<Value> {
     let mut pod = template::template(workload).context("there is no Pod template in it")?.clone();
     runtime_class::merge(&mut pod["spec"], cluster);
     pod["apiVersion"] = "v1".into();
-    pod["kind"] = POD.kind.into();
+    pod["kind"] = Resource::Pod.kind().into();
     pod["metadata"]["namespace"] = workload["metadata"]["namespace"].clone();
     pod["metadata"]["generateName"] = format!("{}-", text(&workload["metadata"]["name"])).into();
-    Ok(request(POD, pod, somebody()))
+    Ok(request(Resource::Pod, pod, somebody()))
 }
 
 /// Takes away the node that the DaemonSet controller names, as it does it for each node.

@@ -129,7 +129,7 @@ fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<S
     // What is refused is told as such; without a cluster, nothing can be told.
     let is_unknown_kind = error.contains("doesn't have a resource type");
     let is_not_found = error.contains("(NotFound)");
-    if is_unknown_kind && resource == NODE_POOLS {
+    if (is_unknown_kind || is_not_found) && resource == NODE_POOLS {
         return Ok(Ok(String::new()));
     }
     if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {

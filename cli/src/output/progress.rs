@@ -33,8 +33,7 @@ impl Progress {
         if !self.is_watched || is_early || self.start.elapsed() < PATIENCE {
             return;
         }
-        eprint!("\r\x1b[K{}", escaped(what));
-        let _ = stderr().flush();
+        let _ = write!(stderr(), "\r\x1b[K{}", escaped(what));
         self.told.set(Some(Instant::now()));
     }
 }
@@ -43,7 +42,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.told.get().is_some() {
-            eprint!("\r\x1b[K");
+            let _ = write!(stderr(), "\r\x1b[K");
         }
     }
 }

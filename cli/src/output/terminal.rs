@@ -3,8 +3,8 @@
 use std::{
     borrow::Cow,
     env,
-    fmt::Write,
-    io::{IsTerminal, stdout},
+    fmt::Write as _,
+    io::{IsTerminal, Write, stderr, stdout},
 };
 
 use terminal_size::{Width, terminal_size};
@@ -51,9 +51,9 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Prints a line to the standard error.
+/// Prints a line to the standard error. Readers that leave early are free to.
 pub fn complain(text: &str) {
-    eprintln!("{}", escaped(text));
+    let _ = writeln!(stderr(), "{}", escaped(text));
 }
 
 /// C0 but the line's end, DEL, C1, and what changes the direction in which text is written (Unicode's

@@ -11,6 +11,7 @@ use k8s_openapi::api::{
     batch::v1::{CronJob, Job},
     core::v1::{Namespace, Pod, ReplicationController},
 };
+use node_placement_policy::resource::Resource;
 use serde_json::Value;
 
 use crate::{
@@ -23,7 +24,7 @@ use crate::{
         admission::is_terminating,
         owner::{Belongs, controller, is_part_of_its_owner},
         pod,
-        resource::{POD, Resource},
+        resource::resource_of,
         template,
     },
 };
@@ -101,7 +102,7 @@ impl<'c> Subject<'c> {
 
     /// Notes the Pods and the parts of a workload; what of it is lacking, if something is.
     fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) -> Option<Gap> {
-        let manifest = self.manifest.filter(|manifest| manifest.identity.kind != POD.kind)?;
+        let manifest = self.manifest.filter(|manifest| manifest.identity.kind != Resource::Pod.kind())?;
         let Own { nodes, waiting, leaving, parts } = own.remove(&manifest.identity).unwrap_or_default();
         let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
         self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
@@ -146,8 +147,7 @@ impl<'c> Subjects<'c> {
             let identity = &manifest.identity;
             kinds.insert(&identity.kind);
             check_types(manifest)?;
-            let Some(resource) = Resource::of(&identity.api_version, &identity.kind).filter(|it| makes_pods(*it))
-            else {
+            let Some(resource) = resource_of(&identity.api_version, &identity.kind).filter(|it| makes_pods(*it)) else {
                 subjects.lacking.extend(misnamed(identity));
                 continue;
             };
@@ -164,19 +164,19 @@ impl<'c> Subjects<'c> {
             let is_left_out = is_left_out(&object);
             // The owner of a Pod that goes may be gone already.
             if let Belongs::ToAbsent { kind, .. } = &belongs
-                && (resource != POD || !is_left_out)
+                && (resource != Resource::Pod || !is_left_out)
             {
                 absent.insert(kind.clone());
             }
             if is_left_out {
-                if resource == POD && !is_finished(&object) {
+                if resource == Resource::Pod && !is_finished(&object) {
                     makers(&object, &belongs).into_iter().for_each(|maker| own.entry(maker).or_default().leaving += 1);
                 }
                 continue;
             }
             subjects.namespaces.insert(namespace.to_owned());
             let mut subject = Subject::new(Some(manifest), namespace);
-            if resource == POD {
+            if resource == Resource::Pod {
                 if !object["spec"].is_object() {
                     let told = format!("{identity} has no spec; list the object as a whole");
                     subjects.lacking.insert(Gap::Unreadable(told));
@@ -194,7 +194,7 @@ impl<'c> Subjects<'c> {
             let is_there = matches!(belongs, Belongs::To(_));
             match belongs {
                 Belongs::To(owner) if is_part && is_workload(&owner) => {
-                    if resource != POD {
+                    if resource != Resource::Pod {
                         own.entry(owner).or_default().parts.push(manifest);
                     }
                     continue;
@@ -204,7 +204,7 @@ impl<'c> Subjects<'c> {
                 }
                 Belongs::ToNobody => {}
             }
-            if is_part && is_there && resource != POD {
+            if is_part && is_there && resource != Resource::Pod {
                 foreign.push(subject);
                 continue;
             }
@@ -311,17 +311,17 @@ fn count(value: &Value) -> usize {
 }
 
 fn makes_pods(resource: Resource) -> bool {
-    resource == POD || MAKERS.contains(&resource.kind)
+    resource == Resource::Pod || MAKERS.contains(&resource.kind())
 }
 
 fn is_workload(identity: &Identity) -> bool {
-    Resource::of(&identity.api_version, &identity.kind).is_some_and(|resource| resource != POD && makes_pods(resource))
+    resource_of(&identity.api_version, &identity.kind)
+        .is_some_and(|resource| resource != Resource::Pod && makes_pods(resource))
 }
 
 fn is_looked_at(identity: &Identity) -> bool {
     let Identity { api_version, kind, .. } = identity;
-    LOOKED_AT.contains(&(api_version.as_str(), kind.as_str()))
-        || Resource::of(api_version, kind).is_some_and(makes_pods)
+    LOOKED_AT.contains(&(api_version.as_str(), kind.as_str())) || resource_of(api_version, kind).is_some_and(makes_pods)
 }
 
 /// An object that is not looked at, though its kind is, spelt otherwise, of another version, or written down without the
@@ -331,7 +331,7 @@ fn misnamed(identity: &Identity) -> Option<Gap> {
     if kind == "PartialObjectMetadata" {
         return Some(Gap::Unreadable(format!("{identity} is metadata alone; list the object as a whole")));
     }
-    let mut known = MAKERS.into_iter().chain([POD.kind]).chain(LOOKED_AT.map(|(_, kind)| kind));
+    let mut known = MAKERS.into_iter().chain([Resource::Pod.kind()]).chain(LOOKED_AT.map(|(_, kind)| kind));
     let known = known.find(|known| known.eq_ignore_ascii_case(kind))?;
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let own_groups = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
@@ -374,6 +374,6 @@ fn is_left_out(object: &Value) -> bool {
         object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
     is_finished(object)
         || is_left_behind
-        || object["kind"] == POD.kind && pod::is_mirror(object)
+        || object["kind"] == Resource::Pod.kind() && pod::is_mirror(object)
         || object["metadata"]["deletionTimestamp"].is_string()
 }

@@ -1,22 +1,28 @@
 //! The requests that an API server would send if an object were created now, and who sends them.
 
 use anyhow::Result;
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
     owner::controller,
-    resource::{NAMESPACE, NODE, Resource},
+    resource::{name_in_rules, resource_of_manifest},
 };
 use crate::input::json::{remove, text};
 
-/// The bare request that asks for `object`, an object that was made [`as_new`].
+/// The bare request that creates `object`, an object that was made [`as_new`].
 pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
-    let (name, sub_resource) = resource.name.split_once('/').unwrap_or((resource.name, ""));
-    let kind = json!({ "group": resource.group, "version": "v1", "kind": resource.kind });
-    let plural = json!({ "group": resource.group, "version": "v1", "resource": name });
+    request_for(resource, name_in_rules(resource), object, user_info)
+}
+
+/// The bare request that asks for what rules call `name`, such as `nodes/status`.
+pub fn request_for(resource: Resource, name: &str, object: Value, user_info: Value) -> Value {
+    let (name, sub_resource) = name.split_once('/').unwrap_or((name, ""));
+    let kind = json!({ "group": resource.group(), "version": "v1", "kind": resource.kind() });
+    let plural = json!({ "group": resource.group(), "version": "v1", "resource": name });
     let metadata = &object["metadata"];
     // A Namespace's request is about itself.
-    let namespace = if resource == NAMESPACE { &metadata["name"] } else { &metadata["namespace"] };
+    let namespace = if resource == Resource::Namespace { &metadata["name"] } else { &metadata["namespace"] };
     let mut request = json!({
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": kind,
@@ -47,16 +53,16 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
 /// # Errors
 /// The policy knows another version of it.
 pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value>> {
-    let Some(resource) = Resource::of_manifest(text(&object["apiVersion"]), text(&object["kind"]))? else {
+    let Some(resource) = resource_of_manifest(text(&object["apiVersion"]), text(&object["kind"]))? else {
         return Ok(None);
     };
-    let has_namespace = ![NAMESPACE, NODE].contains(&resource);
+    let has_namespace = ![Resource::Namespace, Resource::Node].contains(&resource);
     if has_namespace && object["metadata"]["namespace"].is_null() {
         object["metadata"]["namespace"] = "default".into();
     }
     // What administrators do to Nodes is not judged.
     let user_info = match resource {
-        NODE => kubelet(text(&object["metadata"]["name"])),
+        Resource::Node => kubelet(text(&object["metadata"]["name"])),
         _ => administrator(),
     };
     let mut request = request(resource, object, user_info);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::resource::{NAMESPACE_NAME, Resource};
+use super::resource::{NAMESPACE_NAME, resource_of, template_path};
 use crate::input::json::{list_of, text};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -107,7 +107,7 @@ pub fn is_token(volume: &Value) -> bool {
 
 fn complete(object: &mut Value, admit: fn(&mut Value)) {
     let (api_version, kind) = (text(&object["apiVersion"]).to_owned(), text(&object["kind"]).to_owned());
-    let Some(resource) = Resource::of(&api_version, &kind) else { return };
+    let Some(resource) = resource_of(&api_version, &kind) else { return };
     match kind.as_str() {
         "Pod" => return complete_pod(object, admit),
         "Namespace" => {
@@ -123,8 +123,9 @@ fn complete(object: &mut Value, admit: fn(&mut Value)) {
     if object["spec"].is_object() {
         fill(&mut object["spec"], defaults);
     }
+    let Some(steps) = template_path(resource) else { return };
     let mut template = object;
-    for step in resource.template().unwrap_or_default() {
+    for step in steps {
         let Some(below) = template.get_mut(*step) else { return };
         template = below;
     }
@@ -297,5 +298,19 @@ fn push(value: &mut Value, list: &str, item: Value) {
     }
     if let Some(items) = value[list].as_array_mut() {
         items.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_no_template_gets_no_fields_of_pods() {
+        let spec = json!({ "finalizers": ["kubernetes"] });
+        let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "a" }, "spec": spec });
+        let completed = completed(&json!({ "operation": "CREATE", "object": object }));
+        assert_eq!(completed["object"]["spec"], spec);
+        assert_eq!(completed["object"]["metadata"]["labels"][NAMESPACE_NAME], "a");
     }
 }

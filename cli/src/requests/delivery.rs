@@ -4,12 +4,13 @@ use k8s_openapi::{
     api::admissionregistration::v1::MatchCondition,
     apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
 };
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
     admission::somebody,
     defaults::{ADMITTED, admitted_otherwise, completed},
-    resource::{NAMESPACE, NAMESPACE_NAME, requested},
+    resource::{NAMESPACE_NAME, requested},
 };
 use crate::input::{match_conditions::Passage, policy_spec::PolicySpec};
 
@@ -120,7 +121,8 @@ fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
 fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
     let Some(name) = request["namespace"].as_str().filter(|name| !name.is_empty()) else { return Some(true) };
-    let namespace = if requested(request).1 == NAMESPACE.name { Some(&request["object"]) } else { namespace };
+    let namespace =
+        if requested(request).1 == Resource::Namespace.plural() { Some(&request["object"]) } else { namespace };
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();

@@ -1,11 +1,11 @@
 //! A Pod that asks for nothing: what becomes of it shows the rules of its namespace.
 
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
     admission::{request, somebody},
     defaults,
-    resource::POD,
 };
 
 /// What the Pod is called, as far as anybody sees it.
@@ -16,11 +16,11 @@ pub fn creation(namespace: &str) -> Value {
     let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
     defaults::add_tolerations(&mut spec);
     let pod = json!({
-        "kind": POD.kind,
+        "kind": Resource::Pod.kind(),
         "apiVersion": "v1",
         "metadata": { "name": NAME, "namespace": namespace },
         "spec": spec,
         "status": {},
     });
-    request(POD, pod, somebody())
+    request(Resource::Pod, pod, somebody())
 }

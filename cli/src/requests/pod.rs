@@ -1,13 +1,13 @@
 //! A Pod that runs, as its controller would create it anew, and the Binding that would bring it to its node again.
 
-use node_placement_policy::settings::key::TargetKind;
+use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde_json::{Value, json};
 
 use super::{
     admission::{as_new, created_by, kubelet, request, scheduler, somebody},
     defaults::{containers, is_token},
     owner::controller,
-    resource::{BINDING, POD, REQUIRED_AFFINITY},
+    resource::REQUIRED_AFFINITY,
     template::{creation_from, creation_on},
 };
 use crate::input::{
@@ -35,7 +35,7 @@ pub fn is_finished(pod: &Value) -> bool {
 /// The request that creates the Pod anew: by what makes it, if that is known.
 pub fn creation(pod: &Value, maker: Option<&Value>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
     if is_mirror(pod) {
-        return request(POD, as_new(pod), kubelet(text(&pod["spec"]["nodeName"])));
+        return request(Resource::Pod, as_new(pod), kubelet(text(&pod["spec"]["nodeName"])));
     }
     let made = maker.and_then(|maker| match node_of_its_daemon_set(pod) {
         Some(node) => creation_on(maker, node, cluster),
@@ -56,7 +56,7 @@ pub fn creation(pod: &Value, maker: Option<&Value>, managed: &ManagedKeys, clust
     if anew["metadata"].get("generateName").is_some() && !is_named {
         remove(&mut anew["metadata"], &["name"]);
     }
-    request(POD, anew, owner.map_or_else(somebody, |owner| created_by(text(&owner["kind"]))))
+    request(Resource::Pod, anew, owner.map_or_else(somebody, |owner| created_by(text(&owner["kind"]))))
 }
 
 /// The node for which the DaemonSet controller has made a Pod.
@@ -101,7 +101,7 @@ pub fn binding<'c>(pod: &Value, created: &Value, node: impl FnOnce(&str) -> Opti
     }
     let metadata = &pod["metadata"];
     let mut object = json!({
-        "kind": BINDING.kind,
+        "kind": Resource::Binding.kind(),
         "apiVersion": "v1",
         "metadata": { "name": metadata["name"], "namespace": metadata["namespace"] },
         "target": { "kind": "Node", "name": name },
@@ -113,5 +113,5 @@ pub fn binding<'c>(pod: &Value, created: &Value, node: impl FnOnce(&str) -> Opti
             object["metadata"]["labels"][key] = value.clone();
         }
     }
-    Some(request(BINDING, object, scheduler()))
+    Some(request(Resource::Binding, object, scheduler()))
 }

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 use k8s_openapi::api::core::v1::PodTemplateSpec;
+use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
     admission::{created_by, request},
     defaults,
-    resource::{POD, REQUIRED_AFFINITY, Resource},
+    resource::{REQUIRED_AFFINITY, resource_of, template_path},
     runtime_class,
 };
 use crate::input::{
@@ -38,7 +39,7 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     }
     defaults::add_tolerations(&mut pod["spec"]);
     pod["apiVersion"] = "v1".into();
-    pod["kind"] = POD.kind.into();
+    pod["kind"] = Resource::Pod.kind().into();
     pod["status"] = json!({});
     let name = text(&workload["metadata"]["name"]);
     let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
@@ -57,7 +58,7 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
             labels[key] = value.into();
         }
     }
-    Some(request(POD, pod, created_by(maker)))
+    Some(request(Resource::Pod, pod, created_by(maker)))
 }
 
 /// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
@@ -83,9 +84,9 @@ pub fn seen_by_controller(daemon_set: &Value) -> Option<Value> {
 
 /// The Pod template of an object, wherever its kind has it.
 pub fn template(object: &Value) -> Option<&Value> {
-    let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]))?;
+    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))?;
     let mut found = object;
-    for step in resource.template()? {
+    for step in template_path(resource)? {
         found = &found[*step];
     }
     found.is_object().then_some(found)
@@ -143,9 +144,8 @@ fn is_by_controller(key: &str) -> bool {
 /// # Errors
 /// A field has a wrong type: its path, what was expected, and what was found.
 pub fn check(object: &Value) -> Result<()> {
-    let resource = Resource::of(text(&object["apiVersion"]), text(&object["kind"]));
-    let path: String =
-        resource.and_then(Resource::template).into_iter().flatten().map(|step| format!("{step}.")).collect();
+    let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]));
+    let path: String = resource.and_then(template_path).into_iter().flatten().map(|step| format!("{step}.")).collect();
     typed::<PodTemplateSpec>(template(object).unwrap_or(object), &path).map(drop)
 }
 

@@ -52,7 +52,6 @@ pub struct Test {
     /// The requests.
     pub cases: Vec<Case>,
     #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
     read: Read,
 }
 
@@ -90,7 +89,6 @@ pub struct Case {
     pub expect: Expect,
     /// Where it stands in its file.
     #[serde(skip)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
     pub position: Option<Position>,
 }
 

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, ensure};
+use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use crate::{
     requests::{
         admission::of_manifest,
         owner::controller,
-        resource::{POD, Resource},
+        resource::{resource_of, template_path},
         template::template,
     },
     scheduling::places::Places,
@@ -92,9 +93,9 @@ fn subjects(cluster: &Manifests) -> Vec<Value> {
         })
     });
     let others = cluster.objects().iter().filter_map(|object| {
-        let resource = Resource::of(&object.identity.api_version, &object.identity.kind)?;
+        let resource = resource_of(&object.identity.api_version, &object.identity.kind)?;
         let object = object.parse();
-        let is_judged = resource == POD || resource.template().is_some();
+        let is_judged = resource == Resource::Pod || resource.has_template();
         (is_judged && controller(&object).is_none()).then(|| reduced(&object, resource))
     });
     plain.chain(others).collect()
@@ -111,7 +112,7 @@ fn reduced(object: &Value, resource: Resource) -> Value {
         reduced["metadata"]["namespace"] = object["metadata"]["namespace"].clone();
     }
     let mut place = &mut reduced;
-    for step in resource.template().unwrap_or_default() {
+    for step in template_path(resource).unwrap_or_default() {
         place = &mut place[*step];
     }
     place["spec"] = scheduled(&template(object).unwrap_or(object)["spec"]);
@@ -133,14 +134,12 @@ fn scheduled(spec: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// Answers that are alike: about a kind of object, refused with a code, or let in and given something, or not.
-fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (String, Option<u16>, Option<String>, bool) {
+/// Answers that are alike: about Pods or about workloads, refused with a code, or let in and given something, or not.
+fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u16>, Option<String>, bool) {
     let answer = &evaluation.answer;
     let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
-    let is_pod = manifest["kind"] == "Pod";
-    let kind = if is_pod { "Pod".to_owned() } else { "workload".to_owned() };
     let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    (kind, answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
+    (manifest["kind"] == "Pod", answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
 }
 
 fn expected(asked: &Asked<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::expect::Mismatch;
@@ -14,19 +15,20 @@ pub struct Report {
 }
 
 /// What came of one case.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct CaseResult {
     pub file: String,
     pub test: String,
     pub case: String,
-    /// What ended otherwise than expected; nothing, if the case passed.
+    pub passed: bool,
+    /// What ended otherwise than expected.
     pub mismatches: Vec<Mismatch>,
 }
 
 impl Report {
     /// The cases that failed.
     pub fn failed(&self) -> impl Iterator<Item = &CaseResult> {
-        self.results.iter().filter(|result| !result.mismatches.is_empty())
+        self.results.iter().filter(|result| !result.passed)
     }
 
     /// The last line: how many cases there are, and how many of them failed.
@@ -39,8 +41,7 @@ impl Report {
 
     /// For programs.
     pub fn data(&self) -> Value {
-        let results: Vec<Value> = self.results.iter().map(CaseResult::data).collect();
-        json!({ "cases": self.results.len(), "failed": self.failed().count(), "results": results })
+        json!({ "cases": self.results.len(), "failed": self.failed().count(), "results": self.results })
     }
 
     /// For CI systems: JUnit's XML, a suite for each test.
@@ -69,11 +70,6 @@ pub fn lines(mismatches: &[Mismatch]) -> Vec<String> {
 }
 
 impl CaseResult {
-    fn data(&self) -> Value {
-        let Self { file, test, case, mismatches } = self;
-        json!({ "file": file, "test": test, "case": case, "passed": mismatches.is_empty(), "mismatches": mismatches })
-    }
-
     fn junit(&self) -> TestCase {
         let status = match self.mismatches.first() {
             None => TestCaseStatus::success(),

@@ -11,7 +11,6 @@ use crate::{
         admission::{self, created_by, kubelet, scheduler, somebody},
         defaults,
         owner::controller,
-        resource::Resource,
     },
 };
 
@@ -185,7 +184,7 @@ impl Sample {
 
     /// The request as an API server sends it, in a namespace of this name.
     pub fn request(&self, namespace: &str) -> Value {
-        let (group, name, operation) = self.request;
+        let (_, name, operation) = self.request;
         let known = known(name);
         let mut user_info = match (known, controller(&self.object)) {
             (Known::Node, _) => kubelet("node-a"),
@@ -203,7 +202,7 @@ impl Sample {
             Value::Null => Value::Null,
             object => merged(object.clone(), &place),
         });
-        let mut request = admission::request(Resource { group, kind: known.kind(), name }, object, user_info);
+        let mut request = admission::request_for(known, name, object, user_info);
         request["operation"] = operation.into();
         request["oldObject"] = old_object;
         defaults::completed(&request)
