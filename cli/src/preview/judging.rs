@@ -273,10 +273,9 @@ impl<'p> Judging<'p> {
         if self.nodes.classes().is_empty() {
             return Ok(Some(Gap::Nodes));
         }
-        if subject.lacks_pods {
-            return Ok(Some(Gap::Pods));
+        if let Some(unknown) = subject.nodes.iter().find(|node| self.cluster.node(node).is_none()) {
+            return Ok(Some(Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }));
         }
-        let unknown = subject.nodes.iter().find(|node| self.cluster.node(node).is_none());
-        Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
+        Ok(subject.lacks_pods.then_some(Gap::Pods))
     }
 }
