@@ -25,6 +25,8 @@ pub struct NamespaceRules<'s> {
     pub held: Vec<EntryAt<'s>>,
     /// Whether one of them only warns.
     pub warns: bool,
+    /// Whether one does of a policy that may be asked about some Pods of the namespace only.
+    pub may_warn: bool,
     /// The node selectors that hold, in the order in which they are decided.
     pub demands: Vec<Demand>,
     /// Entries before those that hold, for which the Namespace lacks a label: that label.
@@ -50,14 +52,20 @@ impl<'s> NamespaceRules<'s> {
     /// The settings have a mistake: they were not validated.
     pub fn of(files: &'s [SettingsFile], name: &'s str, namespace: Option<&Value>) -> Result<Self> {
         let mut rules = Self::default();
-        for file in asked_about(files, name, namespace) {
-            rules.add(&file.typed, name, namespace)?;
+        let asked = asked_about(files, name, namespace);
+        for file in files.iter().filter(|file| file.places()) {
+            rules.add(&file.typed, name, namespace, asked.iter().any(|own| ptr::eq(*own, file)))?;
         }
         Ok(rules)
     }
 
-    fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<()> {
+    fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>, is_asked: bool) -> Result<()> {
         let found = Demands::of(settings, name, namespace)?;
+        self.may_warn |= found.entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn);
+        self.matching.extend(found.entry);
+        if !is_asked {
+            return Ok(());
+        }
         for (at, why_not) in found.others {
             match why_not {
                 WhyNot::Label { asked, found: None } if !asked.accepts(None) => {
@@ -70,7 +78,6 @@ impl<'s> NamespaceRules<'s> {
         self.demands.extend(found.demands.into_iter().filter(|demand| demand.kind == DemandKind::Required));
         if let Some(at) = found.entry {
             self.held.push(at);
-            self.matching.push(at);
             self.warns |= at.entry.enforcement == Enforcement::Warn;
             self.called = self.called.take().or_else(|| called(at.entry, &found.labels));
         }

@@ -210,7 +210,10 @@ impl Manifest {
     fn contradicts(&self, other: &Self) -> bool {
         let said = |manifest: &Self| {
             let mut object = manifest.parse();
+            // What has finished runs no more.
+            let is_finished = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
             remove(&mut object, &["status"]);
+            object["status"] = is_finished.into();
             remove(&mut object["metadata"], &["resourceVersion", "generation", "managedFields"]);
             object
         };

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, ptr};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
+    placement::toleration_rules::WHITELIST_ANNOTATION,
     selector,
-    settings::{EntryAt, NamespaceEntry, OnDaemonSets},
+    settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets},
     toleration::Taint,
 };
 use serde::Serialize;
@@ -16,7 +17,7 @@ use super::{
     judging::{Judged, Why},
     outcome::{Forecast, Outcome},
     subject::Subject,
-    tolerating::{Remedy, remedy},
+    tolerating::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
 };
 use crate::{
     engine::{
@@ -25,10 +26,12 @@ use crate::{
         namespace_rules::{Demand, NamespaceRules},
     },
     input::{
+        manifests::Manifest,
         settings::{entries, entry_name, is_for_the_rest},
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
+    requests::{runtime_class, template},
 };
 
 /// Something to do, and why.
@@ -150,7 +153,10 @@ impl<'p> Advisor<'p> {
         let outcome = judged.forecast.outcome;
         let (said, cause) = match &judged.why {
             Why::Unknown(gap) => lacks(gap),
-            Why::Refused(refusal) => self.refused(&who, refusal),
+            Why::Refused(refusal) => {
+                let is_of_class = judged.part.is_none() && self.is_of_class(subject, refusal);
+                self.refused(&who, refusal, is_of_class)
+            }
             Why::NoNode(blame) => self.waits(&who, blame),
             Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => self.leaves_nodes(&who, taints, judged),
             Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
@@ -188,7 +194,8 @@ impl<'p> Advisor<'p> {
             return;
         }
         // An exception stands above its rule on purpose.
-        let Some(above) = held.find(|held| !is_narrower(held.entry, at.entry)) else { return };
+        let is_meant = |held: &EntryAt<'_>| is_narrower(held.entry, at.entry) || is_enforced_copy(held.entry, at.entry);
+        let Some(above) = held.find(|held| !is_meant(held)) else { return };
         let namespaces: Vec<String> = matching.iter().map(|(name, _)| (**name).to_owned()).collect();
         let said = format!(
             "{} holds in no namespace, since {} stands above it and takes {}: move it up, if it is meant there",
@@ -202,11 +209,22 @@ impl<'p> Advisor<'p> {
     }
 
     /// Notes nodes of tenants that others may use, since they carry no taint: the setting, whose it is, the nodes, who
-    /// else.
-    pub fn note_untainted(&mut self, setting: &str, whose: &str, nodes: Vec<String>, others: &[String]) {
+    /// else, and whether only until what warns of it is enforced.
+    pub fn note_untainted(
+        &mut self,
+        setting: &str,
+        whose: &str,
+        nodes: Vec<String>,
+        others: &[String],
+        is_warned_of: bool,
+    ) {
+        let (since, enforce) = match is_warned_of {
+            true => (", since what would keep them away only warns so far", "enforce that, or "),
+            false => ("", ""),
+        };
         let said = format!(
-            "No taint keeps Pods of {} from nodes of {whose} ({}). If only that may run there, add a toleration to the entry \
-             with defaultTolerations, then taint the nodes with NoSchedule",
+            "No taint keeps Pods of {} from nodes of {whose} ({}){since}. If only that may run there, {enforce}add a \
+             toleration to the entry with defaultTolerations, then taint the nodes with NoSchedule",
             names(others),
             names(&nodes),
         );
@@ -234,10 +252,26 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal) -> (String, Cause) {
-        let Some(found) = cause else {
+    /// Whether it is refused for a label that its RuntimeClass brings, with which the API server has merged it before.
+    fn is_of_class(&self, subject: &Subject<'_>, refusal: &Refusal) -> bool {
+        let asked = refusal.cause.as_ref().and_then(|cause| cause.asked.as_deref());
+        let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
+        let spec = &template::template(&object).unwrap_or(&object)["spec"];
+        let class = runtime_class::class_of(spec, self.round.deployed.cluster).ok().flatten();
+        let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
+        // A Pod of the cluster is merged.
+        let is_own = |key| subject.kind() != "Pod" && spec["nodeSelector"].get(key).is_some();
+        labels.iter().any(|(key, value)| asked == Some(&format!("{key}={value}")) && !is_own(key))
+    }
+
+    fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal, is_of_class: bool) -> (String, Cause) {
+        let Some(mut found) = cause.clone() else {
             return (format!("{WHO} refused: {message}"), Cause { kind: CauseKind::Asks, ..Cause::default() });
         };
+        if is_of_class {
+            found.kind = PolicyCauseKind::RuntimeClass;
+        }
+        let found = &found;
         if let Some(point) = self.missing_label(who, found) {
             return point;
         }
@@ -249,7 +283,9 @@ impl<'p> Advisor<'p> {
     fn obstacle(&self, who: &Who, cause: &PolicyCause) -> Option<String> {
         let source = match (&cause.annotation, &cause.setting) {
             (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
-            (None, Some(setting)) => self.demanded_by(&who.namespace, setting),
+            (None, Some(setting)) => {
+                self.demanded_by(&who.namespace, setting, cause.demanded.as_deref().unwrap_or_default())
+            }
             (None, None) => "the policy".to_owned(),
         };
         let asked = cause.asked.as_ref().or(cause.taint.as_ref());
@@ -357,6 +393,12 @@ impl<'p> Advisor<'p> {
                 let said = format!("{blame}{by}. Label nodes, or change one of them");
                 (said, Cause { label: Some(key.clone()), demanded: text(demanded), asked: text(asked), ..cause })
             }
+            Blame::Named { needs, key } => {
+                let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
+                let said = format!("{blame}{by}. Name another node, or none");
+                let (label, demanded) = (Some(key.clone()), Some(needs.join(",")));
+                (said, Cause { kind: CauseKind::NodeName, label, demanded, ..cause })
+            }
             Blame::Nothing => (format!("{blame}. Correct it"), cause),
         };
         (format!("{WHO} without a node: {said}"), cause)
@@ -365,6 +407,7 @@ impl<'p> Advisor<'p> {
     fn tainted(&self, who: &Who, taints: &[Taint], nodes: &[String], for_a_time: bool) -> (String, Cause) {
         let remedy = match for_a_time {
             true => Remedy::new(taints, "Tolerate it without tolerationSeconds".to_owned(), None),
+            false if taints.iter().any(is_control_plane) => Remedy::new(taints, NOT_FOR_WORKLOADS.to_owned(), None),
             false => self.remedy(&who.namespace, taints),
         };
         let evicted = if for_a_time { ", which they tolerate for some seconds only, and are evicted then" } else { "" };
@@ -378,8 +421,8 @@ impl<'p> Advisor<'p> {
     }
 
     /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`
-    fn demanded_by(&self, namespace: &str, setting: &str) -> String {
-        match self.entry_at(namespace, setting) {
+    fn demanded_by(&self, namespace: &str, setting: &str, demanded: &str) -> String {
+        match self.entry_at(namespace, setting, demanded) {
             Some(entry) => format!("{} ({})", entry_name(entry), self.in_policy(entry, setting)),
             None => setting.to_owned(),
         }
@@ -392,28 +435,54 @@ impl<'p> Advisor<'p> {
 
     /// A path; where several policies place, with the name of that which the entry is of.
     fn in_policy(&self, entry: &NamespaceEntry, path: &str) -> String {
+        let policy = self.file_of(entry).and_then(|file| file.name.as_deref());
         let mut placing = self.round.files.iter().filter(|file| file.places());
-        let is_of = |file: &&SettingsFile| entries(&file.typed).iter().any(|own| ptr::eq(own, entry));
-        let policy = placing.clone().find(is_of).and_then(|file| file.name.as_deref());
         policy.filter(|_| placing.nth(1).is_some()).map_or_else(|| path.to_owned(), |name| format!("{name}: {path}"))
     }
 
     fn source(&self, namespace: &str, demand: &Demand) -> String {
-        demand.path.as_deref().map_or_else(|| demand.source.clone(), |path| self.demanded_by(namespace, path))
+        let source = |path| self.demanded_by(namespace, path, &demand.text);
+        demand.path.as_deref().map_or_else(|| demand.source.clone(), source)
     }
 
-    fn entry_at(&self, namespace: &str, setting: &str) -> Option<&'p NamespaceEntry> {
-        let position = setting.strip_prefix("placement.namespaces[")?.split(']').next()?.parse::<usize>().ok()?;
-        self.round.rules.get(namespace)?.held.iter().find(|at| at.position == position).map(|at| at.entry)
+    /// The entry with this setting; where several policies have one at the same place, that which demands this.
+    fn entry_at(&self, namespace: &str, setting: &str, demanded: &str) -> Option<&'p NamespaceEntry> {
+        let (position, field) = setting.strip_prefix("placement.namespaces[")?.split_once(']')?;
+        let (position, field) = (position.parse::<usize>().ok()?, field.trim_start_matches('.').split('[').next()?);
+        let written = |at: &&EntryAt<'p>| {
+            let settings = &self.file_of(at.entry)?.settings;
+            settings["placement"]["namespaces"].get(at.position)?.get(field)
+        };
+        let held = self.round.rules.get(namespace)?.held.iter().filter(|at| at.position == position);
+        let best = held.min_by_key(|at| (written(at).is_none(), written(at).is_none_or(|text| text != demanded)));
+        best.map(|at| at.entry)
+    }
+
+    fn file_of(&self, entry: &NamespaceEntry) -> Option<&SettingsFile> {
+        let is_own = |file: &&SettingsFile| entries(&file.typed).iter().any(|own| ptr::eq(own, entry));
+        self.round.files.iter().find(is_own)
     }
 
     fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
         let none = NamespaceRules::default();
         let rules = self.round.rules.get(namespace).unwrap_or(&none);
+        if self.round.files.iter().all(|file| file.typed.placement.is_none()) {
+            let text = "podNodeSelectorPluginConfig adds no tolerations: add them to the Pods, or use placement";
+            return Remedy::new(taints, text.to_owned(), None);
+        }
+        let annotations = self.round.deployed.cluster.namespace(namespace).map(|it| &it["metadata"]["annotations"]);
+        let whitelist = annotations.and_then(|it| it[WHITELIST_ANNOTATION].as_str()).unwrap_or_default();
         let entry = rules.held.first();
         let entry = entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(*at));
-        remedy(rules, namespace, &entry, taints)
+        remedy(rules, namespace, whitelist, &entry, taints)
     }
+}
+
+/// Whether an entry enforces for some namespaces what another, below it, only warns of: so tenants are brought in.
+fn is_enforced_copy(entry: &NamespaceEntry, warning: &NamespaceEntry) -> bool {
+    let NamespaceEntry { name, namespace_selector, enforcement, .. } = entry.clone();
+    warning.enforcement == Enforcement::Warn
+        && NamespaceEntry { name, namespace_selector, enforcement, ..warning.clone() } == *entry
 }
 
 /// Whether an entry is for one namespace, or for none that another, which is for some of its namespaces, is not for.

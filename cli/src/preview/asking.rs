@@ -95,7 +95,7 @@ impl<'s> Round<'s> {
             };
             created.and_then(|created| self.noted(created, pods)).with_context(|| subject.to_string())
         };
-        let warns = self.rules.get(&*subject.namespace).is_some_and(|rules| rules.warns);
+        let warns = self.rules.get(&*subject.namespace).is_some_and(|rules| rules.may_warn);
         Ok(Answers {
             written: said(Enforcement::AsWritten)?,
             enforced: warns.then(|| said(Enforcement::Everywhere)).transpose()?,

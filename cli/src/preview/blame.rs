@@ -1,17 +1,20 @@
 //! What keeps a Pod from every node.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
+use std::{collections::BTreeMap, fmt};
+
+use node_placement_policy::{selector, toleration::Taint};
+
+use super::{
+    placing::{Nodes, PodId},
+    tolerating::is_control_plane,
 };
-
-use node_placement_policy::toleration::Taint;
-
-use super::placing::{Nodes, PodId};
 use crate::{
     engine::namespace_rules::Demand,
     lists::listed,
-    scheduling::exclusion::{Exclusion, LabelExclusion},
+    scheduling::{
+        exclusion::{Exclusion, LabelExclusion},
+        label_values::LabelValues,
+    },
 };
 
 /// Values that are no more alike than this are not proposed.
@@ -20,7 +23,7 @@ const ALIKE: f64 = 0.7;
 /// What keeps a Pod from every node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Blame {
-    /// The nodes that match have these taints.
+    /// The nodes that match have taints: those of the nodes that are the easiest to run on.
     Taints {
         /// In the order of their texts.
         taints: Vec<Taint>,
@@ -49,6 +52,13 @@ pub enum Blame {
         /// The key of the first that is demanded, else asked for.
         key: String,
     },
+    /// No node that the Pod names has all of this.
+    Named {
+        /// As a selector.
+        needs: Vec<String>,
+        /// The key of the first.
+        key: String,
+    },
     /// Its node affinity can match no node.
     Nothing,
 }
@@ -68,6 +78,7 @@ impl fmt::Display for Blame {
             Self::Together { demanded, asked, .. } => {
                 write!(f, "no node has {} together", listed(&[demanded.as_slice(), asked].concat()))
             }
+            Self::Named { needs, .. } => write!(f, "no node that it names has {}", listed(needs)),
             Self::Nothing => f.write_str("its node affinity matches no node"),
         }
     }
@@ -80,7 +91,7 @@ impl Blame {
         match self {
             Self::Taints { .. } => !demand.text.is_empty(),
             Self::Label { needs, .. } => demands(needs),
-            Self::Together { demanded, .. } => demanded.iter().any(demands),
+            Self::Together { demanded: needs, .. } | Self::Named { needs, .. } => needs.iter().any(demands),
             Self::Nothing => false,
         }
     }
@@ -88,27 +99,42 @@ impl Blame {
 
 /// What keeps the Pod that these stand for from every node, in a namespace where this is demanded.
 pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
-    let (mut tainted, mut all_taints, mut for_a_time) = (vec![], BTreeMap::new(), true);
-    let mut needs: Vec<LabelExclusion> = vec![];
+    let known: Vec<String> = demands.iter().flat_map(Demand::requirements).collect();
+    let mut tainted = BTreeMap::new();
+    let (mut needs, mut is_named): (Vec<LabelExclusion>, bool) = (vec![], false);
     for (pool, exclusion) in nodes.exclusions(pod) {
-        let need = match exclusion {
-            Exclusion::Taints { taints, for_a_time: of_pool } => {
-                for_a_time &= of_pool;
-                all_taints.extend(taints.into_iter().map(|taint| (taint.to_string(), taint)));
-                tainted.extend(pool.nodes.iter().map(|node| node.name.clone()));
-                tainted.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
+        let mut need = match exclusion {
+            Exclusion::Taints { mut taints, for_a_time } => {
+                taints.sort_by_key(ToString::to_string);
+                let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                let order = (taints.iter().any(is_control_plane), texts.len(), texts);
+                let (_, nodes, _) = tainted.entry(order).or_insert((taints, vec![], for_a_time));
+                nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
+                nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
                 continue;
             }
             Exclusion::Label(label) => label,
-            Exclusion::Name | Exclusion::MatchesNothing => continue,
+            Exclusion::Name => {
+                is_named = true;
+                continue;
+            }
+            Exclusion::MatchesNothing => continue,
         };
-        if needs.iter().all(|known| known.needs != need.needs) {
+        // As it is demanded: a NodePool words it as a set.
+        if let Some(demanded) = known.iter().find(|known| as_set(known) == as_set(&need.needs)) {
+            need.needs.clone_from(demanded);
+        }
+        if needs.iter().all(|known| as_set(&known.needs) != as_set(&need.needs)) {
             needs.push(need);
         }
     }
-    if !all_taints.is_empty() {
-        tainted.sort();
-        return Blame::Taints { taints: all_taints.into_values().collect(), nodes: tainted, for_a_time };
+    if let Some((taints, mut nodes, for_a_time)) = tainted.into_values().next() {
+        nodes.sort();
+        return Blame::Taints { taints, nodes, for_a_time };
+    }
+    if let Some(first) = needs.first().filter(|_| is_named) {
+        let key = first.key.clone();
+        return Blame::Named { needs: needs.into_iter().map(|label| label.needs).collect(), key };
     }
     match needs.as_slice() {
         [] => Blame::Nothing,
@@ -117,13 +143,20 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
             Blame::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
         }
         _ => {
-            let known: BTreeSet<String> = demands.iter().flat_map(Demand::requirements).collect();
             let (demanded, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|label| known.contains(&label.needs));
             let key = demanded.first().or(asked.first()).map(|label| label.key.clone()).unwrap_or_default();
             let texts = |labels: Vec<LabelExclusion>| labels.into_iter().map(|label| label.needs).collect();
             Blame::Together { demanded: texts(demanded), asked: texts(asked), key }
         }
     }
+}
+
+/// A requirement on a label as a NodePool words it, so that the same is told once.
+fn as_set(needs: &str) -> String {
+    let read = selector::parse(needs).ok();
+    let requirement = read.as_ref().and_then(|selector| selector.requirements().iter().next());
+    let values = requirement.and_then(|one| Some(LabelValues::of(one)?.describe(one.key())));
+    values.unwrap_or_else(|| needs.to_owned())
 }
 
 /// The value of this label, of some node, that looks most like what is needed.

@@ -101,8 +101,8 @@ impl Judged {
 #[derive(Clone, Copy)]
 struct Case<'s> {
     subject: &'s Subject<'s>,
-    /// What it asks of nodes with the old settings: they are what runs.
-    old: Option<&'s [PodId]>,
+    /// What it asks of nodes with the old settings, which are what runs, and where these let it be bound.
+    old: Option<(&'s Binder<'s>, &'s [PodId])>,
     enforcement: Enforcement,
 }
 
@@ -121,14 +121,15 @@ impl<'p> Judging<'p> {
     }
 
     /// The outcome of a subject; where that of one of its parts is worse, that. `old` is what is said with the settings
-    /// that apply now.
+    /// that apply now, and who judges with these.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(&self, subject: &Subject<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
+    pub fn judge(&self, subject: &Subject<'_>, answers: &Answers, old: Option<(&Self, &Answers)>) -> Result<Judged> {
         let mut worst = self.judge_alone(subject, answers, old)?;
         for (place, (part, answers)) in subject.parts.iter().zip(&answers.parts).enumerate() {
-            let judged = self.judge_alone(part, answers, old.and_then(|old| old.parts.get(place)))?;
+            let old = old.and_then(|(judging, old)| Some((judging, old.parts.get(place)?)));
+            let judged = self.judge_alone(part, answers, old)?;
             let is_worse = !worst.forecast.outcome.is_trouble() || judged.forecast < worst.forecast;
             if judged.forecast.outcome.is_trouble() && is_worse {
                 worst = Judged { part: Some(format!("{} {}", part.kind(), part.name())), ..judged };
@@ -137,9 +138,11 @@ impl<'p> Judging<'p> {
         Ok(worst)
     }
 
-    fn judge_alone(&self, subject: &Subject<'_>, answers: &Answers, old: Option<&Answers>) -> Result<Judged> {
-        let old = match old.map(|old| &old.written) {
-            Some(Said::LetIn(asked)) if asked.not_sent.is_none() => Some(asked.after.as_slice()),
+    fn judge_alone(&self, subject: &Subject<'_>, answers: &Answers, old: Option<(&Self, &Answers)>) -> Result<Judged> {
+        let old = match old.map(|(judging, old)| (judging, &old.written)) {
+            Some((judging, Said::LetIn(asked))) if asked.not_sent.is_none() => {
+                Some((&judging.binder, asked.after.as_slice()))
+            }
             _ => None,
         };
         let case = Case { subject, old, enforcement: Enforcement::AsWritten };
@@ -155,7 +158,9 @@ impl<'p> Judging<'p> {
         }
         let mut judged = self.outcome(Case { enforcement: Enforcement::Everywhere, ..case }, enforced)?;
         let are_changed = [&real, &judged].iter().all(|it| it.forecast.outcome == Outcome::Changed);
-        judged.forecast.would_be = !are_changed;
+        // Another policy may warn, and not be asked about this.
+        let is_warned = self.round.rules.get(&*subject.namespace).is_some_and(|rules| rules.warns);
+        judged.forecast.would_be = !are_changed && (is_warned || real.forecast != judged.forecast);
         Ok(judged)
     }
 
@@ -181,15 +186,23 @@ impl<'p> Judging<'p> {
     fn outcome_on_nodes(&self, case: Case<'_>, asked: &Asked) -> Result<Judged> {
         let Case { subject, old, enforcement } = case;
         let told = |outcome, nodes, why| Ok(Judged::new(outcome, subject, nodes, why));
-        if let Some(gap) = self.unknown_nodes(case, asked)? {
-            return told(Outcome::CannotTell, vec![], Why::Unknown(gap));
+        let is_daemon_set = subject.kind() == "DaemonSet";
+        let gap = self.unknown_nodes(case, asked)?;
+        // What takes nothing takes nothing, whatever Pods there are; what leaves nodes leaves them.
+        if let Some(gap) = gap.as_ref().filter(|gap| !is_daemon_set && **gap != Gap::Pods) {
+            return told(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()));
         }
         let (without, after) = (self.nodes.takers(&asked.before), self.nodes.takers(&asked.after));
-        // What the old settings let it use is taken away too.
-        let before = old.map_or_else(|| without.clone(), |old| without.or(&self.nodes.takers(old)));
         let bind = |pods, takers| self.binder.to_takers(&subject.namespace, pods, takers, enforcement);
         let bindings = bind(&asked.after, &after)?;
-        if before.are_any() && !bindings.are_possible {
+        // What the old settings let it use is taken away too.
+        let (mut before, mut takes_any) = (without.clone(), without.are_any());
+        if let Some((binder, pods)) = old {
+            let takers = self.nodes.takers(pods);
+            takes_any |= binder.to_takers(&subject.namespace, pods, &takers, Enforcement::AsWritten)?.are_possible;
+            before = without.or(&takers);
+        }
+        if takes_any && !bindings.are_possible {
             let no_node = || Why::NoNode(blame(self.nodes, &asked.after, self.round.demands(&subject.namespace)));
             return told(Outcome::Waits, vec![], bindings.obstacle.map_or_else(no_node, Why::from));
         }
@@ -198,13 +211,17 @@ impl<'p> Judging<'p> {
         if subject.waits && without.are_any() && !waiting.are_possible {
             return told(Outcome::Waits, vec![], waiting.obstacle.map_or(Why::Plain, Why::from));
         }
-        let is_daemon_set = subject.kind() == "DaemonSet";
         let (mut lost, mut unbound) = (vec![], None);
         // Of a DaemonSet, all nodes decide about the outcome; else those that its Pods run on.
         let all = self.nodes.classes().iter().flat_map(|class| &class.nodes).filter(|_| is_daemon_set);
         let running = subject.nodes.iter().filter(|_| !is_daemon_set);
         for node in all.map(|node| &node.name).chain(running) {
             let Some(class) = self.nodes.class_of(node).filter(|class| before.nodes_of(*class)) else { continue };
+            if let Some((binder, _)) = old.filter(|_| !without.nodes_of(class))
+                && let Reply::Refused(_) = binder.to_node(&subject.namespace, node, Enforcement::AsWritten)?
+            {
+                continue;
+            }
             if after.nodes_of(class) {
                 let Reply::Refused(refusal) = self.binder.to_node(&subject.namespace, node, enforcement)? else {
                     continue;
@@ -218,6 +235,9 @@ impl<'p> Judging<'p> {
         if is_daemon_set && (!lost.is_empty() || before.create_more_than(&after)) {
             let why = unbound.unwrap_or_else(|| Why::FewerNodes(self.nodes.taints(&asked.after, &lost)));
             return told(Outcome::LeavesNodes, lost, why);
+        }
+        if let Some(gap) = gap {
+            return told(Outcome::CannotTell, vec![], Why::Unknown(gap));
         }
         if !lost.is_empty() {
             return told(Outcome::Moves, lost, unbound.unwrap_or_else(|| Why::FewerNodes(vec![])));
@@ -243,7 +263,7 @@ impl<'p> Judging<'p> {
         let Case { subject, old, enforcement } = case;
         // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
         let is_moved = self.nodes.ask_for_others(&asked.before, &asked.after)
-            || old.is_some_and(|old| self.nodes.lacks_tolerations(&asked.after, old));
+            || old.is_some_and(|(_, old)| self.nodes.lacks_tolerations(&asked.after, old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = self.binder.requires_metadata || asked.not_sent.is_some();
         let counts = is_moved || by_bindings && self.binder.is_asked(&subject.namespace, enforcement)?;
@@ -253,10 +273,9 @@ impl<'p> Judging<'p> {
         if self.nodes.classes().is_empty() {
             return Ok(Some(Gap::Nodes));
         }
-        if subject.lacks_pods {
-            return Ok(Some(Gap::Pods));
+        if let Some(unknown) = subject.nodes.iter().find(|node| self.cluster.node(node).is_none()) {
+            return Ok(Some(Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }));
         }
-        let unknown = subject.nodes.iter().find(|node| self.cluster.node(node).is_none());
-        Ok(unknown.map(|unknown| Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }))
+        Ok(subject.lacks_pods.then_some(Gap::Pods))
     }
 }

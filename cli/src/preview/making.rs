@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use serde_json::json;
 
 use super::{
     advice::Advisor,
-    asking::{Answers, Round, Said},
+    asking::{Round, Said},
     binding::Required,
     document::{Finding, Namespace, Pool, Preview, Workload},
     judging::{Judged, Judging},
@@ -25,6 +26,7 @@ use crate::{
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
+    requests::delivery,
     scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places, pool::Pools},
 };
 
@@ -72,26 +74,25 @@ impl Input<'_> {
         let mut preview = Preview { compared: old.is_some(), ..Preview::default() };
         let (mut advisor, mut rows) = (Advisor::new(&round), Rows::new(&round, &pools));
         let (mut forecasts, mut stranded, mut running) = (vec![], vec![], BTreeMap::<&str, Vec<&str>>::new());
-        let (budgets, mut got_worse) = (Budgets::of(cluster), false);
+        let (budgets, mut got_worse) = (Budgets::of(self.cluster), false);
         for (subject, answers, old_answers) in &asked {
-            let judged = judging.judge(subject, answers, old_answers.as_ref())?;
-            let was = match (&old, old_answers) {
-                (Some(old), Some(answers)) => Some(old.judge(subject, answers, None)?),
-                _ => None,
-            };
+            let old = old.as_ref().zip(old_answers.as_ref());
+            let judged = judging.judge(subject, answers, old)?;
+            let was = old.map(|(old, answers)| old.judge(subject, answers, None)).transpose()?;
             advisor.note(subject, &judged);
             let Judged { forecast, nodes: on, pods, .. } = &judged;
             forecasts.push((subject.kind(), *forecast));
             running.entry(&subject.namespace).or_default().extend(subject.nodes.iter().map(String::as_str));
-            let is_told = was.as_ref().is_none_or(|was| (was.forecast, &was.nodes) != (*forecast, on));
-            got_worse |= self.accepted.holds_up(forecast.outcome)
-                && was.as_ref().is_some_and(|was| forecast.is_worse_than(was.forecast, on, &was.nodes));
+            let is_worse = was.as_ref().is_some_and(|was| forecast.is_worse_than(was.forecast, on, &was.nodes));
+            let is_told = is_worse || was.as_ref().is_none_or(|was| was.forecast != *forecast);
+            got_worse |= is_worse && self.accepted.holds_up(forecast.outcome);
             let was = was.map(|was| was.forecast);
             let finding = Finding { forecast: *forecast, reason: judged.reason(), was };
             let Some(manifest) = subject.manifest else {
-                let pod = asks_for(answers, &nodes).filter(|_| forecast.outcome != Outcome::CannotTell);
+                let said = [&answers.written, answers.enforced.as_ref().unwrap_or(&answers.written)];
+                let pods = said.map(|said| asks_for(said, &nodes).filter(|_| forecast.outcome != Outcome::CannotTell));
                 let running = running.get(&*subject.namespace).map(Vec::as_slice).unwrap_or_default();
-                rows.add(&subject.namespace, &judged, pod, running);
+                rows.add(&subject.namespace, &judged, pods, running);
                 let name = subject.namespace.clone();
                 preview.namespaces.extend(is_told.then_some(Namespace { name, finding }));
                 continue;
@@ -130,7 +131,19 @@ impl Input<'_> {
 
     /// What is not known of the cluster as a whole. Kinds that could not be listed are told together.
     fn gaps(&self, subjects: &Subjects<'_>) -> Vec<Gap> {
-        let mut gaps: Vec<Gap> = subjects.lacking.iter().cloned().collect();
+        let cluster = &self.cluster.manifests;
+        // What no policy covers may lack anything.
+        let leaves_out = |file: &SettingsFile, name: &String| {
+            let request = json!({ "namespace": name });
+            file.policy
+                .as_ref()
+                .is_some_and(|it| delivery::selects_namespace(it, &request, cluster.namespace(name)) == Some(false))
+        };
+        let counts = |name: &Option<String>| {
+            name.as_ref().is_none_or(|name| !self.files.iter().all(|file| leaves_out(file, name)))
+        };
+        let lacking = subjects.lacking.iter().filter(|(_, namespace)| counts(namespace));
+        let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
         let matters = |kind: &str| !kind.starts_with("podtemplates") && !kind.starts_with("poddisruptionbudgets");
         let mut unlisted: Vec<_> = self.cluster.unreadable.iter().filter(|it| matters(&it.resource)).collect();
         unlisted.sort_by(|one, other| one.resource.cmp(&other.resource));
@@ -138,7 +151,7 @@ impl Input<'_> {
             let kinds = listed(&unlisted.iter().map(|it| it.resource.clone()).collect::<Vec<_>>());
             gaps.insert(0, Gap::Kind { kinds, reason: Some(first.reason.clone()) });
         }
-        if self.cluster.manifests.namespaces().next().is_none() && gaps.is_empty() {
+        if cluster.namespaces().next().is_none() && gaps.is_empty() {
             gaps.push(Gap::Kind { kinds: "Namespaces".to_owned(), reason: None });
         }
         gaps
@@ -180,8 +193,8 @@ impl Input<'_> {
 }
 
 /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
-fn asks_for<'n>(answers: &Answers, nodes: &'n Nodes) -> Option<&'n Constraints> {
-    match answers.enforced.as_ref().unwrap_or(&answers.written) {
+fn asks_for<'n>(said: &Said, nodes: &'n Nodes) -> Option<&'n Constraints> {
+    match said {
         Said::LetIn(asked) => asked.after.last().and_then(|pod| nodes.constraints(*pod)),
         Said::Unknown(_) | Said::Refused(_) => None,
     }

@@ -9,7 +9,8 @@ use super::judging::{Judged, Why};
 use crate::{
     input::{
         json::{list_of, text},
-        manifests::{Identity, Manifest, Manifests},
+        kubectl::Listed,
+        manifests::{Identity, Manifest},
     },
     requests::{delivery::selects, template},
 };
@@ -27,29 +28,32 @@ pub struct Restart {
     pub pods: usize,
     /// Why a restart is not proposed, if it is not.
     pub obstacle: Option<String>,
-    /// The names of the PodDisruptionBudgets that cover its Pods.
-    pub budgets: Vec<String>,
+    /// The names of the PodDisruptionBudgets that cover its Pods; nothing, if the cluster did not list them.
+    pub budgets: Option<Vec<String>>,
 }
 
-/// The PodDisruptionBudgets of a cluster, by namespace.
-pub struct Budgets(BTreeMap<String, Vec<(String, LabelSelector)>>);
+/// The PodDisruptionBudgets of a cluster, by namespace; nothing, if it did not list them.
+pub struct Budgets(Option<BTreeMap<String, Vec<(String, LabelSelector)>>>);
 
 impl Budgets {
     /// Those of a cluster; what can't be read covers nothing.
-    pub fn of(cluster: &Manifests) -> Self {
+    pub fn of(cluster: &Listed) -> Self {
+        if cluster.unreadable.iter().any(|it| it.resource.starts_with("poddisruptionbudgets")) {
+            return Self(None);
+        }
         let mut budgets: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        for PodDisruptionBudget { metadata, spec, .. } in cluster.all().filter_map(Result::ok) {
+        for PodDisruptionBudget { metadata, spec, .. } in cluster.manifests.all().filter_map(Result::ok) {
             if let Some(selector) = spec.and_then(|spec| spec.selector) {
                 let namespace = metadata.namespace.unwrap_or_default();
                 budgets.entry(namespace).or_default().push((metadata.name.unwrap_or_default(), selector));
             }
         }
-        Self(budgets)
+        Self(Some(budgets))
     }
 
-    fn covering(&self, namespace: &str, labels: &Value) -> Vec<String> {
-        let budgets = self.0.get(namespace).into_iter().flatten();
-        budgets.filter(|(_, selector)| selects(selector, labels)).map(|(name, _)| name.clone()).collect()
+    fn covering(&self, namespace: &str, labels: &Value) -> Option<Vec<String>> {
+        let budgets = self.0.as_ref()?.get(namespace).into_iter().flatten();
+        Some(budgets.filter(|(_, selector)| selects(selector, labels)).map(|(name, _)| name.clone()).collect())
     }
 }
 
@@ -75,6 +79,9 @@ fn obstacle(object: &Value, pod: &Value, has_owner: bool) -> Option<String> {
         "Deployment" if spec["paused"] == true => "the Deployment is paused",
         "StatefulSet" if spec["updateStrategy"]["type"] == "OnDelete" => {
             "its updateStrategy is OnDelete: Pods are replaced when they are deleted"
+        }
+        "StatefulSet" if spec["updateStrategy"]["rollingUpdate"]["partition"].as_u64().is_some_and(|it| it > 0) => {
+            "its partition keeps Pods as they are; finish its rollout first"
         }
         "Deployment" | "StatefulSet" => {
             let of_template = list_of(&spec["volumeClaimTemplates"]).first();

@@ -71,8 +71,8 @@ pub struct Subjects<'c> {
     pub all: Vec<Subject<'c>>,
     /// The names of the namespaces that are there, or that others are in, but for those that terminate.
     pub namespaces: BTreeSet<String>,
-    /// What is known to be lacking, whatever the settings say.
-    pub lacking: BTreeSet<Gap>,
+    /// What is known to be lacking, whatever the settings say; and the namespace that it is about, if it is about one.
+    pub lacking: BTreeSet<(Gap, Option<String>)>,
 }
 
 impl<'c> Subject<'c> {
@@ -148,12 +148,12 @@ impl<'c> Subjects<'c> {
             kinds.insert(&identity.kind);
             check_types(manifest)?;
             let Some(resource) = resource_of(&identity.api_version, &identity.kind).filter(|it| makes_pods(*it)) else {
-                subjects.lacking.extend(misnamed(identity));
+                subjects.lacking.extend(misnamed(identity).map(|gap| (gap, identity.namespace.clone())));
                 continue;
             };
             let Some(namespace) = identity.namespace.as_deref() else {
                 let told = format!("{identity} has no namespace; write the one down that it is in");
-                subjects.lacking.insert(Gap::Unreadable(told));
+                subjects.lacking.insert((Gap::Unreadable(told), None));
                 continue;
             };
             if terminating.contains(namespace) {
@@ -179,7 +179,7 @@ impl<'c> Subjects<'c> {
             if resource == Resource::Pod {
                 if !object["spec"].is_object() {
                     let told = format!("{identity} has no spec; list the object as a whole");
-                    subjects.lacking.insert(Gap::Unreadable(told));
+                    subjects.lacking.insert((Gap::Unreadable(told), Some(namespace.to_owned())));
                 }
                 let node = Some(text(&object["spec"]["nodeName"])).filter(|node| !node.is_empty());
                 subject.nodes.extend(node.map(str::to_owned));
@@ -211,7 +211,8 @@ impl<'c> Subjects<'c> {
             subjects.all.push(subject);
         }
         for subject in subjects.all.iter_mut().chain(&mut foreign) {
-            subjects.lacking.extend(subject.add_pods(&mut own, cluster));
+            let gap = subject.add_pods(&mut own, cluster);
+            subjects.lacking.extend(gap.map(|gap| (gap, Some(subject.namespace.clone()))));
         }
         let is_judged = |subject: &Subject<'_>| subject.lacks_pods || subject.nodes.is_empty() && !subject.waits;
         // Those of their Pods that are there are told one by one.
@@ -223,11 +224,12 @@ impl<'c> Subjects<'c> {
         let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
         for kind in MAKERS.into_iter().filter(|kind| absent.contains(*kind) && !is_known(kind)) {
             let kinds = if kind == "ReplicaSet" { "ReplicaSets or Deployments".to_owned() } else { format!("{kind}s") };
-            subjects.lacking.insert(Gap::Kind { kinds, reason: None });
+            subjects.lacking.insert((Gap::Kind { kinds, reason: None }, None));
         }
         let contradictory = cluster.contradictory.iter().filter(|identity| is_looked_at(identity));
         subjects.lacking.extend(contradictory.map(|identity| {
-            Gap::Unreadable(format!("{identity} is there more than once, and differently; leave one of them"))
+            let told = format!("{identity} is there more than once, and differently; leave one of them");
+            (Gap::Unreadable(told), identity.namespace.clone())
         }));
         Ok(subjects)
     }

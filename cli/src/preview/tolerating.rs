@@ -1,7 +1,7 @@
 //! How Pods that a taint keeps away could tolerate it, and whether they should.
 
 use node_placement_policy::{
-    placement::toleration_rules::DEFAULTS_ANNOTATION,
+    placement::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION},
     settings::{NamespaceEntry, reference},
     toleration::{EQUAL, EXISTS, Taint, Toleration},
 };
@@ -10,6 +10,10 @@ use crate::engine::namespace_rules::NamespaceRules;
 
 /// Nodes with these taints run the control plane.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/// What is said of taints of such nodes.
+pub const NOT_FOR_WORKLOADS: &str =
+    "Nodes of the control plane are not for workloads: change the selector, or label other nodes";
 
 /// What to do about taints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,15 +36,21 @@ impl Remedy {
     }
 }
 
-/// What to do about taints that keep the Pods of `namespace` away, where `rules` hold. `entry` names the entry.
-pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: &[Taint]) -> Remedy {
+/// What to do about taints that keep the Pods of `namespace` away, where `rules` hold. `entry` names the entry;
+/// `whitelist` is the namespace's annotation of that name.
+pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, whitelist: &str, entry: &str, taints: &[Taint]) -> Remedy {
     let held = rules.held.first();
     let holding = held.map(|at| at.entry);
     let setting = |field: &str| held.map(|at| format!("{at}.{field}"));
     let wanted: Vec<Toleration> = taints.iter().filter(|taint| !is_control_plane(taint)).map(toleration).collect();
     if wanted.is_empty() {
-        let text = "Nodes of the control plane are not for workloads: change the selector, or label other nodes";
-        return Remedy::new(taints, text.to_owned(), None);
+        return Remedy::new(taints, NOT_FOR_WORKLOADS.to_owned(), None);
+    }
+    let own = holding.and_then(|entry| entry.default_tolerations.as_deref());
+    let known = own.unwrap_or(rules.cluster_default_tolerations);
+    if rules.warns && wanted.iter().all(|wanted| known.iter().any(|default| default.covers(wanted))) {
+        let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
+        return Remedy::new(taints, text, setting("enforcement"));
     }
     if let Some(forbidden) = wanted.iter().find(|wanted| holding.is_some_and(|entry| forbids(entry, rules, wanted))) {
         let text = format!(
@@ -50,12 +60,23 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: 
         return Remedy::new(taints, text, setting("forbiddenTolerations"));
     }
     if rules.annotates_tolerations {
-        let text = format!(
+        let mut text = format!(
             "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {namespace}, \
              which replaces defaultTolerations",
             as_text(&wanted)
         );
-        return Remedy::new(taints, text, None);
+        // What an annotation adds is judged.
+        let allowed = holding.and_then(|entry| entry.allowed_tolerations.as_ref());
+        let allows = |one: &Toleration, wanted| filled_in(one, rules).is_some_and(|one| one.covers(wanted));
+        let is_allowed = |wanted| allowed.is_none_or(|list| list.iter().any(|one| allows(one, wanted)));
+        let is_refused = !wanted.iter().all(is_allowed);
+        if is_refused {
+            text += &format!(", and to the allowedTolerations of {entry}");
+        }
+        if !matches!(whitelist, "" | "[]" | "null") {
+            text += &format!(", and to its annotation {WHITELIST_ANNOTATION}");
+        }
+        return Remedy::new(taints, text, setting("allowedTolerations").filter(|_| is_refused));
     }
     let setting = setting("defaultTolerations");
     let is_for_all = holding.is_some_and(|entry| entry.references().next().is_some());
@@ -67,8 +88,6 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: 
         );
         return Remedy::new(taints, text, setting);
     };
-    let own = holding.and_then(|entry| entry.default_tolerations.as_deref());
-    let known = own.unwrap_or(rules.cluster_default_tolerations);
     let repeats = match own {
         None if !known.is_empty() => {
             ", which repeats clusterDefaultTolerations, since an entry's own list replaces them"
@@ -86,7 +105,8 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, entry: &str, taints: 
     Remedy { taints: added.iter().map(ToString::to_string).collect(), is_for_all, ..remedy }
 }
 
-fn is_control_plane(taint: &Taint) -> bool {
+/// Whether it keeps nodes for the control plane.
+pub fn is_control_plane(taint: &Taint) -> bool {
     CONTROL_PLANE.contains(&taint.key.as_str())
 }
 
@@ -100,16 +120,17 @@ fn toleration(taint: &Taint) -> Toleration {
 
 /// Whether an entry forbids a toleration, in a namespace with the labels of `rules`.
 fn forbids(entry: &NamespaceEntry, rules: &NamespaceRules<'_>, wanted: &Toleration) -> bool {
-    let mut forbidden = entry.forbidden_tolerations.iter().flatten().cloned();
-    forbidden.any(|mut forbidden| {
-        let value = reference::fill_in(&forbidden.value, |key| rules.labels.get(key).map(Into::into).ok_or(()));
-        match value.map(|value| value.into_owned()) {
-            Ok(value) => forbidden.value = value,
-            // It may be meant for every value.
-            Err(()) => forbidden.operator = EXISTS.to_owned(),
-        }
-        forbidden.overlaps(wanted)
+    entry.forbidden_tolerations.iter().flatten().any(|forbidden| {
+        // It may be meant for every value.
+        let of_any_value = || Toleration { operator: EXISTS.to_owned(), ..forbidden.clone() };
+        filled_in(forbidden, rules).unwrap_or_else(of_any_value).overlaps(wanted)
     })
+}
+
+/// A toleration of the settings with the value that it has in a namespace, if the labels of that give one.
+fn filled_in(toleration: &Toleration, rules: &NamespaceRules<'_>) -> Option<Toleration> {
+    let value = reference::fill_in(&toleration.value, |key| rules.labels.get(key).map(Into::into).ok_or(())).ok()?;
+    Some(Toleration { value: value.into_owned(), ..toleration.clone() })
 }
 
 /// `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.

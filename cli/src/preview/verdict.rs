@@ -71,15 +71,17 @@ impl Verdict {
             (true, told) => format!("Ready to enforce: {told}."),
             (false, told) => format!("Not yet: {told}."),
         };
-        let would_be = phrases(true).collect::<Vec<_>>().join("; ");
-        if !would_be.is_empty() {
-            text += &format!(" Entries with enforcement: Warn hold nothing up; enforced, {would_be}.");
-        }
         if lacking.is_empty() && holding == [Outcome::Moves] {
             text += match can_restart {
-                true => " If that is wanted, enforce the policy, then run what -o commands prints.",
-                false => " If that is wanted, enforce the policy. Nothing can restart these; -o commands says why.",
+                true => " If you want these moves, enforce the policy, then run what -o commands prints.",
+                false => {
+                    " If you want these moves, enforce the policy. Nothing can restart these; -o commands says why."
+                }
             };
+        }
+        let would_be = phrases(true).collect::<Vec<_>>().join("; ");
+        if !would_be.is_empty() {
+            text += &format!(" If the entries that only warn were enforced: {would_be}.");
         }
         Self { ready, text }
     }
@@ -137,7 +139,7 @@ mod tests {
     #[case::moves_alone(
         &[("Job", Outcome::Moves), ("Job", Outcome::Moves)],
         &[],
-        "Not yet: 2 workloads move to other nodes. If that is wanted, enforce the policy. Nothing can restart these; \
+        "Not yet: 2 workloads move to other nodes. If you want these moves, enforce the policy. Nothing can restart these; \
          -o commands says why."
     )]
     #[case::what_is_not_asked(
@@ -173,7 +175,7 @@ mod tests {
     fn what_only_would_be_is_counted_apart() {
         let would_be = Forecast { would_be: true, outcome: Outcome::Refused };
         let verdict = Verdict::new([("Job", would_be)], &[], &Accepted::default(), false);
-        assert!(verdict.ready && verdict.text.ends_with("enforced, 1 workload is refused."), "{}", verdict.text);
+        assert!(verdict.ready && verdict.text.ends_with("enforced: 1 workload is refused."), "{}", verdict.text);
     }
 
     #[test]

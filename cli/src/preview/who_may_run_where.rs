@@ -43,6 +43,8 @@ pub struct Row {
 pub struct Cell {
     /// Whether it takes a Pod that asks for nothing.
     pub takes: bool,
+    /// Whether it would, if an entry that only warns was enforced.
+    pub enforced: bool,
     /// How many of their Pods run there.
     pub pods: usize,
 }
@@ -73,7 +75,7 @@ pub struct Rows<'p> {
 
 /// What namespaces of one row have in common: the entry, by its position and its name, what they are called by it, the
 /// selector, and what becomes of their Pods.
-type Alike = ((usize, Option<String>, Option<String>, String), Vec<bool>, Forecast, Option<String>);
+type Alike = ((usize, Option<String>, Option<String>, String), Vec<[bool; 2]>, Forecast, Option<String>);
 
 impl<'p> Rows<'p> {
     /// None so far.
@@ -81,16 +83,16 @@ impl<'p> Rows<'p> {
         Self { round, pools, rows: BTreeMap::new() }
     }
 
-    /// Adds a namespace: what becomes of its Pod that asks for nothing, that Pod where it is let in, and the node of each of
-    /// its Pods that runs.
-    pub fn add(&mut self, namespace: &str, judged: &Judged, pod: Option<&Constraints>, running: &[&str]) {
+    /// Adds a namespace: what becomes of its Pod that asks for nothing, that Pod where it is let in, now and if all was
+    /// enforced, and the node of each of its Pods that runs.
+    pub fn add(&mut self, namespace: &str, judged: &Judged, pods: [Option<&Constraints>; 2], running: &[&str]) {
         let none = NamespaceRules::default();
         let rules = self.round.rules.get(namespace).unwrap_or(&none);
         let at = rules.held.first();
         let (entry, selector) = (at.map(|at| entry_name(at.entry)), rules.selector());
         let called = rules.called.clone().filter(|_| !selector.is_empty());
-        let takes = |pool: &Pool| pod.is_some_and(|pod| pool.excludes(pod).is_none());
-        let takes: Vec<bool> = self.pools.pools.iter().map(takes).collect();
+        let takes = |pool: &Pool| pods.map(|pod| pod.is_some_and(|pod| pool.excludes(pod).is_none()));
+        let takes: Vec<[bool; 2]> = self.pools.pools.iter().map(takes).collect();
         let kept_away = match &judged.why {
             Why::NotAsked(reason) if judged.forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
             _ => None,
@@ -107,7 +109,7 @@ impl<'p> Rows<'p> {
             selector,
             forecast: judged.forecast,
             kept_away,
-            cells: takes.into_iter().map(|takes| Cell { takes, pods: 0 }).collect(),
+            cells: takes.into_iter().map(|[takes, enforced]| Cell { takes, enforced, pods: 0 }).collect(),
             lost: 0,
         });
         row.namespaces.push(namespace.to_owned());
@@ -121,30 +123,36 @@ impl<'p> Rows<'p> {
 
     /// Notes pools without a taint that are meant for one tenant, and that Pods of others may use too.
     pub fn note_untainted(&self, advisor: &mut Advisor<'_>) {
-        let mut found: BTreeMap<(&str, &Option<String>), Untainted> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
         for (place, pool) in self.pools.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
             let users: Vec<&Row> = self.rows.values().filter(|row| row.may_use(place)).collect();
-            let tenants = users.iter().filter_map(|row| Some(((&row.selector, self.setting_naming(pool, row)?), *row)));
+            let is_meant = |row: &&&Row| row.cells.get(place).is_some_and(|cell| cell.enforced);
+            let tenants = users
+                .iter()
+                .filter(is_meant)
+                .filter_map(|row| Some(((&row.selector, self.setting_naming(pool, row)?), *row)));
             let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
             let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
-            let others = users.iter().filter(|row| row.selector != *selector).flat_map(|row| row.namespaces.clone());
-            let others: BTreeSet<String> = others.collect();
+            let others = users.iter().filter(|row| row.selector != *selector);
+            let is_warned_of = !others.clone().any(|row| is_meant(&row));
+            let others: BTreeSet<String> = others.flat_map(|row| row.namespaces.clone()).collect();
             if others.is_empty() {
                 continue;
             }
-            let untainted = found.entry((setting, &tenant.entry)).or_default();
+            let untainted = found.entry((setting, &tenant.entry, is_warned_of)).or_default();
             untainted.selectors.insert(selector.clone());
             untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
             untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
             untainted.others.extend(others);
         }
-        for ((setting, entry), Untainted { selectors, nodes, others }) in found {
+        for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others }) in found {
             let entry = entry.as_deref().unwrap_or("some namespaces");
             let whose = match selectors.len() {
                 1 => entry.to_owned(),
                 tenants => format!("{tenants} tenants of {entry}"),
             };
-            advisor.note_untainted(setting, &whose, nodes, &others.into_iter().collect::<Vec<_>>());
+            let others: Vec<String> = others.into_iter().collect();
+            advisor.note_untainted(setting, &whose, nodes, &others, is_warned_of);
         }
     }
 
@@ -190,7 +198,7 @@ pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
 
 impl Row {
     fn may_use(&self, pool: usize) -> bool {
-        let is_asked = !self.forecast.outcome.is_trouble() && self.forecast.outcome != Outcome::NotAsked;
+        let is_asked = !self.forecast.is_real_trouble() && self.forecast.outcome != Outcome::NotAsked;
         is_asked && self.cells.get(pool).is_some_and(|cell| cell.takes)
     }
 }

@@ -118,7 +118,7 @@ fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
 }
 
 /// Whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
-fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Value>) -> Option<bool> {
+pub fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
     let Some(name) = request["namespace"].as_str().filter(|name| !name.is_empty()) else { return Some(true) };
     let namespace =

@@ -169,6 +169,10 @@ impl<'o> Oracle<'o> {
                 return Ok("Waits");
             }
         }
+        // Whether nodes take it at all does not depend on how many of its Pods are there.
+        if self.lacks_pods(object) && (differs(&before, after) || self.requires_rack()) {
+            return Ok("CannotTell");
+        }
         let moves = self.nodes_of(object).iter().any(|node| takes_before.contains(node) && !takes_after.contains(node));
         Ok(if moves {
             "Moves"
@@ -231,13 +235,11 @@ impl<'o> Oracle<'o> {
         let knows_nodes =
             self.knows_nodes() && self.nodes_of(object).iter().all(|node| self.find("Node", node).is_some());
         let depends = narrowed || self.requires_rack();
-        Ok(if depends && (!knows_nodes || self.lacks_pods(object)) {
-            "CannotTell"
-        } else if had && !kept {
+        Ok(if had && !kept {
             "Waits"
         } else if lost {
             "LeavesNodes"
-        } else if some_refuse {
+        } else if some_refuse || depends && (!knows_nodes || self.lacks_pods(object)) {
             "CannotTell"
         } else if changed {
             "Changed"
@@ -267,7 +269,7 @@ impl<'o> Oracle<'o> {
 
     fn depends_on_nodes(&self, before: &Value, after: &Value, object: &Value) -> bool {
         let unknown = self.nodes_of(object).iter().any(|node| self.find("Node", node).is_none());
-        (differs(before, after) || self.requires_rack()) && (!self.knows_nodes() || unknown || self.lacks_pods(object))
+        (differs(before, after) || self.requires_rack()) && (!self.knows_nodes() || unknown)
     }
 
     /// The names of all Nodes that take a Pod, and of all NodePools, with a slash before.

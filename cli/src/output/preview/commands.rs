@@ -32,10 +32,11 @@ pub fn commands(preview: &Preview) -> String {
 fn lines(restart: &Restart) -> String {
     let Restart { namespace, kind, name, pods, obstacle, budgets } = restart;
     let who = format!("{kind} {}: {}", on_one_line(name), counted(*pods, "Pod"));
-    let budgets = match budgets.as_slice() {
-        [] => String::new(),
-        [budget] => format!(", covered by PodDisruptionBudget {}", on_one_line(budget)),
-        budgets => format!(", covered by PodDisruptionBudgets {}", on_one_line(&budgets.join(", "))),
+    let budgets = match budgets.as_deref() {
+        None => ", PodDisruptionBudgets unknown: they could not be listed".to_owned(),
+        Some([]) => String::new(),
+        Some([budget]) => format!(", covered by PodDisruptionBudget {}", on_one_line(budget)),
+        Some(budgets) => format!(", covered by PodDisruptionBudgets {}", on_one_line(&budgets.join(", "))),
     };
     if let Some(obstacle) = obstacle {
         return format!("# Not restarted: {who}{budgets}: {}.\n", on_one_line(obstacle));
@@ -69,7 +70,7 @@ mod tests {
             name: name.to_owned(),
             pods: 2,
             obstacle: obstacle.map(str::to_owned),
-            budgets: vec!["web".to_owned()],
+            budgets: Some(vec!["web".to_owned()]),
         }
     }
 

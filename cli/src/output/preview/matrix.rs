@@ -2,7 +2,7 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets::UTF8_FULL_CONDENSED};
 
-use super::rows::{are_a_table, heading, nodes, note};
+use super::rows::{are_a_table, heading, nodes, note, taking};
 use crate::{
     lists::{counted, shortened},
     preview::{Cell, Pool, Row},
@@ -52,8 +52,8 @@ fn header(pools: &[Pool]) -> Vec<String> {
 fn line(row: &Row) -> Vec<String> {
     let names = shortened(&row.namespaces, NAMED).unwrap_or_else(|| row.namespaces.join(", "));
     let heading = [heading(row, names)].into_iter().chain(note(row).map(|note| format!("(new Pods {note})")));
-    let cells = row.cells.iter().map(|Cell { takes, pods }| {
-        let takes = if *takes { "yes" } else { "no" };
+    let cells = row.cells.iter().map(|cell @ Cell { pods, .. }| {
+        let takes = taking(*cell);
         if *pods == 0 { takes.to_owned() } else { format!("{takes}\n{}", counted(*pods, "Pod")) }
     });
     [heading.collect::<Vec<_>>().join("\n")].into_iter().chain(cells).collect()

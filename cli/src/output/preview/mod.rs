@@ -47,7 +47,7 @@ mod tests {
             });
             preview.namespaces.push(Namespace { name: tenant.clone(), finding: finding(Outcome::Changed, None) });
             let mut cells = vec![Cell::default(); count];
-            cells[index].takes = true;
+            cells[index] = Cell { takes: true, enforced: true, pods: 0 };
             cells[if outcome == Outcome::Moves { 0 } else { index }].pods = 2;
             preview.rows.push(Row {
                 name: tenant.clone(),
@@ -77,7 +77,7 @@ mod tests {
             name: "web".to_owned(),
             pods: 2,
             obstacle: Some("the Deployment is paused".to_owned()),
-            budgets: vec![],
+            budgets: Some(vec![]),
         });
         preview.remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         let workloads = preview.workloads.iter().map(|it| (it.kind.as_str(), it.finding.forecast));
@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn a_comparison_says_what_it_was() -> anyhow::Result<()> {
         let preview = difference();
-        assert!(text(&preview, 100, false).contains("Deployment web (was unchanged)"));
-        assert!(page(&preview, &Origin::default())?.contains("(was unchanged)"));
+        assert!(text(&preview, 100, false).contains("Deployment web (before: unchanged)"));
+        assert!(page(&preview, &Origin::default())?.contains("(before: unchanged)"));
         let same = Preview { workloads: vec![], ..preview };
         assert!(text(&same, 100, false).contains("Compared with the old settings, no outcome changes."));
         Ok(())

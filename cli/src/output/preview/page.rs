@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    rows::{ROWS, are_a_table, heading, nodes, note, place, places, shown},
+    rows::{ROWS, are_a_table, heading, nodes, note, place, places, shown, taking},
     workloads::{Told, sections, untold},
 };
 use crate::{
@@ -78,10 +78,11 @@ fn pool(pool: &Pool) -> Value {
 }
 
 fn row(row: &Row, pools: &[Pool]) -> Value {
-    let cells = row.cells.iter().zip(pools).map(|(Cell { takes, pods }, pool)| {
+    let cells = row.cells.iter().zip(pools).map(|(cell @ Cell { takes, pods, .. }, pool)| {
         json!({
             "pool": place(pool),
             "takes": takes,
+            "told": taking(*cell),
             "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
             "elsewhere": !takes && *pods > 0,
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     lists::counted,
-    preview::{Forecast, Outcome, Pool, Row},
+    preview::{Cell, Forecast, Outcome, Pool, Row},
 };
 
 /// So many rows of one entry that are in order are shown at first.
@@ -48,7 +48,23 @@ pub fn place(pool: &Pool) -> String {
 
 /// The pools that take a Pod of a row that asks for nothing.
 pub fn places(row: &Row, pools: &[Pool]) -> Vec<String> {
-    row.cells.iter().zip(pools).filter(|(cell, _)| cell.takes).map(|(_, pool)| place(pool)).collect()
+    let cells = row.cells.iter().zip(pools).filter(|(cell, _)| cell.takes || cell.enforced);
+    let told = |(cell, pool): (&Cell, &Pool)| match (cell.takes, cell.enforced) {
+        (true, false) => format!("{}, but not once enforced", place(pool)),
+        (false, _) => format!("{} once enforced", place(pool)),
+        (true, true) => place(pool),
+    };
+    cells.map(told).collect()
+}
+
+/// Whether a pool takes a Pod of a row that asks for nothing.
+pub fn taking(cell: Cell) -> &'static str {
+    match (cell.takes, cell.enforced) {
+        (true, true) => "yes",
+        (false, false) => "no",
+        (true, false) => "yes (no, once enforced)",
+        (false, true) => "no (yes, once enforced)",
+    }
 }
 
 /// `3 nodes`; of a NodePool without any, what Karpenter would do.

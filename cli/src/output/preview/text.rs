@@ -99,7 +99,12 @@ impl Page {
         }
         let places = places(row, pools);
         let places = if places.is_empty() { "nowhere".to_owned() } else { self.names(&places) };
-        self.beside("  new Pods", &note(row).unwrap_or(places));
+        let places = match note(row) {
+            Some(note) if row.forecast.would_be => format!("{places}; {note}"),
+            Some(note) => note,
+            None => places,
+        };
+        self.beside("  new Pods", &places);
         if row.pods_there() + row.pods_elsewhere() > 0 {
             let elsewhere = row.pods_elsewhere();
             let elsewhere = if elsewhere > 0 { format!(", {elsewhere} elsewhere") } else { String::new() };
@@ -142,7 +147,7 @@ impl Page {
 
     fn told(&mut self, told: &Told<'_>) {
         let Finding { forecast, reason, .. } = told.finding;
-        let was = told.was().map(|was| format!(" (was {was})")).unwrap_or_default();
+        let was = told.was().map(|was| format!(" (before: {was})")).unwrap_or_default();
         self.beside(forecast.outcome.title(), &format!("{}{was}", told.who));
         match (reason, forecast.would_be) {
             (Some(reason), true) => self.wrapped(&format!("would be: {reason}"), INDENT, INDENT),

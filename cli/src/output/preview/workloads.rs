@@ -31,10 +31,14 @@ pub struct Told<'p> {
 }
 
 impl Told<'_> {
-    /// What it was with the old settings: `refused`; what is the same is about other nodes now.
+    /// What it was with the old settings: `refused`; what is the same is about more nodes now.
     pub fn was(&self) -> Option<String> {
         let was = self.finding.was?;
-        Some(if was == self.finding.forecast { "so on other nodes".to_owned() } else { was.title() })
+        Some(match was.would_be {
+            _ if was == self.finding.forecast => "the same on other nodes".to_owned(),
+            true => format!("{}, but only as a warning", was.outcome.title()),
+            false => was.title(),
+        })
     }
 }
 
