@@ -598,8 +598,8 @@ const TERMS: &str = "
     AGENT,
     "daemonset/agent",
     0,
-    "where the policy is enforced, it leaves nodes: its controller makes Pods for them that wait (agent-x), until its \
-     template has what the policy adds kubectl node-placement preview says what to do, if the policy is the cause"
+    "where the policy is enforced, it leaves nodes: new Pods for them wait, until its template has what the policy adds \
+     kubectl node-placement preview says what to do, if the policy is the cause"
 )]
 #[case::a_deployment_whose_pods_are_refused(
     "placement: { onWorkloads: Ignore, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }",
@@ -648,6 +648,7 @@ fn what_a_subject_waits_for_is_told(
 ) -> Result<()> {
     let output = explain_one(settings, "spec: {}", objects, &subject.split(' ').collect::<Vec<_>>())?;
     assert!(text(&output).contains(told), "{}", text(&output));
+    assert!(!text(&output).contains("rollout restart"), "{}", text(&output));
     assert_eq!(output.status.code(), Some(status), "{output:?}");
     Ok(())
 }

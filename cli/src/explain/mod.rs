@@ -37,11 +37,7 @@ use crate::{
         settings_file::{SettingsFile, selected_labels},
     },
     preview::is_left_out,
-    requests::{
-        admission::is_terminating,
-        owner::{controller, maker_of},
-        plain_pod, pod, template,
-    },
+    requests::{admission::is_terminating, owner::maker_of, plain_pod, pod, template},
     scheduling::pool::Pools,
 };
 
@@ -123,9 +119,9 @@ pub struct Subject {
     pub node: Option<String>,
     /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
     pub not_running: Option<String>,
-    /// What becomes of the Pods of a DaemonSet that fits fewer nodes with the policy.
+    /// Whether it is a DaemonSet that fits fewer nodes with the policy.
     #[serde(skip)]
-    pub leaves: Option<String>,
+    pub leaves_nodes: bool,
     /// As it is: of a workload, its Pods without the policy.
     pub as_is: Fit,
     /// As it would be created now.
@@ -339,35 +335,15 @@ impl Explanation {
             }
             Created::LetIn { before, after, not_sent, .. } => {
                 self.not_asked.clone_from(not_sent);
-                if after.len() > 1 && before != after {
-                    self.subject.leaves = self.why_it_leaves_nodes(deployed.cluster);
-                }
+                let Subject { as_is, as_new, .. } = &self.subject;
+                let mut pools = as_is.pools.iter().zip(&as_new.pools);
+                let is_daemon_set = after.len() > 1;
+                self.subject.leaves_nodes =
+                    is_daemon_set && before != after && pools.any(|(without, with)| without.fits && !with.fits);
             }
             Created::Refused(_) => {}
         }
         Ok(())
-    }
-
-    /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.
-    fn why_it_leaves_nodes(&self, cluster: &Manifests) -> Option<String> {
-        let Subject { as_is, as_new, .. } = &self.subject;
-        as_is.pools.iter().zip(&as_new.pools).find(|(without, with)| without.fits && !with.fits)?;
-        let (namespace, name) = (&self.namespace, self.subject.name.as_deref().unwrap_or_default());
-        let pods = cluster
-            .objects()
-            .iter()
-            .filter(|object| object.identity.kind == "Pod" && object.identity.namespace.as_ref() == Some(namespace));
-        let waits = |pod: &Value| {
-            let is_own = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet" && owner["name"] == name);
-            is_own && pod["spec"]["nodeName"].is_null()
-        };
-        let waiting: Vec<String> =
-            pods.filter(|pod| waits(&pod.parse())).map(|pod| pod.identity.name.clone()).collect();
-        let which = if waiting.is_empty() { String::new() } else { format!(" ({})", waiting.join(", ")) };
-        Some(format!(
-            "where the policy is enforced, it leaves nodes: its controller makes Pods for them that wait{which}, until its \
-             template has what the policy adds"
-        ))
     }
 
     /// Whether the subject can't be created now.

@@ -43,11 +43,9 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
 pub fn warned_rest(placement: &Placement) -> Option<Finding> {
     let entries = entries(placement);
     let (rest, others) = entries.split_last()?;
-    let warns = |entry: &Entry<'_>| entry.written.enforcement == Enforcement::Warn;
-    if !is_for_the_rest(rest.written) || !warns(rest) || rest.fence().is_none() {
-        return None;
-    }
-    let other = others.iter().find(|other| !warns(other) && other.fence().is_some())?;
+    let is_fenced = |entry: &&Entry<'_>, how| entry.written.enforcement == how && entry.fence().is_some();
+    let other = others.iter().find(|other| is_fenced(other, Enforcement::Enforce))?;
+    let rest = Some(rest).filter(|rest| is_for_the_rest(rest.written) && is_fenced(rest, Enforcement::Warn))?;
     let text = format!(
         "Warn, so other namespaces may run Pods on the nodes of {} until it is enforced; remove it when their workloads are \
          ready",
