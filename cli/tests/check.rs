@@ -12,6 +12,10 @@ use serde_json::Value;
 #[rstest]
 #[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found a Role")]
 #[case::another_object("{apiVersion: v1, kind: ConfigMap, data: {}}", "found a ConfigMap")]
+#[case::what_an_api_server_reads(
+    "{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: []}",
+    "found AdmissionConfiguration, an API server's configuration: convert it first (kubectl node-placement convert FILE)"
+)]
 #[case::a_part_of_a_policy(
     "spec: {settings: {placement: {}}}",
     "found spec: of a policy without its apiVersion and kind"

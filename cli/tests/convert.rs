@@ -138,6 +138,15 @@ fn what_is_read_otherwise_is_told(
 }
 
 #[test]
+fn a_default_that_a_whitelist_does_not_allow_is_told() -> Result<()> {
+    let file = "podNodeSelectorPluginConfig: { clusterDefaultNodeSelector: env=dev, a: env=prod }";
+    let text = printed(&convert("default", &[("plugin.yml", file)], &[])?)?;
+    assert!(text.contains("# It does not allow env=dev of clusterDefaultNodeSelector"), "{text}");
+    assert!(text.contains("# defaultNodeSelector that it allows to let such a Pod in.\n"), "{text}");
+    Ok(())
+}
+
+#[test]
 fn a_whitelist_that_no_plain_pod_satisfies_is_told() -> Result<()> {
     let file =
         "{apiVersion: podtolerationrestriction.admission.k8s.io/v1alpha1, kind: Configuration, whitelist: [{key: a}]}";

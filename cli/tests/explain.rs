@@ -153,8 +153,8 @@ fn text(output: &Output) -> String {
 #[case::why_does_my_pod_go_to_the_shared_nodes(
     "acme", &[], 0,
     &[
-        "placement.namespaces[1] (namespaceSelector \"tenant\") holds",
-        "placement.namespaces[2] does not: it is for namespaceSelector \"tenant=acme\", and would hold, but \
+        "placement.namespaces[1] (namespaceSelector \"tenant\") applies",
+        "placement.namespaces[2] does not: it is for namespaceSelector \"tenant=acme\", and would apply, but \
          placement.namespaces[1] comes before",
     ]
 )]
@@ -197,7 +197,7 @@ fn text(output: &Output) -> String {
     &[
         "created now it waits: no node that fits is large enough",
         "(blue-1): fits, but no node has enough cpu",
-        "kubectl describe deployment large -n team-blue",
+        "kubectl describe pod large -n team-blue",
     ]
 )]
 #[case::why_is_my_deployment_refused(
@@ -559,6 +559,18 @@ const GREEN: &str = "
   spec: { template: { spec: { nodeSelector: { pool: green }, containers: [{ name: c, image: i }] } } }
 ";
 
+const OLDER: &str = "
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: { name: web, namespace: a }
+  spec: { template: { spec: { containers: [{ name: c, image: i }] } } }
+- apiVersion: apps/v1
+  kind: ReplicaSet
+  metadata:
+    { name: web-1, namespace: a, ownerReferences: [{ apiVersion: apps/v1, kind: Deployment, name: web, controller: true }] }
+  spec: { replicas: 1, template: { spec: { nodeSelector: { pool: red }, containers: [{ name: c, image: i }] } } }
+";
+
 const GATED: &str = "
 - apiVersion: v1
   kind: Pod
@@ -586,8 +598,8 @@ const TERMS: &str = "
     AGENT,
     "daemonset/agent",
     0,
-    "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait (agent-x); kubectl \
-     rollout restart daemonset agent -n a adds it"
+    "where the policy is enforced, it leaves nodes: new Pods for them wait, until its template has what the policy adds \
+     kubectl node-placement preview says what to do, if the policy is the cause"
 )]
 #[case::a_deployment_whose_pods_are_refused(
     "placement: { onWorkloads: Ignore, namespaces: [{ name: a, requiredNodeSelector: pool=blue }] }",
@@ -596,6 +608,21 @@ const TERMS: &str = "
     1,
     "created now its Pods are refused: pod node label selector conflicts"
 )]
+#[case::a_deployment_whose_older_replica_set_is_refused(
+    BLUE,
+    OLDER,
+    "deployment/web",
+    1,
+    "created now is refused: its ReplicaSet web-1: its Pods are refused: pod node label selector conflicts"
+)]
+#[case::a_deployment_whose_older_replica_set_would_be_refused(
+    "placement: { namespaces: [{ name: a, requiredNodeSelector: pool=blue, enforcement: Warn }] }",
+    OLDER,
+    "deployment/web",
+    0,
+    "would be rejected: its ReplicaSet web-1: its Pods are refused: pod node label selector conflicts"
+)]
+#[case::what_kubectl_takes(BLUE, GATED, "pod gated", 2, "expected KIND/NAME; found pod gated: write pod/gated")]
 #[case::a_gate(BLUE, GATED, "pod/gated", 0, "waits while it has spec.schedulingGates: example.com/quota")]
 #[case::terms_of_which_one_would_do(
     "placement: {}",
@@ -619,8 +646,9 @@ fn what_a_subject_waits_for_is_told(
     #[case] status: i32,
     #[case] told: &str,
 ) -> Result<()> {
-    let output = explain_one(settings, "spec: {}", objects, &[subject])?;
+    let output = explain_one(settings, "spec: {}", objects, &subject.split(' ').collect::<Vec<_>>())?;
     assert!(text(&output).contains(told), "{}", text(&output));
+    assert!(!text(&output).contains("rollout restart"), "{}", text(&output));
     assert_eq!(output.status.code(), Some(status), "{output:?}");
     Ok(())
 }

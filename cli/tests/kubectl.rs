@@ -175,10 +175,10 @@ fn a_namespace_is_explained() -> Result<()> {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let told = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
-        "placement.namespaces[2] (name \"team-*\", namespaceSelector \"tenant\") holds",
+        "placement.namespaces[2] (name \"team-*\", namespaceSelector \"tenant\") applies",
         "placement.namespaces[0] does not: it is for name \"prod-*\"",
         "placement.namespaces[1] does not: it is for namespaceSelector \"tenant=red\", and the Namespace has tenant=blue, not tenant=red",
-        "placement.namespaces[3] does not: it is for name \"*\", and would hold, but placement.namespaces[2] comes before",
+        "placement.namespaces[3] does not: it is for name \"*\", and would apply, but placement.namespaces[2] comes before",
         "pool=blue, by placement.namespaces[2].requiredNodeSelector",
         "disktype=ssd, by placement.namespaces[2].defaultNodeSelector",
         "no tolerations, by placement.namespaces[2].allowedTolerations",
@@ -227,8 +227,23 @@ fn a_pod_of_a_replication_controller_is_created_from_its_template() -> Result<()
     Ok(())
 }
 
+/// It may be of an older template.
+#[test]
+fn the_replica_sets_of_a_deployment_are_asked_for() -> Result<()> {
+    let deployment = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "team-a"},
+        "spec": {"template": {"spec": {"containers": []}}}}"#;
+    let played = Played::new(
+        "explain-deployment",
+        &[("namespaces", NAMESPACES), ("nodes", NODES), ("deployments.apps", deployment)],
+    )?;
+    let output = played.run(&["explain", "-n", "team-a", "deployment/web", "-s", "settings.yml"])?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(played.calls()?.contains("get replicasets.apps --namespace team-a -o json\n"), "{}", played.calls()?);
+    Ok(())
+}
+
 #[rstest]
-#[case::a_namespace_that_may_not_be_read(&["-n", "gone"], "it can't be told what holds in gone: namespaces is forbidden")]
+#[case::a_namespace_that_may_not_be_read(&["-n", "gone"], "it can't be told what applies in gone: namespaces is forbidden")]
 #[case::a_pod_that_may_not_be_read(
     &["-n", "team-a", "pod/gone"],
     "it can't be told what becomes of Pod team-a/gone: pods is forbidden"

@@ -24,7 +24,7 @@ const OWNERS: [Resource; 6] = [
     Resource::Deployment,
 ];
 
-/// Show which rules hold in a namespace, and why one of its Pods waits, is refused, or runs where it runs
+/// Show which rules apply in a namespace, and why one of its Pods waits, is refused, or runs where it runs
 #[derive(Args)]
 #[command(after_help = "Examples:
   kubectl node-placement explain -n team-blue -s settings.yml
@@ -41,6 +41,9 @@ pub struct Explain {
     /// A Pod or a workload of it [default: a Pod that asks for nothing]
     #[arg(value_name = "KIND/NAME")]
     subject: Option<String>,
+    /// As kubectl takes it: it is told how to write it here
+    #[arg(hide = true)]
+    name: Option<String>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
@@ -54,6 +57,9 @@ pub struct Explain {
 
 impl Explain {
     pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+        if let (Some(kind), Some(name)) = (&self.subject, &self.name) {
+            bail!("expected KIND/NAME; found {kind} {name}: write {kind}/{name}");
+        }
         let subject = self.subject.as_deref().map(SubjectName::read).transpose()?;
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
@@ -83,6 +89,12 @@ impl Explain {
         asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
         if subject.resource == Resource::Pod {
             asked.extend(owners.iter().map(|owners| vec![owners, "--namespace", namespace]));
+        }
+        // They may still make Pods from an older template.
+        match subject.resource {
+            Resource::Deployment => asked.push(vec!["replicasets.apps", "--namespace", namespace]),
+            Resource::CronJob => asked.push(vec!["jobs.batch", "--namespace", namespace]),
+            _ => {}
         }
         asked.push(vec!["runtimeclasses.node.k8s.io"]);
         kubectl.get(&asked, tell)

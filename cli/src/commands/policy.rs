@@ -18,7 +18,7 @@ use crate::{
 /// Write the ClusterAdmissionPolicy that settings need
 #[derive(Args)]
 #[command(after_help = "Examples:
-  kubectl node-placement policy settings.yml --name placement > policy.yml
+  kubectl node-placement policy settings.yml > policy.yml
   kubectl node-placement policy settings.yml --namespaces 'tenant=blue' | kubectl apply -f -
   kubectl node-placement policy policy.yml > new.yml     # after a change of its settings
   kubectl node-placement policy policy.yml --backstop    # what holds the fence while no policy-server answers

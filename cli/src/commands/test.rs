@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Policy,
-    output::{printer::Printer, progress::Progress},
+    output::{printer::Printer, progress::Progress, terminal::complain},
     testing::{
         Report, Suite,
         init::write_tests,
@@ -66,8 +66,16 @@ impl Test {
         let progress = Progress::begin();
         let mut report = Report::default();
         for path in &self.files {
-            let suite = Suite::load(existing(path)?)?;
-            report.results.extend(results(&suite, path, &policy, &progress)?);
+            match results(path, &policy, &progress) {
+                Ok(results) => report.results.extend(results),
+                // CI systems read the report, and not what is printed beside it.
+                Err(error) if self.output == Output::Junit => {
+                    report.mistake = Some(format!("{error:#}"));
+                    complain(&format!("error: {error:#}"));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
         match self.output {
             Output::Text => tell(&report, printer),
@@ -75,7 +83,11 @@ impl Test {
             Output::Yaml => printer.data(Format::Yaml, &report.data())?,
             Output::Junit => printer.write(report.junit()?.trim_end()),
         }
-        Ok(if report.failed().next().is_none() { Outcome::Accepted } else { Outcome::Rejected })
+        Ok(match report.failed().next() {
+            _ if report.mistake.is_some() => Outcome::Mistaken,
+            None => Outcome::Accepted,
+            Some(_) => Outcome::Rejected,
+        })
     }
 
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<Outcome> {
@@ -90,7 +102,8 @@ impl Test {
     }
 }
 
-fn results(suite: &Suite, path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<CaseResult>> {
+fn results(path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<CaseResult>> {
+    let suite = Suite::load(existing(path)?)?;
     let file = path.display().to_string();
     let mut results = vec![];
     for test in &suite.tests {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::plugins::{PairList, Plugins, PodTolerationRestriction};
 use crate::{
     engine::native::mistakes,
-    input::{documents::yaml_documents, yaml::with_quoted_booleans},
+    input::{documents::yaml_documents, yaml::quoted},
     output::template::{comment, render},
     wrap,
 };
@@ -37,7 +37,7 @@ pub struct ClusterReport<'a> {
 /// # Errors
 /// The settings would have a mistake.
 pub fn write_settings(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Result<String> {
-    let text = with_quoted_booleans(&render("settings.yml", TEMPLATE, data(plugins, from, report))?);
+    let text = quoted(&render("settings.yml", TEMPLATE, data(plugins, from, report))?);
     let mistakes: Vec<String> = yaml_documents(&text)?.iter().flat_map(mistakes).collect();
     ensure!(mistakes.is_empty(), "{}", mistakes.join("\nerror: "));
     Ok(text)

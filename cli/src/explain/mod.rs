@@ -33,14 +33,11 @@ use crate::{
     input::{
         json::{list_of, remove, text},
         kubectl::{Listed, listed_as},
-        manifests::{Identity, Manifests},
+        manifests::{Identity, Manifest, Manifests},
         settings_file::{SettingsFile, selected_labels},
     },
-    requests::{
-        admission::is_terminating,
-        owner::{controller, maker_of},
-        plain_pod, pod, template,
-    },
+    preview::is_left_out,
+    requests::{admission::is_terminating, owner::maker_of, plain_pod, pod, template},
     scheduling::pool::Pools,
 };
 
@@ -122,9 +119,9 @@ pub struct Subject {
     pub node: Option<String>,
     /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
     pub not_running: Option<String>,
-    /// What a DaemonSet lacks that the policy adds, and what becomes of its Pods.
+    /// Whether it is a DaemonSet that fits fewer nodes with the policy.
     #[serde(skip)]
-    pub outdated: Option<String>,
+    pub leaves_nodes: bool,
     /// As it is: of a workload, its Pods without the policy.
     pub as_is: Fit,
     /// As it would be created now.
@@ -190,17 +187,42 @@ pub fn explain(
     };
     let created = create(Enforced::AsWritten)?;
     explanation.place(&deployed, files, object, &created, &demands)?;
-    explanation.subject.as_new.refused = match (created, create(Enforced::Everywhere)?) {
-        (Created::Refused(refusal), _) => Some(refusal.in_words()),
-        (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{}", refusal.in_words())),
-        _ => None,
-    };
+    explanation.subject.as_new.refused = refused(&created, &create(Enforced::Everywhere)?, "");
+    for part in object.into_iter().flat_map(|object| older_parts(object, cluster)) {
+        let create = |enforcement| deployed.create(&part, None, enforcement);
+        let called = format!("its {} {}: ", text(&part["kind"]), text(&part["metadata"]["name"]));
+        let refused = refused(&create(Enforced::AsWritten)?, &create(Enforced::Everywhere)?, &called);
+        if !explanation.is_refused() && refused.is_some() {
+            explanation.subject.as_new.refused = refused;
+        }
+    }
     if is_terminating(found) {
         let refused = "the namespace is being deleted, and the API server creates nothing in it".to_owned();
-        explanation.subject.as_new = Fit { refused: Some(refused), ..Fit::default() };
+        explanation.subject.as_new.refused = Some(refused);
+    }
+    if explanation.is_refused() {
+        let refused = explanation.subject.as_new.refused.take();
+        explanation.subject.as_new = Fit { refused, ..Fit::default() };
     }
     explanation.add_commands();
     Ok(explanation)
+}
+
+/// Why something is refused, if it is, or would be were everything enforced. It may be a part of the subject.
+fn refused(written: &Created, enforced: &Created, part: &str) -> Option<String> {
+    match (written, enforced) {
+        (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.in_words())),
+        (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{part}{}", refusal.in_words())),
+        _ => None,
+    }
+}
+
+/// The ReplicaSets or Jobs of a workload that still make Pods from an older template.
+fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
+    let parts = cluster.objects().iter().filter(|part| ["ReplicaSet", "Job"].contains(&&*part.identity.kind));
+    let is_older =
+        |part: &Value| maker_of(part, cluster) == Some(object) && !is_left_out(part) && template::differ(object, part);
+    parts.map(Manifest::parse).filter(is_older).collect()
 }
 
 fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l Listed) -> Result<&'l Value> {
@@ -210,7 +232,7 @@ fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l
     }
     let asked = listed_as(resource);
     if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == asked && !it.is_not_found) {
-        let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("holds in {name}") };
+        let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("applies in {name}") };
         bail!("it can't be told what {what}: {}", unreadable.reason);
     }
     let there = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
@@ -313,34 +335,15 @@ impl Explanation {
             }
             Created::LetIn { before, after, not_sent, .. } => {
                 self.not_asked.clone_from(not_sent);
-                let is_changed = after.len() > 1 && before != after;
-                if is_changed && self.subject.as_is.pools != self.subject.as_new.pools {
-                    self.subject.outdated = Some(self.why_it_is_outdated(deployed.cluster));
-                }
+                let Subject { as_is, as_new, .. } = &self.subject;
+                let mut pools = as_is.pools.iter().zip(&as_new.pools);
+                let is_daemon_set = after.len() > 1;
+                self.subject.leaves_nodes =
+                    is_daemon_set && before != after && pools.any(|(without, with)| without.fits && !with.fits);
             }
             Created::Refused(_) => {}
         }
         Ok(())
-    }
-
-    /// The controller of a DaemonSet makes Pods for all nodes that its template fits; the policy lets some of them wait.
-    fn why_it_is_outdated(&self, cluster: &Manifests) -> String {
-        let (namespace, name) = (&self.namespace, self.subject.name.as_deref().unwrap_or_default());
-        let pods = cluster
-            .objects()
-            .iter()
-            .filter(|object| object.identity.kind == "Pod" && object.identity.namespace.as_ref() == Some(namespace));
-        let waits = |pod: &Value| {
-            let is_own = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet" && owner["name"] == name);
-            is_own && pod["spec"]["nodeName"].is_null()
-        };
-        let waiting: Vec<String> =
-            pods.filter(|pod| waits(&pod.parse())).map(|pod| pod.identity.name.clone()).collect();
-        let which = if waiting.is_empty() { String::new() } else { format!(" ({})", waiting.join(", ")) };
-        format!(
-            "its template lacks what the policy adds, so its controller makes Pods for nodes where they wait{which}; \
-             kubectl rollout restart daemonset {name} -n {namespace} adds it, and leaves Pods on the nodes that fit alone"
-        )
     }
 
     /// Whether the subject can't be created now.
@@ -350,11 +353,12 @@ impl Explanation {
 
     /// The cluster's own events tell what nobody can compute: how full nodes are, what a volume needs.
     fn add_commands(&mut self) {
-        let Subject { kind, name, as_is, .. } = &self.subject;
-        let (Some(kind), Some(name)) = (kind, name) else { return };
+        let Subject { name, as_is, .. } = &self.subject;
+        let Some(name) = name else { return };
         let waits_for_something_else = self.subject.is_waiting() && as_is.pools.iter().any(|pool| pool.fits);
         if waits_for_something_else || !self.subject.is_pod() {
-            self.commands.push(format!("kubectl describe {} {name} -n {}", kind.to_lowercase(), self.namespace));
+            // It takes a prefix of their names, too: a workload has no events of the scheduler.
+            self.commands.push(format!("kubectl describe pod {name} -n {}", self.namespace));
         }
     }
 }
@@ -403,7 +407,7 @@ fn because(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
         WhyNot::Label { asked, found: None } => {
             format!("it is for {about}, and the Namespace has no label {}", asked.key())
         }
-        WhyNot::EntryAbove(holding) => format!("it is for {about}, and would hold, but {holding} comes before"),
+        WhyNot::EntryAbove(holding) => format!("it is for {about}, and would apply, but {holding} comes before"),
     }
 }
 

@@ -99,6 +99,10 @@ impl SettingsFile {
             Some("AdmissionPolicy") => {
                 bail!("an AdmissionPolicy cannot look up Namespaces and Nodes: make it a ClusterAdmissionPolicy")
             }
+            Some(kind @ ("AdmissionConfiguration" | "Configuration")) => bail!(
+                "{EXPECTED}; found {kind}, an API server's configuration: convert it first (kubectl node-placement convert \
+                 FILE)"
+            ),
             Some(kind) => bail!("{EXPECTED}; found a {kind}"),
             None => {
                 let part = ["spec", "settings"].into_iter().find(|part| fields.contains_key(*part));

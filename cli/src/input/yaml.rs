@@ -45,10 +45,10 @@ pub struct Document {
 struct Marks {
     /// Where fields and elements stand, by their paths: `.spec.rules[0]`.
     positions: BTreeMap<String, Position>,
-    booleans: Vec<Word>,
+    words: Vec<Word>,
 }
 
-/// A text without quotes that kubectl, which reads YAML 1.1, takes for true or false: `yes`.
+/// A text without quotes that readers of YAML 1.1, such as kubectl, take for something else: `yes`, `2024-01-01`.
 #[derive(Debug)]
 struct Word {
     /// As it is written.
@@ -67,11 +67,26 @@ pub fn is_boolean_for_kubectl(text: &str) -> bool {
     BOOLEANS.iter().any(|boolean| text.eq_ignore_ascii_case(boolean))
 }
 
-/// A text with quotes around all that kubectl would take for true or false. Comments stay.
-pub fn with_quoted_booleans(text: &str) -> String {
+/// Whether readers of YAML 1.1 take a text without quotes for something else: true or false, a number, a date.
+fn needs_quotes(text: &str) -> bool {
+    let begins_with_digit = text.trim_start_matches(['+', '-', '.']).starts_with(|first: char| first.is_ascii_digit());
+    let is_in_numbers = |character: char| character.is_ascii_alphanumeric() || "+-._:".contains(character);
+    is_boolean_for_kubectl(text) || begins_with_digit && text.chars().all(is_in_numbers)
+}
+
+/// Data as YAML, in which readers of YAML 1.1 take no text for something else.
+///
+/// # Errors
+/// It can't be written.
+pub fn write(data: &impl Serialize) -> Result<String> {
+    Ok(quoted(&yaml_serde::to_string(data)?))
+}
+
+/// A text with quotes around all that readers of YAML 1.1 would take for something else than a text. Comments stay.
+pub fn quoted(text: &str) -> String {
     let documents = read(text).documents;
-    let booleans = documents.iter().flat_map(|document| &document.marks.booleans);
-    let words: BTreeSet<(usize, usize)> = booleans.map(|word| (word.end, word.text.len())).collect();
+    let words = documents.iter().flat_map(|document| &document.marks.words);
+    let words: BTreeSet<(usize, usize)> = words.map(|word| (word.end, word.text.len())).collect();
     let mut characters: Vec<char> = text.chars().collect();
     for (end, length) in words.into_iter().rev() {
         characters.insert(end, '"');
@@ -184,7 +199,8 @@ impl Document {
 
     /// What kubectl takes for true or false, though it is a text here: its path, and itself.
     pub fn booleans_for_kubectl(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.marks.booleans.iter().filter_map(|word| {
+        let booleans = self.marks.words.iter().filter(|word| is_boolean_for_kubectl(&word.text));
+        booleans.filter_map(|word| {
             let path = word.path.strip_prefix(&self.root)?;
             Some((path.trim_start_matches('.'), word.text.as_str()))
         })
@@ -276,10 +292,11 @@ impl<'t> Reader<'t> {
             Event::Alias(anchor) => (self.copy(anchor)?, 0),
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
-                if !is_text {
-                    self.note_boolean(&text, path);
+                let value = if is_text { text.as_ref().into() } else { plain(&text) };
+                if !is_text && value.is_string() {
+                    self.note_word(&text, path);
                 }
-                (if is_text { text.into_owned().into() } else { plain(&text) }, anchor)
+                (value, anchor)
             }
             Event::SequenceStart(anchor, _) => (self.list(path)?, anchor),
             Event::MappingStart(anchor, _) => (self.object(path)?, anchor),
@@ -325,7 +342,7 @@ impl<'t> Reader<'t> {
                 Event::MappingEnd => return Ok(fields.into()),
                 Event::Scalar(text, style, ..) => {
                     if style == ScalarStyle::Plain {
-                        self.note_boolean(&text, &format!("{path}.{text}"));
+                        self.note_word(&text, &format!("{path}.{text}"));
                     }
                     text.into_owned()
                 }
@@ -344,10 +361,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn note_boolean(&mut self, text: &str, path: &str) {
-        if is_boolean_for_kubectl(text) {
+    fn note_word(&mut self, text: &str, path: &str) {
+        if needs_quotes(text) {
             let (text, path) = (text.to_owned(), path.to_owned());
-            self.marks.booleans.push(Word { text, path, end: self.here.end.index() });
+            self.marks.words.push(Word { text, path, end: self.here.end.index() });
         }
     }
 }
@@ -365,7 +382,7 @@ fn plain(text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Position, read, with_quoted_booleans};
+    use super::{Position, quoted, read, write};
     use serde_json::json;
 
     #[rstest::rstest]
@@ -391,9 +408,20 @@ mod tests {
     #[case::a_key("no: 1\r\n", "\"no\": 1\r\n")]
     #[case::a_second_document("a: 1\n---\nb: &x off\nc: *x\n", "a: 1\n---\nb: &x \"off\"\nc: *x\n")]
     #[case::nothing("a: true\nb: 'yes'\nc: \"no\"\nd: |\n  on\n", "a: true\nb: 'yes'\nc: \"no\"\nd: |\n  on\n")]
-    fn what_kubectl_takes_for_a_boolean_is_quoted(#[case] text: &str, #[case] quoted: &str) {
-        assert_eq!(with_quoted_booleans(text), quoted);
-        assert_eq!(read(text).documents[0].value, read(quoted).documents[0].value);
+    #[case::a_date("2024-01-01: 2024-01-01T00:00:00Z\n", "\"2024-01-01\": \"2024-01-01T00:00:00Z\"\n")]
+    #[case::a_number_of_yaml_1_1("a: [1_000, 012, 1:30, +.5_0]", "a: [\"1_000\", \"012\", \"1:30\", \"+.5_0\"]")]
+    #[case::a_number_of_everybody("a: [1, 1.5, 1 a]", "a: [1, 1.5, 1 a]")]
+    fn what_yaml_1_1_takes_for_something_else_is_quoted(#[case] text: &str, #[case] with_quotes: &str) {
+        assert_eq!(quoted(text), with_quotes);
+        assert_eq!(read(text).documents[0].value, read(with_quotes).documents[0].value);
+    }
+
+    #[test]
+    fn texts_are_written_as_texts() {
+        let data = json!({ "no": ["on", "y", "YES", "2024-01-01", "1_000", "0b1", "1e3", "12:30:45", "~", "web-1"] });
+        let written = "\"no\":\n- \"on\"\n- \"y\"\n- \"YES\"\n- \"2024-01-01\"\n- \"1_000\"\n- '0b1'\n- '1e3'\n- \"12:30:45\"\n\
+                       - '~'\n- web-1\n";
+        assert_eq!(write(&data).unwrap(), written);
     }
 
     #[test]

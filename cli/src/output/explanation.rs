@@ -22,8 +22,8 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
         printer.item(&format!("the policy is not asked: {reason}"));
     }
     match (&explanation.entry, &explanation.entry_for) {
-        (Some(entry), Some(about)) => printer.item(&format!("{entry} ({about}) holds")),
-        _ => printer.item("no entry of placement.namespaces holds"),
+        (Some(entry), Some(about)) => printer.item(&format!("{entry} ({about}) applies")),
+        _ => printer.item("no entry of placement.namespaces applies"),
     }
     if explanation.enforcement == Some(Enforcement::Warn) {
         printer.item("its enforcement is Warn: requests pass unchanged, with a warning");
@@ -92,10 +92,19 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
         lines.push("placement changes nothing: enforcement is Warn".to_owned());
     }
     lines.extend(where_it_fits(&subject.as_new));
-    lines.extend(subject.outdated.clone());
+    // The controller knows its template alone.
+    let leaves_nodes = "where the policy is enforced, it leaves nodes: new Pods for them wait, until its template has what the \
+                        policy adds";
+    lines.extend(subject.leaves_nodes.then(|| leaves_nodes.to_owned()));
     if subject.as_new.refused.is_none() && subject.as_new.pools.is_empty() {
         let why = explanation.unknown.last().map_or("no nodes are known", String::as_str);
         lines.push(format!("it can't be told where it can run: {why}"));
+    }
+    let fits_nowhere = |fit: &Fit| !fit.pools.is_empty() && !fit.pools.iter().any(|pool| pool.fits);
+    let is_in_trouble =
+        subject.as_new.refused.is_some() || [&subject.as_is, &subject.as_new].into_iter().any(fits_nowhere);
+    if is_in_trouble || subject.leaves_nodes {
+        lines.push("kubectl node-placement preview says what to do, if the policy is the cause".to_owned());
     }
     section(&format!("{called}, {as_new}"), lines, printer);
 }

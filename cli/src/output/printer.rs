@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     Evaluation, Lookup, Manifests,
+    input::yaml,
     output::{
         changes::changes,
         terminal::{escaped, width, wrap},
@@ -63,7 +64,7 @@ impl Printer {
         let data = &serde_json::to_value(data)?;
         let text = match format {
             Format::Json => serde_json::to_string_pretty(data)?,
-            Format::Yaml | Format::Text => yaml_serde::to_string(data)?,
+            Format::Yaml | Format::Text => yaml::write(data)?,
         };
         self.write(text.trim_end());
         Ok(())
@@ -159,7 +160,7 @@ impl Printer {
             metadata.remove("managedFields");
         }
         self.line("as it will be stored:");
-        let text = yaml_serde::to_string(&object).unwrap_or_default();
+        let text = yaml::write(&object).unwrap_or_default();
         text.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 
@@ -206,7 +207,7 @@ impl Printer {
             return self.line(&line);
         }
         self.line(&place);
-        let value = yaml_serde::to_string(value).unwrap_or_default();
+        let value = yaml::write(value).unwrap_or_default();
         value.lines().for_each(|line| self.line(&format!("  {line}")));
     }
 

@@ -4,7 +4,7 @@ use std::mem::take;
 
 use serde_json::Value;
 
-use crate::input::{documents::yaml_documents, yaml::with_quoted_booleans};
+use crate::input::{documents::yaml_documents, yaml};
 
 /// The texts of the documents of a file, of which there are so many. Those of a `List` are not told apart: their
 /// comments are lost.
@@ -57,11 +57,10 @@ pub fn cut(text: &str, depth: usize, field: &str) -> (String, String) {
 /// A text that somebody wrote, if it says the same as the settings; else the settings, written anew.
 pub fn or_written_anew(text: String, settings: &Value) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
-    let text = match yaml_documents(&text) {
-        Ok(documents) if is_block_style && documents == [settings.clone()] => text,
-        _ => yaml_serde::to_string(settings).unwrap_or_default(),
-    };
-    with_quoted_booleans(&text)
+    match yaml_documents(&text) {
+        Ok(documents) if is_block_style && documents == [settings.clone()] => yaml::quoted(&text),
+        _ => yaml::write(settings).unwrap_or_default(),
+    }
 }
 
 fn is_comment(line: &str) -> bool {

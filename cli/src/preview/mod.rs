@@ -25,6 +25,7 @@ pub use self::{
     making::Input,
     outcome::{Forecast, Outcome},
     restart::Restart,
+    subject::is_left_out,
     verdict::{Accepted, Verdict},
     who_may_run_where::{Cell, Row},
 };

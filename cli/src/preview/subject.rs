@@ -371,7 +371,8 @@ fn is_finished(object: &Value) -> bool {
     }
 }
 
-fn is_left_out(object: &Value) -> bool {
+/// Whether what makes Pods is not looked at: it has ended, goes, or was left behind; and Pods that a kubelet runs by itself.
+pub fn is_left_out(object: &Value) -> bool {
     let is_left_behind =
         object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
     is_finished(object)

@@ -11,7 +11,7 @@ use super::{asked::Asked, nodes::nodes};
 use crate::{
     Evaluation, Manifests, Policy, SettingsFile,
     demands::Demands,
-    input::json::text,
+    input::{json::text, yaml},
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -77,7 +77,8 @@ pub fn write_tests(
     Ok(format!(
         "# What the settings do now: one case for each entry and kind of answer. Review each case, and change what should be\n\
          # otherwise. Run it with: kubectl node-placement test FILE\n{}",
-        yaml_serde::to_string(&WrittenFile { tests: vec![test] })?
+        yaml::write(&WrittenFile { tests: vec![test] })?
+            .replace("nodes: []\n", "nodes: [] # no node takes it: is that intended?\n")
     ))
 }
 
@@ -164,7 +165,7 @@ fn name(manifest: &Value, evaluation: &Evaluation) -> String {
     let gets = gets(evaluation);
     let what = match (evaluation.answer.accepted, gets.is_empty()) {
         (false, _) => "is refused".to_owned(),
-        (true, true) => "stays as it is".to_owned(),
+        (true, true) => "is accepted unchanged".to_owned(),
         (true, false) => format!("gets {}", gets.join("; ")),
     };
     format!("{} {what}", title(manifest))

@@ -12,6 +12,8 @@ use crate::lists::counted;
 #[derive(Debug, Default)]
 pub struct Report {
     pub results: Vec<CaseResult>,
+    /// Why the rest could not be asked, if it could not.
+    pub mistake: Option<String>,
 }
 
 /// What came of one case.
@@ -56,6 +58,13 @@ impl Report {
             suite.add_test_cases(test.iter().map(CaseResult::junit));
             report.add_test_suite(suite);
         }
+        if let Some(mistake) = &self.mistake {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(mistake.as_str());
+            let mut suite = TestSuite::new("A mistake in a file");
+            suite.add_test_case(TestCase::new("the file of tests can be run", status));
+            report.add_test_suite(suite);
+        }
         Ok(report.to_string()?)
     }
 }
@@ -75,7 +84,7 @@ impl CaseResult {
             None => TestCaseStatus::success(),
             Some(first) => {
                 let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                status.set_message(format!("{}: expected {}", first.field, first.expected));
+                status.set_message(format!("{}: expected {}; found {}", first.field, first.expected, first.found));
                 status.set_description(lines(&self.mismatches).join("\n"));
                 status
             }

@@ -134,7 +134,7 @@ impl fmt::Display for Case {
             Family::Nodes => write!(f, "Binding, 3 entries, Node of {}", kilobytes(size)),
             Family::Deployment => write!(f, "Deployment"),
             Family::Namespace => write!(f, "Namespace"),
-            Family::Untouched => write!(f, "Request that is nobody's job"),
+            Family::Untouched => write!(f, "Request that no setting covers"),
             Family::Settings => write!(f, "Pod CREATE, settings with {}", namespaces(size)),
             Family::SettingsValidation => write!(f, "validate_settings, {}", namespaces(size)),
             Family::Growth(what) => write!(f, "{size} {what}"),

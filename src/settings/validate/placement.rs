@@ -258,7 +258,7 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
     let Some(refused) = first_not_allowed(default, whitelist, on_node_affinity) else { return Ok(()) };
     Err(format!(
         "does not allow {}, which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; \
-         allow it, or use defaultNodeSelector: \"\"",
+         allow it, or give the entry a defaultNodeSelector that it allows",
         quote(&refused.to_string())
     ))
 }

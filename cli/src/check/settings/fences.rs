@@ -9,7 +9,10 @@ use node_placement_policy::{
 };
 
 use super::entries::{Entry, entries};
-use crate::{check::finding::Finding, input::settings::is_for_the_rest};
+use crate::{
+    check::finding::Finding,
+    input::settings::{Enforcement, is_for_the_rest},
+};
 
 /// So many ways not to be selected are tried. Settings with more are not judged.
 const MOST_TRIES: usize = 10_000;
@@ -34,6 +37,21 @@ pub fn unfenced_rest(placement: &Placement) -> Vec<Finding> {
         findings.extend(fenced.first().and_then(|(_, fence)| without_entry(&entries, fence)));
     }
     findings
+}
+
+/// One, if the last entry is for the rest and only warns, while an entry with a fence is enforced.
+pub fn warned_rest(placement: &Placement) -> Option<Finding> {
+    let entries = entries(placement);
+    let (rest, others) = entries.split_last()?;
+    let is_fenced = |entry: &&Entry<'_>, how| entry.written.enforcement == how && entry.fence().is_some();
+    let other = others.iter().find(|other| is_fenced(other, Enforcement::Enforce))?;
+    let rest = Some(rest).filter(|rest| is_for_the_rest(rest.written) && is_fenced(rest, Enforcement::Warn))?;
+    let text = format!(
+        "Warn, so other namespaces may run Pods on the nodes of {} until it is enforced; remove it when their workloads are \
+         ready",
+        other.named()
+    );
+    Some(Finding::new(format!("{}.enforcement", rest.path()), text))
 }
 
 fn excludes(own: &Selector, fence: &Selector) -> bool {

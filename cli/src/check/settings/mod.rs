@@ -14,6 +14,7 @@ use super::finding::Finding;
 pub fn remarks(placement: &Placement, deployment: &[&Placement]) -> Vec<Finding> {
     let mut remarks = entries::find_covered(placement);
     remarks.extend(fences::unfenced_rest(placement));
+    remarks.extend(fences::warned_rest(placement));
     remarks.extend(fences::labels_of_kubelets(placement, deployment));
     remarks.extend(fences::unverified_bindings(placement, deployment));
     remarks.extend(whitelists::find(placement));
@@ -93,6 +94,11 @@ mod tests {
         "placement.namespaces[2]: the entry for the rest does not keep Pods off the nodes of the entry for red, \
          placement.namespaces[1]; add to requiredNodeSelector: \"!a.k8s.io/rack\""
     )]
+    #[case::an_entry_for_the_rest_that_only_warns(
+        "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', enforcement: Warn, requiredNodeSelector: '!node-restriction.kubernetes.io/pool' }] }",
+        "placement.namespaces[1].enforcement: Warn, so other namespaces may run Pods on the nodes of the entry for blue until \
+         it is enforced; remove it when their workloads are ready"
+    )]
     #[case::a_label_that_kubelets_set(
         "{ onBindings: Verify, namespaces: [{ name: a, requiredNodeSelector: 'pool=a' }, { name: '*', requiredNodeSelector: '!pool' }] }",
         "placement.namespaces[0].requiredNodeSelector: every kubelet may set the label pool of its own Node, and so get Pods \
@@ -116,13 +122,13 @@ mod tests {
     #[case::a_default_that_the_whitelist_refuses(
         "{ clusterDefaultNodeSelector: env=dev, namespaces: [{ name: a, allowedNodeSelector: disktype }] }",
         "placement.namespaces[0].allowedNodeSelector: it does not allow env=dev, which placement.clusterDefaultNodeSelector \
-         adds to Pods, so every Pod is refused unless its namespace has an annotation; add defaultNodeSelector: \"\" to the entry"
+         adds to Pods, so every Pod is refused unless its namespace has an annotation; give the entry a defaultNodeSelector that it allows"
     )]
     #[case::a_default_that_the_whitelist_refuses_and_that_yields(
         "{ clusterDefaultNodeSelector: env=dev, onDefaultConflict: Yield, namespaceAnnotations: [], \
          namespaces: [{ name: a, allowedNodeSelector: '' }] }",
         "placement.namespaces[0].allowedNodeSelector: it does not allow env=dev, which placement.clusterDefaultNodeSelector \
-         adds to Pods, so every Pod is refused that does not choose the label itself; add defaultNodeSelector: \"\" to the entry"
+         adds to Pods, so every Pod is refused that does not choose the label itself; give the entry a defaultNodeSelector that it allows"
     )]
     #[case::a_group(
         "{ exemptUsernames: ['system:serviceaccounts:kueue-system'] }",
@@ -170,6 +176,9 @@ mod tests {
     )]
     #[case::nodes_of_its_own_for_the_rest(
         "{ onBindings: Verify, namespaces: [{ name: blue, FENCE }, { name: '*', requiredNodeSelector: 'a.k8s.io/pool=shared' }] }"
+    )]
+    #[case::all_entries_only_warn(
+        "{ onBindings: Verify, namespaces: [{ name: blue, enforcement: Warn, FENCE }, { name: '*', enforcement: Warn, requiredNodeSelector: '!node-restriction.kubernetes.io/pool' }] }"
     )]
     #[case::guarded_nodes(
         "{ onBindings: Verify, onNodes: Reject, namespaces: [{ name: '*', requiredNodeSelector: pool=a }] }"

@@ -42,6 +42,6 @@ fn refused_default(allowed: &Selector, entry: &Entry<'_>, placement: &Placement)
     };
     Some(format!(
         "it does not allow {refused}, which placement.clusterDefaultNodeSelector adds to Pods, so every Pod is refused \
-         {unless}; add defaultNodeSelector: \"\" to the entry"
+         {unless}; give the entry a defaultNodeSelector that it allows"
     ))
 }
