@@ -219,7 +219,7 @@ impl<'p> Advisor<'p> {
         is_warned_of: bool,
     ) {
         let (since, enforce) = match is_warned_of {
-            true => (", since what would keep them away only warns so far", "enforce that, or "),
+            true => (", since entries that only warn keep nobody away", "enforce these, or "),
             false => ("", ""),
         };
         let said = format!(
