@@ -54,18 +54,17 @@ impl<'s> NamespaceRules<'s> {
         let mut rules = Self::default();
         let asked = asked_about(files, name, namespace);
         for file in files.iter().filter(|file| file.places()) {
-            rules.add(&file.typed, name, namespace, asked.iter().any(|own| ptr::eq(*own, file)))?;
+            let found = Demands::of(&file.typed, name, namespace)?;
+            rules.may_warn |= found.entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn);
+            rules.matching.extend(found.entry);
+            if asked.iter().any(|asked| ptr::eq(*asked, file)) {
+                rules.add(&file.typed, found, namespace);
+            }
         }
         Ok(rules)
     }
 
-    fn add(&mut self, settings: &'s Settings, name: &'s str, namespace: Option<&Value>, is_asked: bool) -> Result<()> {
-        let found = Demands::of(settings, name, namespace)?;
-        self.may_warn |= found.entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn);
-        self.matching.extend(found.entry);
-        if !is_asked {
-            return Ok(());
-        }
+    fn add(&mut self, settings: &'s Settings, found: Demands<'s>, namespace: Option<&Value>) {
         for (at, why_not) in found.others {
             match why_not {
                 WhyNot::Label { asked, found: None } if !asked.accepts(None) => {
@@ -89,7 +88,6 @@ impl<'s> NamespaceRules<'s> {
             self.cluster_default_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
         }
         self.labels = found.labels;
-        Ok(())
     }
 
     /// Whether an entry matches, whether it holds or not.

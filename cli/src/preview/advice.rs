@@ -153,10 +153,7 @@ impl<'p> Advisor<'p> {
         let outcome = judged.forecast.outcome;
         let (said, cause) = match &judged.why {
             Why::Unknown(gap) => lacks(gap),
-            Why::Refused(refusal) => {
-                let is_of_class = judged.part.is_none() && self.is_of_class(subject, refusal);
-                self.refused(&who, refusal, is_of_class)
-            }
+            Why::Refused(refusal) => self.refused(&who, refusal, subject),
             Why::NoNode(blame) => self.waits(&who, blame),
             Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => self.leaves_nodes(&who, taints, judged),
             Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
@@ -219,7 +216,7 @@ impl<'p> Advisor<'p> {
         is_warned_of: bool,
     ) {
         let (since, enforce) = match is_warned_of {
-            true => (", since what would keep them away only warns so far", "enforce that, or "),
+            true => (", since entries that only warn keep nobody away", "enforce these, or "),
             false => ("", ""),
         };
         let said = format!(
@@ -252,9 +249,8 @@ impl<'p> Advisor<'p> {
         }
     }
 
-    /// Whether it is refused for a label that its RuntimeClass brings, with which the API server has merged it before.
-    fn is_of_class(&self, subject: &Subject<'_>, refusal: &Refusal) -> bool {
-        let asked = refusal.cause.as_ref().and_then(|cause| cause.asked.as_deref());
+    /// Whether a label that is asked for is of the RuntimeClass, with which the API server has merged the Pod before.
+    fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
         let class = runtime_class::class_of(spec, self.round.deployed.cluster).ok().flatten();
@@ -264,11 +260,12 @@ impl<'p> Advisor<'p> {
         labels.iter().any(|(key, value)| asked == Some(&format!("{key}={value}")) && !is_own(key))
     }
 
-    fn refused(&self, who: &Who, Refusal { message, cause, .. }: &Refusal, is_of_class: bool) -> (String, Cause) {
-        let Some(mut found) = cause.clone() else {
+    fn refused(&self, who: &Who, refusal: &Refusal, subject: &Subject<'_>) -> (String, Cause) {
+        let message = &refusal.message;
+        let Some(mut found) = refusal.cause.clone() else {
             return (format!("{WHO} refused: {message}"), Cause { kind: CauseKind::Asks, ..Cause::default() });
         };
-        if is_of_class {
+        if self.is_of_class(subject, found.asked.as_ref()) {
             found.kind = PolicyCauseKind::RuntimeClass;
         }
         let found = &found;
@@ -383,21 +380,19 @@ impl<'p> Advisor<'p> {
                 let said = format!("{blame}{by}{similar}. Correct the selector, or label nodes");
                 (said, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
             }
-            Blame::Together { demanded, asked, key } => {
+            Blame::Together { demanded, asked, key, is_named } => {
                 let by = source.map(|source| format!(" by {source}")).unwrap_or_default();
                 let by = match listed(demanded) {
                     demanded if demanded.is_empty() => demanded,
                     demanded => format!("; {demanded} is demanded{by}"),
                 };
                 let text = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
-                let said = format!("{blame}{by}. Label nodes, or change one of them");
-                (said, Cause { label: Some(key.clone()), demanded: text(demanded), asked: text(asked), ..cause })
-            }
-            Blame::Named { needs, key } => {
-                let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
-                let said = format!("{blame}{by}. Name another node, or none");
-                let (label, demanded) = (Some(key.clone()), Some(needs.join(",")));
-                (said, Cause { kind: CauseKind::NodeName, label, demanded, ..cause })
+                let (kind, way_out) = match is_named {
+                    true => (CauseKind::NodeName, "Name another node, or none"),
+                    false => (cause.kind, "Label nodes, or change one of them"),
+                };
+                let (demanded, asked) = (text(demanded), text(asked));
+                (format!("{blame}{by}. {way_out}"), Cause { kind, label: Some(key.clone()), demanded, asked, ..cause })
             }
             Blame::Nothing => (format!("{blame}. Correct it"), cause),
         };
@@ -454,8 +449,7 @@ impl<'p> Advisor<'p> {
             settings["placement"]["namespaces"].get(at.position)?.get(field)
         };
         let held = self.round.rules.get(namespace)?.held.iter().filter(|at| at.position == position);
-        let best = held.min_by_key(|at| (written(at).is_none(), written(at).is_none_or(|text| text != demanded)));
-        best.map(|at| at.entry)
+        held.max_by_key(|at| written(at).map(|text| text == demanded)).map(|at| at.entry)
     }
 
     fn file_of(&self, entry: &NamespaceEntry) -> Option<&SettingsFile> {

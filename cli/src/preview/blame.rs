@@ -51,13 +51,8 @@ pub enum Blame {
         asked: Vec<String>,
         /// The key of the first that is demanded, else asked for.
         key: String,
-    },
-    /// No node that the Pod names has all of this.
-    Named {
-        /// As a selector.
-        needs: Vec<String>,
-        /// The key of the first.
-        key: String,
+        /// Whether it is about the nodes that the Pod names: another one may have all.
+        is_named: bool,
     },
     /// Its node affinity can match no node.
     Nothing,
@@ -75,10 +70,11 @@ impl fmt::Display for Blame {
                 write!(f, "no node has {needs}, which the RuntimeClass {class} asks for")
             }
             Self::Label { needs, class: None, .. } => write!(f, "no node has {needs}"),
-            Self::Together { demanded, asked, .. } => {
-                write!(f, "no node has {} together", listed(&[demanded.as_slice(), asked].concat()))
+            Self::Together { demanded, asked, is_named, .. } => {
+                let needs = listed(&[demanded.as_slice(), asked].concat());
+                let (which, together) = if *is_named { (" that it names", "") } else { ("", " together") };
+                write!(f, "no node{which} has {needs}{together}")
             }
-            Self::Named { needs, .. } => write!(f, "no node that it names has {}", listed(needs)),
             Self::Nothing => f.write_str("its node affinity matches no node"),
         }
     }
@@ -91,7 +87,7 @@ impl Blame {
         match self {
             Self::Taints { .. } => !demand.text.is_empty(),
             Self::Label { needs, .. } => demands(needs),
-            Self::Together { demanded: needs, .. } | Self::Named { needs, .. } => needs.iter().any(demands),
+            Self::Together { demanded, .. } => demanded.iter().any(demands),
             Self::Nothing => false,
         }
     }
@@ -101,8 +97,10 @@ impl Blame {
 pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
     let known: Vec<String> = demands.iter().flat_map(Demand::requirements).collect();
     let mut tainted = BTreeMap::new();
-    let (mut needs, mut is_named): (Vec<LabelExclusion>, bool) = (vec![], false);
-    for (pool, exclusion) in nodes.exclusions(pod) {
+    let mut needs: Vec<LabelExclusion> = vec![];
+    let exclusions = nodes.exclusions(pod);
+    let is_named = exclusions.iter().any(|(_, exclusion)| *exclusion == Exclusion::Name);
+    for (pool, exclusion) in exclusions {
         let mut need = match exclusion {
             Exclusion::Taints { mut taints, for_a_time } => {
                 taints.sort_by_key(ToString::to_string);
@@ -114,11 +112,7 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
                 continue;
             }
             Exclusion::Label(label) => label,
-            Exclusion::Name => {
-                is_named = true;
-                continue;
-            }
-            Exclusion::MatchesNothing => continue,
+            Exclusion::Name | Exclusion::MatchesNothing => continue,
         };
         // As it is demanded: a NodePool words it as a set.
         if let Some(demanded) = known.iter().find(|known| as_set(known) == as_set(&need.needs)) {
@@ -132,13 +126,9 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
         nodes.sort();
         return Blame::Taints { taints, nodes, for_a_time };
     }
-    if let Some(first) = needs.first().filter(|_| is_named) {
-        let key = first.key.clone();
-        return Blame::Named { needs: needs.into_iter().map(|label| label.needs).collect(), key };
-    }
     match needs.as_slice() {
         [] => Blame::Nothing,
-        [LabelExclusion { key, needs, class, .. }] => {
+        [LabelExclusion { key, needs, class, .. }] if !is_named => {
             let similar = similar(nodes, key, needs);
             Blame::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
         }
@@ -146,7 +136,7 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
             let (demanded, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|label| known.contains(&label.needs));
             let key = demanded.first().or(asked.first()).map(|label| label.key.clone()).unwrap_or_default();
             let texts = |labels: Vec<LabelExclusion>| labels.into_iter().map(|label| label.needs).collect();
-            Blame::Together { demanded: texts(demanded), asked: texts(asked), key }
+            Blame::Together { demanded: texts(demanded), asked: texts(asked), key, is_named }
         }
     }
 }

@@ -133,15 +133,13 @@ impl Input<'_> {
     fn gaps(&self, subjects: &Subjects<'_>) -> Vec<Gap> {
         let cluster = &self.cluster.manifests;
         // What no policy covers may lack anything.
-        let leaves_out = |file: &SettingsFile, name: &String| {
-            let request = json!({ "namespace": name });
-            file.policy
-                .as_ref()
-                .is_some_and(|it| delivery::selects_namespace(it, &request, cluster.namespace(name)) == Some(false))
+        let covers = |file: &SettingsFile, name: &str| {
+            let is_selected =
+                |policy| delivery::selects_namespace(policy, &json!({ "namespace": name }), cluster.namespace(name));
+            file.policy.as_ref().is_none_or(|policy| is_selected(policy) != Some(false))
         };
-        let counts = |name: &Option<String>| {
-            name.as_ref().is_none_or(|name| !self.files.iter().all(|file| leaves_out(file, name)))
-        };
+        let counts =
+            |name: &Option<String>| name.as_ref().is_none_or(|name| self.files.iter().any(|file| covers(file, name)));
         let lacking = subjects.lacking.iter().filter(|(_, namespace)| counts(namespace));
         let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
         let matters = |kind: &str| !kind.starts_with("podtemplates") && !kind.starts_with("poddisruptionbudgets");

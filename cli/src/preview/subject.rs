@@ -193,7 +193,10 @@ impl<'c> Subjects<'c> {
             let is_part = is_part_of_its_owner(identity);
             let is_there = matches!(belongs, Belongs::To(_));
             match belongs {
-                Belongs::To(owner) if is_part && is_workload(&owner) => {
+                // What a Deployment has left behind makes no Pods anew.
+                Belongs::To(owner)
+                    if is_part && is_workload(&owner) && !cluster.find(&owner).is_some_and(is_left_behind) =>
+                {
                     if resource != Resource::Pod {
                         own.entry(owner).or_default().parts.push(manifest);
                     }
@@ -334,7 +337,9 @@ fn misnamed(identity: &Identity) -> Option<Gap> {
         return Some(Gap::Unreadable(format!("{identity} is metadata alone; list the object as a whole")));
     }
     let mut known = MAKERS.into_iter().chain([Resource::Pod.kind()]).chain(LOOKED_AT.map(|(_, kind)| kind));
-    let known = known.find(|known| known.eq_ignore_ascii_case(kind))?;
+    let is_it =
+        |known: &&str| [known.to_lowercase(), format!("{known}s").to_lowercase()].contains(&kind.to_lowercase());
+    let known = known.find(is_it)?;
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let own_groups = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
     if is_looked_at(identity) || !own_groups.iter().any(|own| own.eq_ignore_ascii_case(group)) {
@@ -351,13 +356,10 @@ fn name(object: &Value) -> &str {
     text(&object["metadata"]["name"])
 }
 
-/// A ReplicaSet that makes no Pods now. Deployments keep theirs to roll back; of other owners nobody knows what for.
-fn is_scaled_down(object: &Value) -> bool {
-    object["kind"] == "ReplicaSet" && object["spec"]["replicas"] == 0
-}
-
-fn is_deployment(owner: &Value) -> bool {
-    owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment"
+/// A ReplicaSet that makes no Pods now, and that a Deployment keeps to roll back. Of other owners nobody knows what for.
+fn is_left_behind(object: &Value) -> bool {
+    let is_deployment = |owner: &Value| owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment";
+    object["kind"] == "ReplicaSet" && object["spec"]["replicas"] == 0 && controller(object).is_some_and(is_deployment)
 }
 
 /// Whether a Pod or a Job has run to its end.
@@ -373,10 +375,8 @@ fn is_finished(object: &Value) -> bool {
 
 /// Whether what makes Pods is not looked at: it has ended, goes, or was left behind; and Pods that a kubelet runs by itself.
 pub fn is_left_out(object: &Value) -> bool {
-    let is_left_behind =
-        object["kind"] == "ReplicaSet" && is_scaled_down(object) && controller(object).is_some_and(is_deployment);
     is_finished(object)
-        || is_left_behind
+        || is_left_behind(object)
         || object["kind"] == Resource::Pod.kind() && pod::is_mirror(object)
         || object["metadata"]["deletionTimestamp"].is_string()
 }

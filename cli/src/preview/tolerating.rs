@@ -48,7 +48,8 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, whitelist: &str, entr
     }
     let own = holding.and_then(|entry| entry.default_tolerations.as_deref());
     let known = own.unwrap_or(rules.cluster_default_tolerations);
-    if rules.warns && wanted.iter().all(|wanted| known.iter().any(|default| default.covers(wanted))) {
+    let covers = |default: &Toleration, wanted| filled_in(default, rules).is_some_and(|it| it.covers(wanted));
+    if rules.warns && wanted.iter().all(|wanted| known.iter().any(|default| covers(default, wanted))) {
         let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
         return Remedy::new(taints, text, setting("enforcement"));
     }
@@ -67,8 +68,7 @@ pub fn remedy(rules: &NamespaceRules<'_>, namespace: &str, whitelist: &str, entr
         );
         // What an annotation adds is judged.
         let allowed = holding.and_then(|entry| entry.allowed_tolerations.as_ref());
-        let allows = |one: &Toleration, wanted| filled_in(one, rules).is_some_and(|one| one.covers(wanted));
-        let is_allowed = |wanted| allowed.is_none_or(|list| list.iter().any(|one| allows(one, wanted)));
+        let is_allowed = |wanted| allowed.is_none_or(|list| list.iter().any(|one| covers(one, wanted)));
         let is_refused = !wanted.iter().all(is_allowed);
         if is_refused {
             text += &format!(", and to the allowedTolerations of {entry}");

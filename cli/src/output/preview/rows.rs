@@ -49,10 +49,9 @@ pub fn place(pool: &Pool) -> String {
 /// The pools that take a Pod of a row that asks for nothing.
 pub fn places(row: &Row, pools: &[Pool]) -> Vec<String> {
     let cells = row.cells.iter().zip(pools).filter(|(cell, _)| cell.takes || cell.enforced);
-    let told = |(cell, pool): (&Cell, &Pool)| match (cell.takes, cell.enforced) {
-        (true, false) => format!("{}, but not once enforced", place(pool)),
-        (false, _) => format!("{} once enforced", place(pool)),
-        (true, true) => place(pool),
+    let told = |(cell, pool): (&Cell, &Pool)| match taking(*cell) {
+        "yes" => place(pool),
+        told => format!("{}: {told}", place(pool)),
     };
     cells.map(told).collect()
 }

@@ -99,12 +99,8 @@ impl Page {
         }
         let places = places(row, pools);
         let places = if places.is_empty() { "nowhere".to_owned() } else { self.names(&places) };
-        let places = match note(row) {
-            Some(note) if row.forecast.would_be => format!("{places}; {note}"),
-            Some(note) => note,
-            None => places,
-        };
-        self.beside("  new Pods", &places);
+        let note = note(row).filter(|_| !row.forecast.would_be);
+        self.beside("  new Pods", &note.unwrap_or(places));
         if row.pods_there() + row.pods_elsewhere() > 0 {
             let elsewhere = row.pods_elsewhere();
             let elsewhere = if elsewhere > 0 { format!(", {elsewhere} elsewhere") } else { String::new() };
