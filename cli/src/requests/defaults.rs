@@ -292,7 +292,8 @@ fn fill(value: &mut Value, defaults: Value) {
     }
 }
 
-fn push(value: &mut Value, list: &str, item: Value) {
+/// Adds an item to a list, which may be absent.
+pub fn push(value: &mut Value, list: &str, item: Value) {
     if value[list].is_null() {
         value[list] = json!([]);
     }

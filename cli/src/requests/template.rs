@@ -43,13 +43,21 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     pod["status"] = json!({});
     let name = text(&workload["metadata"]["name"]);
     let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
+    // Of a name in the template, controllers take no notice.
+    remove(&mut pod["metadata"], &["name"]);
+    match kind {
+        "StatefulSet" => {
+            name_as_of_stateful_set(&mut pod, &format!("{name}-0"));
+            let service = Some(&workload["spec"]["serviceName"]).filter(|service| !text(service).is_empty());
+            pod["spec"]["subdomain"] = service.cloned().unwrap_or_default();
+        }
+        "CronJob" | "Job" => {
+            defaults::push(&mut pod["metadata"], "finalizers", "batch.kubernetes.io/job-tracking".into())
+        }
+        _ => {}
+    }
     let metadata = &mut pod["metadata"];
     metadata["generateName"] = format!("{name}-").into();
-    // Of a name in the template, controllers take no notice.
-    match kind {
-        "StatefulSet" => metadata["name"] = format!("{name}-0").into(),
-        _ => remove(metadata, &["name"]),
-    }
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([owner]);
     let labels = &mut metadata["labels"];
@@ -59,6 +67,14 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
         }
     }
     Some(request(Resource::Pod, pod, created_by(maker)))
+}
+
+/// Gives a Pod the name that the StatefulSet controller gives it.
+///
+/// Upstream: `initIdentity` of `k8s.io/kubernetes/pkg/controller/statefulset`.
+pub fn name_as_of_stateful_set(pod: &mut Value, name: &str) {
+    pod["metadata"]["name"] = name.into();
+    pod["spec"]["hostname"] = name.into();
 }
 
 /// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
