@@ -187,7 +187,7 @@ impl FromIterator<Value> for Manifests {
 impl Manifest {
     fn read(mut text: Box<RawValue>) -> Result<Self> {
         let identity = Identity::read(&text)?;
-        if identity.kind == "Namespace" && identity.api_version == "v1" && !text.get().contains(reference::NAME) {
+        if identity.kind == "Namespace" && identity.api_version == "v1" {
             text = with_label_of_the_name(&text, &identity.name)?;
         }
         if is_nested_too_deeply(text.get()) {
