@@ -5,6 +5,7 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
+    defaults::add_requests,
     owner::controller,
     resource::{name_in_rules, resource_of_manifest},
 };
@@ -18,6 +19,9 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
 /// The bare request that asks for what rules call `name`, such as `nodes/status`.
 pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info: Value) -> Value {
     remove_nulls(&mut object);
+    if let Some(spec) = object.get_mut("spec").filter(|_| resource == Resource::Pod) {
+        add_requests(spec);
+    }
     let (name, sub_resource) = name.split_once('/').unwrap_or((name, ""));
     let kind = json!({ "group": resource.group(), "version": "v1", "kind": resource.kind() });
     let plural = json!({ "group": resource.group(), "version": "v1", "resource": name });
