@@ -78,11 +78,13 @@ pub fn name_as_of_stateful_set(pod: &mut Value, name: &str) {
 }
 
 /// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
-/// affinity is replaced by a term that names the node.
+/// affinity is replaced by a term that names the node. A template that names its node has a Pod for that one alone.
 ///
 /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` of `k8s.io/kubernetes/pkg/controller/daemon/util`.
 pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Option<Value> {
     let mut creation = creation_from(daemon_set, cluster)?;
+    let own = text(&creation["object"]["spec"]["nodeName"]);
+    let node = if own.is_empty() { node } else { own };
     let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
     let terms = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
     creation["object"]["spec"]["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = terms;
