@@ -91,6 +91,16 @@ fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case
     r#"{"kind":"List","items":[{"metadata":{"name":"a"}}]}"#,
     "object 1: expected Kubernetes objects"
 )]
+#[case::a_list_of_json(
+    "array.json",
+    r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}]"#,
+    "array.json: object 1: expected a Kubernetes object; found a list"
+)]
+#[case::an_item_that_is_nothing(
+    "null.json",
+    r#"{"kind":"List","items":[null]}"#,
+    "null.json: items: expected objects; found nothing"
+)]
 #[case::no_object("text.yml", "just text", "expected a Kubernetes object")]
 #[case::a_name_that_is_a_number(
     "number.json",

@@ -253,7 +253,16 @@ impl<'p> Deployed<'p> {
         let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
         let known = self.cluster.namespace(namespace).cloned();
         let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
-        Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)
+        let reply =
+            Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)?;
+        Ok(match reply {
+            Reply::Refused(Refusal { message, cause, is_of_pods }) => {
+                let message = message.replace(&format!("Node {name:?}"), "a node that Karpenter creates");
+                let message = message.replace("add it to the Node,", "add it to the NodePool,");
+                Reply::Refused(Refusal { message, cause, is_of_pods })
+            }
+            other => other,
+        })
     }
 }
 
