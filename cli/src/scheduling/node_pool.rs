@@ -16,7 +16,7 @@ use super::{
     constraints::Constraints,
     exclusion::Exclusion,
     label_values::LabelValues,
-    node::taint,
+    node::{UNSCHEDULABLE, taint},
     quantity::Amount,
     well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
 };
@@ -193,7 +193,7 @@ impl NodePool {
     /// Upstream: `Requirements.Compatible` and `Taints.ToleratesPod` of `sigs.k8s.io/karpenter/pkg/scheduling`. The terms
     /// of node affinity are tried one after the other.
     pub fn excludes(&self, pod: &Constraints) -> Option<Exclusion> {
-        if pod.node_name.is_some() || pod.terms.iter().flatten().any(names_nodes) {
+        if pod.node_name.is_some() || !is_of_daemon_set(pod) && pod.terms.iter().flatten().any(names_nodes) {
             return Some(Exclusion::Name);
         }
         let pairs = pairs(pod);
@@ -204,6 +204,7 @@ impl NodePool {
 
     fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
         let excluded = |term: &Term| match with_term(pairs, term) {
+            _ if !term.fields.is_empty() => Some(Exclusion::Name),
             Some(asked) => self.excluded_by_label(&asked, pod),
             None => Some(Exclusion::MatchesNothing),
         };
@@ -239,6 +240,12 @@ impl NodePool {
 /// Upstream: `validateNodeSelectorTerm` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
 fn names_nodes(term: &Term) -> bool {
     !term.fields.is_empty() || term.expressions.iter().any(|expression| expression.key == HOSTNAME)
+}
+
+/// Whether its controller has a Pod tolerate cordoned nodes. Karpenter creates none for such Pods anyway: they run on
+/// those for others.
+fn is_of_daemon_set(pod: &Constraints) -> bool {
+    pod.tolerations.iter().any(|toleration| toleration.key == UNSCHEDULABLE)
 }
 
 /// What a Pod's nodeSelector asks for.
