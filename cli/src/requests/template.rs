@@ -30,7 +30,7 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
         _ => return None,
     };
     let mut pod = template(workload)?.clone();
-    if !(pod["metadata"].is_null() || pod["metadata"].is_object()) {
+    if ["metadata", "spec"].iter().any(|part| !(pod[part].is_null() || pod[part].is_object())) {
         return None;
     }
     runtime_class::merge(&mut pod["spec"], cluster);
