@@ -91,6 +91,16 @@ fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case
     r#"{"kind":"List","items":[{"metadata":{"name":"a"}}]}"#,
     "object 1: expected Kubernetes objects"
 )]
+#[case::a_list_of_json(
+    "array.json",
+    r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}]"#,
+    "array.json: object 1: expected a Kubernetes object; found a list"
+)]
+#[case::an_item_that_is_nothing(
+    "null.json",
+    r#"{"kind":"List","items":[null]}"#,
+    "null.json: items: expected objects; found nothing"
+)]
 #[case::no_object("text.yml", "just text", "expected a Kubernetes object")]
 #[case::a_name_that_is_a_number(
     "number.json",
@@ -381,6 +391,12 @@ const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {nam
     DEPLOYMENT,
     "its Pods would get environment variables; and when they are bound, label x/a, annotation zone as it will"
 )]
+#[case::what_tolerates_the_limits_of_its_containers(
+    "{placement: {onWorkloads: Ignore, onExtendedResources: Tolerate}}",
+    "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {spec: {containers: [
+    {name: c, image: i, resources: {limits: {example.com/gpu: 1}}}]}}}}",
+    "its Pods would get toleration example.com/gpu:NoSchedule as it will"
+)]
 #[case::nothing("{placement: {}}", DEPLOYMENT, "its Pods would stay as they are as it will")]
 #[case::a_rejection(
     "{placement: {onWorkloads: Ignore, namespaces: [{name: default, requiredNodeSelector: app=db}]}}",
@@ -406,6 +422,7 @@ fn what_the_pods_of_a_workload_would_get_is_told(
 #[case::its_metadata(
     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {metadata: text}}}"
 )]
+#[case::its_spec("{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {template: {spec: text}}}")]
 #[case::labels_of_a_namespace("{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: text}}")]
 fn what_is_no_object_does_no_harm(#[case] manifest: &str) -> Result<()> {
     let look_ups = "contextAwareResources: [{apiVersion: v1, kind: Namespace}, {apiVersion: v1, kind: Node}], ";

@@ -182,9 +182,10 @@ impl Refusal {
 impl<'p> Deployed<'p> {
     /// The policy with the settings of `files`.
     pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
-        // What only reports changes and refuses nothing.
+        // What only reports changes and refuses nothing; alone, it is asked as if it enforced.
         let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
-        let asked: Vec<&SettingsFile> = files.iter().filter(|file| !reports(file)).collect();
+        let is_alone = files.iter().filter(|file| file.places()).all(reports);
+        let asked: Vec<&SettingsFile> = files.iter().filter(|file| is_alone || !reports(file)).collect();
         let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
         let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
         let enforced = asked.iter().map(|file| enforced(file)).collect();
@@ -252,7 +253,16 @@ impl<'p> Deployed<'p> {
         let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
         let known = self.cluster.namespace(namespace).cloned();
         let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
-        Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)
+        let reply =
+            Deployed { cluster: &cluster, ..self.clone() }.ask_for_binding(namespace, pod, &name, enforcement)?;
+        Ok(match reply {
+            Reply::Refused(Refusal { message, cause, is_of_pods }) => {
+                let message = message.replace(&format!("Node {name:?}"), "a node that Karpenter creates");
+                let message = message.replace("add it to the Node,", "add it to the NodePool,");
+                Reply::Refused(Refusal { message, cause, is_of_pods })
+            }
+            other => other,
+        })
     }
 }
 

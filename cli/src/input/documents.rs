@@ -101,6 +101,7 @@ fn add_items(document: Box<RawValue>, objects: &mut Vec<Box<RawValue>>) -> Resul
         "metadata.continue: expected a whole list; this one goes on elsewhere: list it anew, without a limit"
     );
     for item in items {
+        ensure!(item.get() != "null", "items: expected objects; found nothing for one of them");
         add_items(item, objects)?;
     }
     Ok(())

@@ -26,6 +26,18 @@ pub fn remove(object: &mut Value, names: &[&str]) {
     }
 }
 
+/// Removes what is null, at any depth: for an API server it is absent.
+pub fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
+}
+
 /// A path such as `rules[0].resources` as a JSON pointer.
 pub fn pointer(path: &str) -> String {
     format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"))

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use k8s_openapi::Resource;
 use node_placement_policy::settings::reference;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -187,7 +187,7 @@ impl FromIterator<Value> for Manifests {
 impl Manifest {
     fn read(mut text: Box<RawValue>) -> Result<Self> {
         let identity = Identity::read(&text)?;
-        if identity.kind == "Namespace" && identity.api_version == "v1" && !text.get().contains(reference::NAME) {
+        if identity.kind == "Namespace" && identity.api_version == "v1" {
             text = with_label_of_the_name(&text, &identity.name)?;
         }
         if is_nested_too_deeply(text.get()) {
@@ -271,6 +271,8 @@ impl Identity {
             name: Option<String>,
             namespace: Option<String>,
         }
+        // It would be read as the fields of one.
+        ensure!(!text.get().starts_with('['), "expected a Kubernetes object; found a list");
         let object: Object = typed(text).context("expected a Kubernetes object")?;
         let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
         let called = name.clone().unwrap_or_default();

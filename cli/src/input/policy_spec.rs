@@ -7,7 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{json::typed, match_conditions::MatchConditions};
+use super::{
+    json::{remove_nulls, typed},
+    match_conditions::MatchConditions,
+};
 
 /// The `spec` of a ClusterAdmissionPolicy, with what decides which requests reach the policy.
 ///
@@ -92,7 +95,14 @@ impl PolicySpec {
     /// # Errors
     /// The first field of a wrong type: its path, what was expected, and what was found.
     pub fn read(spec: &Value) -> Result<Self> {
-        let (read, unknown_fields): (Self, _) = typed(&without_nulls(spec), "spec.")?;
+        let mut given = spec.clone();
+        // Here null may mean something to the policy.
+        let settings = given.get_mut("settings").map(Value::take).unwrap_or_default();
+        remove_nulls(&mut given);
+        if !settings.is_null() {
+            given["settings"] = settings;
+        }
+        let (read, unknown_fields): (Self, _) = typed(&given, "spec.")?;
         Ok(Self { spec: spec.clone(), unknown_fields, ..read })
     }
 
@@ -155,18 +165,5 @@ impl Rule {
             Some("Namespaced") => !CLUSTER_SCOPED.contains(&plural),
             _ => true,
         }
-    }
-}
-
-/// What is null is absent, as for the API server; but the settings are the policy's.
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => members
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, value)| (key.clone(), if key == "settings" { value.clone() } else { without_nulls(value) }))
-            .collect(),
-        Value::Array(elements) => elements.iter().map(without_nulls).collect(),
-        scalar => scalar.clone(),
     }
 }

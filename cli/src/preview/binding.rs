@@ -151,8 +151,8 @@ impl<'p> Binder<'p> {
         self.remembered(key, || self.deployed.ask_for_binding(namespace, ANY_POD, node, enforcement))
     }
 
-    /// Whether it may be bound to the node that Karpenter would create for it: as to others of the NodePool; if there
-    /// are none, with what the NodePool says of it.
+    /// Whether it may be bound to the node that Karpenter would create for it: as to others of the NodePool that take
+    /// it; if there are none, with what the NodePool says of it.
     fn to_created(
         &self,
         namespace: &str,
@@ -160,14 +160,15 @@ impl<'p> Binder<'p> {
         pods: &[PodId],
         enforcement: Enforcement,
     ) -> Result<Reply> {
-        let is_of_pool = |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name);
-        let mut others = self.nodes.classes().iter().filter(is_of_pool).flat_map(|pool| &pool.nodes);
-        if let Some(other) = others.next() {
-            return self.to_node(namespace, &other.name, enforcement);
-        }
         let Some(pod) = pods.last().and_then(|pod| self.nodes.constraints(*pod)) else {
             return Ok(Reply::LetIn(None));
         };
+        let takes =
+            |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name) && pool.nodes_exclude(pod).is_none();
+        let mut others = self.nodes.classes().iter().filter(takes).flat_map(|pool| &pool.nodes);
+        if let Some(other) = others.next() {
+            return self.to_node(namespace, &other.name, enforcement);
+        }
         let key = format!("{}/{:?}", node_pool.name, pods.last());
         self.to_absent(namespace, key, node_pool.node_for(pod), enforcement)
     }

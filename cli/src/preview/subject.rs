@@ -37,6 +37,26 @@ const MAKERS: [&str; 7] =
 const LOOKED_AT: [(&str, &str); 4] =
     [("v1", "Namespace"), ("v1", "Node"), ("node.k8s.io/v1", "RuntimeClass"), ("karpenter.sh/v1", "NodePool")];
 
+/// The other kinds of the same API groups.
+const OTHERS: [&str; 16] = [
+    "Binding",
+    "ComponentStatus",
+    "ConfigMap",
+    "ControllerRevision",
+    "Endpoints",
+    "Event",
+    "LimitRange",
+    "NodeClaim",
+    "NodeOverlay",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PodTemplate",
+    "ResourceQuota",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+];
+
 /// A workload; a Pod without one; or any Pod that is created in a namespace, and asks for nothing.
 pub struct Subject<'c> {
     /// Where it is in the cluster; nothing, for the Pod that asks for nothing.
@@ -329,8 +349,9 @@ fn is_looked_at(identity: &Identity) -> bool {
     LOOKED_AT.contains(&(api_version.as_str(), kind.as_str())) || resource_of(api_version, kind).is_some_and(makes_pods)
 }
 
-/// An object that is not looked at, though its kind is, spelt otherwise, of another version, or written down without the
-/// rest of it: it can't be judged, and must not be forgotten.
+/// An object that is not looked at, though it has one of Kubernetes' own kinds, spelt otherwise, of another version, or
+/// written down without the rest of it, or a kind that Kubernetes does not have: it can't be judged, and must not be
+/// forgotten.
 fn misnamed(identity: &Identity) -> Option<Gap> {
     let Identity { api_version, kind, .. } = identity;
     if kind == "PartialObjectMetadata" {
@@ -339,16 +360,19 @@ fn misnamed(identity: &Identity) -> Option<Gap> {
     let mut known = MAKERS.into_iter().chain([Resource::Pod.kind()]).chain(LOOKED_AT.map(|(_, kind)| kind));
     let is_it =
         |known: &&str| [known.to_lowercase(), format!("{known}s").to_lowercase()].contains(&kind.to_lowercase());
-    let known = known.find(is_it)?;
+    let known = known.find(is_it);
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
     let own_groups = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
-    if is_looked_at(identity) || !own_groups.iter().any(|own| own.eq_ignore_ascii_case(group)) {
+    let is_own = own_groups.iter().any(|own| own.eq_ignore_ascii_case(group));
+    if is_looked_at(identity) || !is_own || OTHERS.contains(&kind.as_str()) {
         return None;
     }
-    Some(Gap::Unreadable(if kind == known {
-        format!("{identity} has apiVersion {api_version}, which is not known; list it anew")
-    } else {
-        format!("{identity} has kind {kind}; it is written {known}")
+    Some(Gap::Unreadable(match known {
+        Some(known) if kind == known => {
+            format!("{identity} has apiVersion {api_version}, which is not known; list it anew")
+        }
+        Some(known) => format!("{identity} has kind {kind}; it is written {known}"),
+        None => format!("{identity} has kind {kind}, which {api_version} does not have; list it anew"),
     }))
 }
 

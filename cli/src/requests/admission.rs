@@ -5,10 +5,11 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
+    defaults::add_requests,
     owner::controller,
     resource::{name_in_rules, resource_of_manifest},
 };
-use crate::input::json::{remove, text};
+use crate::input::json::{remove, remove_nulls, text};
 
 /// The bare request that creates `object`, an object that was made [`as_new`].
 pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
@@ -16,7 +17,11 @@ pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
 }
 
 /// The bare request that asks for what rules call `name`, such as `nodes/status`.
-pub fn request_for(resource: Resource, name: &str, object: Value, user_info: Value) -> Value {
+pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info: Value) -> Value {
+    remove_nulls(&mut object);
+    if let Some(spec) = object.get_mut("spec").filter(|_| resource == Resource::Pod) {
+        add_requests(spec);
+    }
     let (name, sub_resource) = name.split_once('/').unwrap_or((name, ""));
     let kind = json!({ "group": resource.group(), "version": "v1", "kind": resource.kind() });
     let plural = json!({ "group": resource.group(), "version": "v1", "resource": name });

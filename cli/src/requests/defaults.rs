@@ -193,12 +193,7 @@ fn complete_pod(pod: &mut Value, admit: fn(&mut Value)) {
     add_tolerations(spec);
     fill(spec, json!({ "enableServiceLinks": true, "serviceAccountName": "default" }));
     complete_pod_spec(spec);
-    for container in containers(spec) {
-        let limits = container["resources"]["limits"].clone();
-        if limits.is_object() {
-            fill(&mut container["resources"], json!({ "requests": limits }));
-        }
-    }
+    add_requests(spec);
     admit(spec);
     let priority = match text(&spec["priorityClassName"]) {
         "system-node-critical" => 2_000_001_000,
@@ -206,6 +201,20 @@ fn complete_pod(pod: &mut Value, admit: fn(&mut Value)) {
         _ => 0_i64,
     };
     fill(spec, json!({ "priority": priority, "preemptionPolicy": "PreemptLowerPriority" }));
+}
+
+/// Writes limits of a Pod and its containers where requests are missing.
+///
+/// Upstream: `SetDefaults_Pod` of `k8s.io/kubernetes/pkg/apis/core/v1`.
+pub fn add_requests(spec: &mut Value) {
+    let add = |has_resources: &mut Value| {
+        let limits = has_resources["resources"]["limits"].clone();
+        if limits.is_object() {
+            fill(&mut has_resources["resources"], json!({ "requests": limits }));
+        }
+    };
+    add(spec);
+    containers(spec).for_each(add);
 }
 
 /// Adds the volume with which the API server hands a Pod its token, and mounts it in every container.
@@ -292,7 +301,8 @@ fn fill(value: &mut Value, defaults: Value) {
     }
 }
 
-fn push(value: &mut Value, list: &str, item: Value) {
+/// Adds an item to a list, which may be absent.
+pub fn push(value: &mut Value, list: &str, item: Value) {
     if value[list].is_null() {
         value[list] = json!([]);
     }

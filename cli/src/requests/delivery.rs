@@ -10,9 +10,13 @@ use serde_json::{Value, json};
 use super::{
     admission::somebody,
     defaults::{ADMITTED, admitted_otherwise, completed},
+    plain_pod,
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::input::{match_conditions::Passage, policy_spec::PolicySpec};
+use crate::input::{
+    match_conditions::{MatchConditions, Passage},
+    policy_spec::PolicySpec,
+};
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,15 +90,33 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     if conditions.is_empty() {
         return Passage::Passes;
     }
-    let sent = completed(request);
-    let passage = conditions.evaluate(&sent);
-    // Nobody knows who creates what no controller does.
-    if let Passage::KeptAway(name) = &passage
-        && request["userInfo"] == somebody()
-        && conditions.written().any(|own| own.name == *name && own.expression.contains("userInfo"))
-    {
-        return Passage::Unknown(name.clone(), "it depends on who creates the object".to_owned());
+    match passage_as_admitted(conditions, request) {
+        Passage::KeptAway(name) => match conditions.written().find_map(|own| made_up(request, own, &name)) {
+            Some(reason) => Passage::Unknown(name, reason.to_owned()),
+            None => Passage::KeptAway(name),
+        },
+        passage => passage,
     }
+}
+
+/// What nobody knows of a request, if the condition of this name is about that: who creates what no controller does, and
+/// with which options; what the Pod that asks for nothing is called, and what runs in it.
+fn made_up(request: &Value, condition: &MatchCondition, name: &str) -> Option<&'static str> {
+    if condition.name != name || request["userInfo"] != somebody() {
+        return None;
+    }
+    // A label such as app.kubernetes.io/name is none of them.
+    let words = || condition.expression.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it)));
+    let is_about = |known: &[&str]| words().any(|word| known.contains(&word));
+    if is_about(&["userInfo", "options"]) {
+        return Some("it depends on who creates the object, and how");
+    }
+    let is_plain_pod = request["object"]["metadata"]["name"] == plain_pod::NAME;
+    (is_plain_pod && is_about(&["name", "containers"])).then_some("it depends on the name and the containers of a Pod")
+}
+
+fn passage_as_admitted(conditions: &MatchConditions, request: &Value) -> Passage {
+    let passage = conditions.evaluate(&completed(request));
     // Most conditions are about other fields, and evaluating takes long.
     let mentions = |condition: &MatchCondition| ADMITTED.iter().any(|field| condition.expression.contains(field));
     if !conditions.written().any(mentions) {

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// What the Pod is called, as far as anybody sees it.
-const NAME: &str = "plain-pod";
+pub const NAME: &str = "plain-pod";
 
 /// The request with which an ordinary user would create a plain Pod in a namespace.
 pub fn creation(namespace: &str) -> Value {

@@ -8,7 +8,7 @@ use super::{
     defaults::{containers, is_token},
     owner::controller,
     resource::REQUIRED_AFFINITY,
-    template::{creation_from, creation_on},
+    template::{creation_from, creation_on, name_as_of_stateful_set},
 };
 use crate::input::{
     json::{list_of, remove, text},
@@ -47,7 +47,7 @@ pub fn creation(pod: &Value, maker: Option<&Value>, managed: &ManagedKeys, clust
     if let Some(mut made) = made {
         if is_named {
             made["name"] = pod["metadata"]["name"].clone();
-            made["object"]["metadata"]["name"] = pod["metadata"]["name"].clone();
+            name_as_of_stateful_set(&mut made["object"], text(&pod["metadata"]["name"]));
         }
         return made;
     }

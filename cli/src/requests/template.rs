@@ -30,7 +30,7 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
         _ => return None,
     };
     let mut pod = template(workload)?.clone();
-    if !(pod["metadata"].is_null() || pod["metadata"].is_object()) {
+    if ["metadata", "spec"].iter().any(|part| !(pod[part].is_null() || pod[part].is_object())) {
         return None;
     }
     runtime_class::merge(&mut pod["spec"], cluster);
@@ -43,13 +43,21 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     pod["status"] = json!({});
     let name = text(&workload["metadata"]["name"]);
     let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
+    // Of a name in the template, controllers take no notice.
+    remove(&mut pod["metadata"], &["name"]);
+    match kind {
+        "StatefulSet" => {
+            name_as_of_stateful_set(&mut pod, &format!("{name}-0"));
+            let service = Some(&workload["spec"]["serviceName"]).filter(|service| !text(service).is_empty());
+            pod["spec"]["subdomain"] = service.cloned().unwrap_or_default();
+        }
+        "CronJob" | "Job" => {
+            defaults::push(&mut pod["metadata"], "finalizers", "batch.kubernetes.io/job-tracking".into())
+        }
+        _ => {}
+    }
     let metadata = &mut pod["metadata"];
     metadata["generateName"] = format!("{name}-").into();
-    // Of a name in the template, controllers take no notice.
-    match kind {
-        "StatefulSet" => metadata["name"] = format!("{name}-0").into(),
-        _ => remove(metadata, &["name"]),
-    }
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([owner]);
     let labels = &mut metadata["labels"];
@@ -61,12 +69,22 @@ pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
     Some(request(Resource::Pod, pod, created_by(maker)))
 }
 
+/// Gives a Pod the name that the StatefulSet controller gives it.
+///
+/// Upstream: `initIdentity` of `k8s.io/kubernetes/pkg/controller/statefulset`.
+pub fn name_as_of_stateful_set(pod: &mut Value, name: &str) {
+    pod["metadata"]["name"] = name.into();
+    pod["spec"]["hostname"] = name.into();
+}
+
 /// The request with which the DaemonSet controller would create the Pod of `daemon_set` for a node: required node
-/// affinity is replaced by a term that names the node.
+/// affinity is replaced by a term that names the node. A template that names its node has a Pod for that one alone.
 ///
 /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` of `k8s.io/kubernetes/pkg/controller/daemon/util`.
 pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Option<Value> {
     let mut creation = creation_from(daemon_set, cluster)?;
+    let own = text(&creation["object"]["spec"]["nodeName"]);
+    let node = if own.is_empty() { node } else { own };
     let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
     let terms = json!({ "nodeSelectorTerms": [{ "matchFields": [field] }] });
     creation["object"]["spec"]["affinity"]["nodeAffinity"][REQUIRED_AFFINITY] = terms;

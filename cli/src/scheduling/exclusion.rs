@@ -42,6 +42,9 @@ impl Exclusion {
     /// In words, of a node or a NodePool as `place` says: `the node has pool=red, the Pod needs pool=blue`.
     pub fn describe(&self, place: &str) -> String {
         match self {
+            Self::Name if place == "NodePool" => {
+                "the Pod names nodes, and Karpenter creates none for such Pods".to_owned()
+            }
             Self::Name => format!("the Pod names another {place}"),
             Self::Label(LabelExclusion { key, needs, has, class }) => {
                 let has = has.as_ref().map_or_else(|| format!("no label {key}"), Clone::clone);

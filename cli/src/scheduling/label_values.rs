@@ -105,9 +105,9 @@ impl LabelValues {
         values.map(|value| value.to_string()).find(|value| self.is_in_range(value) && !self.values.contains(value))
     }
 
-    /// How many values there are, if they are listed.
+    /// How many values it can have, if they are listed.
     pub fn listed(&self) -> Option<usize> {
-        (!self.is_complement).then_some(self.values.len())
+        (!self.is_complement).then(|| self.values.iter().filter(|value| self.is_in_range(value)).count())
     }
 
     /// The value that it must have, if there is only one.

@@ -8,7 +8,7 @@ use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use super::quantity::Amount;
 
 /// The taint of a node that was cordoned.
-const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// A Node.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,7 +16,7 @@ use super::{
     constraints::Constraints,
     exclusion::Exclusion,
     label_values::LabelValues,
-    node::{split, taint},
+    node::{UNSCHEDULABLE, taint},
     quantity::Amount,
     well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
 };
@@ -122,8 +122,8 @@ pub struct NodePool {
     min_values: BTreeMap<String, usize>,
     /// The annotations that its nodes have.
     annotations: BTreeMap<String, String>,
-    /// The lasting taints that its nodes have. Startup taints pass, and Karpenter does not count them.
-    pub lasting_taints: Vec<Taint>,
+    /// The taints that keep Pods away from its nodes. Of these Karpenter takes none for passing, but startup taints.
+    pub taints: Vec<Taint>,
 }
 
 impl NodePool {
@@ -138,10 +138,11 @@ impl NodePool {
         for (key, value) in template.metadata.labels.iter().flatten() {
             add(&mut labels, key, LabelValues::one(value));
         }
-        let mut min_values = BTreeMap::new();
+        let mut min_values: BTreeMap<String, usize> = BTreeMap::new();
         for (position, requirement) in template.spec.requirements.iter().flatten().enumerate() {
             let NodePoolRequirement { key, operator, values, min_values: least } = requirement;
-            min_values.extend(least.map(|least| (normalized(key).to_owned(), least)));
+            let most = min_values.entry(normalized(key).to_owned()).or_default();
+            *most = least.unwrap_or_default().max(*most);
             let values = LabelValues::read(operator, values.as_deref().unwrap_or_default()).with_context(|| {
                 format!(
                     "NodePool {name}: spec.template.spec.requirements[{position}]: expected an operator of Karpenter \
@@ -150,9 +151,11 @@ impl NodePool {
             })?;
             add(&mut labels, key, values);
         }
-        let (lasting_taints, _) = split(template.spec.taints.iter().flatten().map(taint));
+        let taints = template.spec.taints.iter().flatten().map(taint);
+        let mut taints: Vec<Taint> = taints.filter(Taint::keeps_pods_away).collect();
+        taints.sort_by_key(ToString::to_string);
         let annotations = template.metadata.annotations.clone().unwrap_or_default();
-        Ok(Self { name, labels, min_values, annotations, lasting_taints })
+        Ok(Self { name, labels, min_values, annotations, taints })
     }
 
     /// The metadata of a node that Karpenter would create for the Pod.
@@ -190,18 +193,17 @@ impl NodePool {
     /// Upstream: `Requirements.Compatible` and `Taints.ToleratesPod` of `sigs.k8s.io/karpenter/pkg/scheduling`. The terms
     /// of node affinity are tried one after the other.
     pub fn excludes(&self, pod: &Constraints) -> Option<Exclusion> {
-        if pod.node_name.is_some() {
+        if pod.node_name.is_some() || !is_of_daemon_set(pod) && pod.terms.iter().flatten().any(names_nodes) {
             return Some(Exclusion::Name);
         }
         let pairs = pairs(pod);
         self.excluded_by_label(&pairs, pod)
             .or_else(|| self.excluded_by_terms(&pairs, pod))
-            .or_else(|| pod.excluded_by_taints(&self.lasting_taints))
+            .or_else(|| pod.excluded_by_taints(&self.taints))
     }
 
     fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
         let excluded = |term: &Term| match with_term(pairs, term) {
-            // It names a node, which is there already.
             _ if !term.fields.is_empty() => Some(Exclusion::Name),
             Some(asked) => self.excluded_by_label(&asked, pod),
             None => Some(Exclusion::MatchesNothing),
@@ -215,8 +217,8 @@ impl NodePool {
     fn excluded_by_label(&self, asked: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
         let (key, values) = asked.iter().find(|(key, values)| !self.can_have(key, values))?;
         let has = self.labels.get(*key).map(|own| match self.min_values.get(*key) {
-            Some(least) => format!("{} with minValues {least}", own.describe(key)),
-            None => own.describe(key),
+            Some(least) if *least > 0 => format!("{} with minValues {least}", own.describe(key)),
+            _ => own.describe(key),
         });
         Some(pod.excluded_by_label(key, values.describe(key), has))
     }
@@ -231,6 +233,19 @@ impl NodePool {
             None => asked.allows_absence() || WELL_KNOWN.contains(&key) && asked.allows_value(),
         }
     }
+}
+
+/// Whether a term is about single nodes. Karpenter ignores a Pod with such a term, whatever its others are.
+///
+/// Upstream: `validateNodeSelectorTerm` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
+fn names_nodes(term: &Term) -> bool {
+    !term.fields.is_empty() || term.expressions.iter().any(|expression| expression.key == HOSTNAME)
+}
+
+/// Whether its controller has a Pod tolerate cordoned nodes. Karpenter creates none for such Pods anyway: they run on
+/// those for others.
+fn is_of_daemon_set(pod: &Constraints) -> bool {
+    pod.tolerations.iter().any(|toleration| toleration.key == UNSCHEDULABLE)
 }
 
 /// What a Pod's nodeSelector asks for.
@@ -389,7 +404,7 @@ mod tests {
         "the Pod's required node affinity matches no node"
     )]
     #[case::no_term(requiring(json!([])), "the Pod's required node affinity matches no node")]
-    #[case::a_node_by_name(json!({ "nodeName": "one" }), "the Pod names another NodePool")]
+    #[case::a_node_by_name(json!({ "nodeName": "one" }), "the Pod names nodes, and Karpenter creates none for such Pods")]
     #[case::its_taint(json!({ "tolerations": [] }), "the NodePool has the taint team=blue:NoSchedule, which the Pod does not tolerate")]
     fn a_node_pool_creates_none_and_says_why(#[case] spec: Value, #[case] expected: &str) {
         let mut spec = spec;

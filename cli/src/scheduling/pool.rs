@@ -148,7 +148,7 @@ fn standing_for(node_pool: NodePool, counted: &BTreeSet<String>) -> Pool {
     let labels = node_pool.known_labels().filter(|(key, _)| counted.contains(*key));
     Pool {
         labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
-        taints: node_pool.lasting_taints.clone(),
+        taints: node_pool.taints.clone(),
         node_pool: Some(node_pool.name.clone()),
         creates: Some(node_pool),
         ..Pool::default()

@@ -10,6 +10,7 @@ use k8s_openapi::{
 use serde_json::Value;
 
 use super::{node::Node, quantity::Amount};
+use crate::requests::defaults::add_requests;
 
 /// What a Pod requests of each resource, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,9 @@ impl Requests {
     /// # Errors
     /// It is no PodSpec.
     pub fn read(spec: &Value) -> Result<Self> {
-        let spec: Result<PodSpec, _> = serde_path_to_error::deserialize(spec);
+        let mut spec = spec.clone();
+        add_requests(&mut spec);
+        let spec: Result<PodSpec, _> = serde_path_to_error::deserialize(&spec);
         let spec = spec.map_err(|error| anyhow!("spec.{}: {}", error.path(), error.inner()))?;
         let mut total = Self::default();
         for container in &spec.containers {
@@ -63,12 +66,8 @@ impl Requests {
         counted.find(|(resource, amount)| has(resource) < **amount).map(|(resource, _)| resource.as_str())
     }
 
-    /// What is requested; limits stand for requests that are missing, as the API server has it.
     fn of(resources: Option<&ResourceRequirements>) -> Self {
-        let Some(resources) = resources else { return Self::default() };
-        let mut requests = amounts(resources.limits.as_ref());
-        requests.extend(amounts(resources.requests.as_ref()));
-        Self(requests)
+        Self(amounts(resources.and_then(|resources| resources.requests.as_ref())))
     }
 
     fn add(&mut self, other: &Self) {

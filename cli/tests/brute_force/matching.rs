@@ -34,7 +34,8 @@ pub fn node_takes(spec: &Value, node: &Value) -> bool {
     let has_pairs =
         spec["nodeSelector"].as_object().into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
     let has_term = terms(spec).is_none_or(|terms| terms.iter().any(|term| node_fits_term(term, node)));
-    has_pairs && has_term && tolerates_all(spec, &node["spec"]["taints"])
+    let is_passing = |key: &str| PASSING.iter().any(|passing| key.starts_with(passing));
+    has_pairs && has_term && tolerates_all(spec, &node["spec"]["taints"], is_passing)
 }
 
 fn node_fits_term(term: &Value, node: &Value) -> bool {
@@ -63,10 +64,10 @@ fn holds(expression: &Value, value: Option<&str>) -> bool {
     }
 }
 
-fn tolerates_all(spec: &Value, taints: &Value) -> bool {
+fn tolerates_all(spec: &Value, taints: &Value, is_passing: impl Fn(&str) -> bool) -> bool {
     let counts = |taint: &&Value| {
         let keeps_away = ["NoSchedule", "NoExecute"].contains(&text(&taint["effect"]));
-        keeps_away && !PASSING.iter().any(|passing| text(&taint["key"]).starts_with(passing))
+        keeps_away && !is_passing(text(&taint["key"]))
     };
     // Whoever tolerates NoExecute for some seconds only does not stay.
     let stays = |one: &Value, taint: &Value| one["tolerationSeconds"].is_null() || taint["effect"] != "NoExecute";
@@ -87,10 +88,14 @@ fn tolerates(toleration: &Value, taint: &Value) -> bool {
     same_effect && same_key && same_value
 }
 
-/// Whether Karpenter would create a node of this NodePool for the Pod. A Pod's first term that fits counts.
+/// Whether Karpenter would create a node of this NodePool for the Pod. A Pod's first term that fits counts; one
+/// that names a node keeps Karpenter from looking at the Pod at all.
 pub fn node_pool_takes(spec: &Value, pool: &Value) -> bool {
     let template = &pool["spec"]["template"];
-    if !tolerates_all(spec, &template["spec"]["taints"]) {
+    let names_a_node = |term: &Value| items(&term["matchFields"]).next().is_some();
+    if !tolerates_all(spec, &template["spec"]["taints"], |_| false)
+        || terms(spec).is_some_and(|it| it.iter().any(names_a_node))
+    {
         return false;
     }
     let pairs: Vec<Value> = spec["nodeSelector"]
@@ -107,8 +112,7 @@ pub fn node_pool_takes(spec: &Value, pool: &Value) -> bool {
         None => with(&Value::Null),
         Some(terms) => terms.iter().any(|term| {
             let is_empty = items(&term["matchExpressions"]).next().is_none();
-            let names_a_node = items(&term["matchFields"]).next().is_some();
-            !is_empty && !names_a_node && with(&term["matchExpressions"])
+            !is_empty && with(&term["matchExpressions"])
         }),
     }
 }

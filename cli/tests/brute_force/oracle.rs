@@ -225,7 +225,7 @@ impl<'o> Oracle<'o> {
                 continue;
             }
             for pool in self.places("NodePool") {
-                let takes = |spec: &Value| node_pool_takes(&unpinned(spec), pool);
+                let takes = |spec: &Value| node_pool_takes(&tolerating_cordons(&unpinned(spec)), pool);
                 let did = takes(before) && takes(&pod_before);
                 let does = takes(after) && takes(completed);
                 some_refuse |= does && self.creates_nodes_without_rack();
@@ -483,6 +483,16 @@ fn unpinned(spec: &Value) -> Value {
         let affinity = spec["affinity"]["nodeAffinity"].as_object_mut();
         affinity.map(|affinity| affinity.remove("requiredDuringSchedulingIgnoredDuringExecution"));
     }
+    spec
+}
+
+/// What the DaemonSet controller has its Pods tolerate, of the taints that are here.
+fn tolerating_cordons(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
+    tolerations
+        .push(json!({ "key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule" }));
+    spec["tolerations"] = tolerations.into();
     spec
 }
 
