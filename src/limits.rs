@@ -53,3 +53,6 @@ pub const LONGEST_REJECTION: usize = 1024;
 
 /// The longest piece of somebody else's text that a message repeats, in characters.
 pub const LONGEST_QUOTE: usize = 100;
+
+/// The most keys that a message names. The rest would be cut anyway.
+pub const MOST_NAMED: usize = 20;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::propagation::{KINDS, Managed, Propagations};
 use crate::decision::{CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Text, Within};
-use crate::limits::{MOST_ANNOTATIONS, MOST_WRITTEN};
+use crate::limits::{MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
 use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
@@ -15,9 +15,6 @@ use crate::settings::node_metadata::Target;
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
-
-/// How many keys a warning names.
-const MOST_NAMED: usize = 20;
 
 /// The managed keys of `object`, and their values.
 ///

@@ -132,17 +132,6 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
 }
 
 impl<'s> MatchedEntry<'s> {
-    /// The `entry` that holds for a `namespace`, of which this was `found`.
-    pub fn new(
-        settings: &'s Placement,
-        namespace: &'s str,
-        entry: Option<EntryAt<'s>>,
-        found: LabelsAndAnnotations<'s>,
-    ) -> Self {
-        let is_enforced = entry.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
-        Self { settings, namespace, entry, found, is_enforced, ignores_unresolved: false, has_name: true }
-    }
-
     /// Whether whitelists and forbidden tolerations do not apply to a user.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, Within};
+use crate::limits::MOST_NAMED;
 use crate::message::{joined, shorten};
 use crate::object_meta;
 use crate::request::User;
@@ -12,9 +13,6 @@ use crate::selector::{self, Requirement};
 use crate::settings::key::prefix_of;
 use crate::settings::source::EntryAt;
 use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
-
-/// How many labels a rejection names.
-const MOST_NAMED: usize = 20;
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
 /// the settings names, or that are listed in `guardedNodeLabels`.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::{
-    Outcome,
+    ExitStatus,
     input::{Engine, existing},
 };
 use crate::{
@@ -40,7 +40,7 @@ pub struct Check {
 }
 
 impl Check {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let policy = self.engine.policy()?;
         let path = self.settings.display();
         let findings = check(&read_text(existing(&self.settings)?)?, &policy).with_context(|| path.to_string())?;
@@ -50,9 +50,9 @@ impl Check {
             format => printer.data(format, &lines)?,
         }
         if !lines.mistakes.is_empty() {
-            return Ok(Outcome::Mistaken);
+            return Ok(ExitStatus::Mistaken);
         }
-        Ok(if self.strict && !lines.remarks.is_empty() { Outcome::Rejected } else { Outcome::Accepted })
+        Ok(if self.strict && !lines.remarks.is_empty() { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 }
 

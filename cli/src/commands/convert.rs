@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::{
-    Outcome,
+    ExitStatus,
     input::{Cluster, Engine, existing},
 };
 use crate::{
@@ -47,7 +47,7 @@ enum Output {
 }
 
 impl Convert {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let plugins = Plugins::load(existing(&self.file)?)?;
         let is_standard_input = self.file.as_os_str() == "-";
         let from = if is_standard_input { "the standard input".to_owned() } else { self.file.display().to_string() };
@@ -67,6 +67,6 @@ impl Convert {
             }
         }
         printer.write(text.trim_end());
-        Ok(Outcome::Accepted)
+        Ok(ExitStatus::Accepted)
     }
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use node_placement_policy::resource::Resource;
 
 use super::{
-    Format, Outcome,
+    ExitStatus, Format,
     input::{AskedCluster, Engine, Settings},
 };
 use crate::{
@@ -56,7 +56,7 @@ pub struct Explain {
 }
 
 impl Explain {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         if let (Some(kind), Some(name)) = (&self.subject, &self.name) {
             bail!("expected KIND/NAME; found {kind} {name}: write {kind}/{name}");
         }
@@ -73,9 +73,9 @@ impl Explain {
             format => printer.data(format, &explained)?,
         }
         if explained.is_unknown {
-            return Ok(Outcome::Mistaken);
+            return Ok(ExitStatus::Mistaken);
         }
-        Ok(if explained.is_refused() { Outcome::Rejected } else { Outcome::Accepted })
+        Ok(if explained.is_refused() { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
     /// The Namespace, the subject with what made it, all Nodes and NodePools.

@@ -24,15 +24,15 @@ use crate::output::terminal::complain;
 
 /// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum ExitStatus {
     Accepted = 0,
     Rejected = 1,
     Mistaken = 2,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        Self::from(outcome as u8)
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
     }
 }
 
@@ -79,10 +79,10 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     match arguments.run() {
-        Ok(outcome) => outcome.into(),
+        Ok(status) => status.into(),
         Err(error) => {
             complain(&format!("error: {error:#}"));
-            Outcome::Mistaken.into()
+            ExitStatus::Mistaken.into()
         }
     }
 }
@@ -91,19 +91,19 @@ pub fn main() -> ExitCode {
 fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _ = error.print();
-        return Outcome::Accepted.into();
+        return ExitStatus::Accepted.into();
     }
     let text = error.render().to_string();
     let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
     let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
     complain(&format!("{problem}; see kubectl node-placement --help"));
-    Outcome::Mistaken.into()
+    ExitStatus::Mistaken.into()
 }
 
 impl Arguments {
-    fn run(self) -> Result<Outcome> {
+    fn run(self) -> Result<ExitStatus> {
         let mut printer = Printer::new(self.color);
-        let outcome = match self.command.unwrap_or_else(|| Command::Tour(tour::Tour::default())) {
+        let status = match self.command.unwrap_or_else(|| Command::Tour(tour::Tour::default())) {
             Command::Tour(tour) => tour.run(&mut printer),
             Command::Try(try_manifests) => try_manifests.run(&mut printer),
             Command::Check(check) => check.run(&mut printer),
@@ -115,7 +115,7 @@ impl Arguments {
             Command::Completion(completion) => completion.run(&mut printer),
         }?;
         printer.print()?;
-        Ok(outcome)
+        Ok(status)
     }
 }
 
@@ -132,10 +132,10 @@ pub struct Completion {
 }
 
 impl Completion {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let mut script = vec![];
         generate(self.shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
         printer.write(String::from_utf8_lossy(&script).trim_end());
-        Ok(Outcome::Accepted)
+        Ok(ExitStatus::Accepted)
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{Outcome, input::existing};
+use super::{ExitStatus, input::existing};
 use crate::{
     engine::native,
     input::documents::{read_text, yaml_documents},
@@ -68,7 +68,7 @@ fn lost(file: &SettingsFile) -> Vec<&'static str> {
 }
 
 impl Policy {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
         for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
@@ -83,6 +83,6 @@ impl Policy {
         }
         let write = if self.backstop { backstop_file } else { policy_file };
         printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
-        Ok(Outcome::Accepted)
+        Ok(ExitStatus::Accepted)
     }
 }

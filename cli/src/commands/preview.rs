@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 
 use super::{
-    Format, Outcome,
+    ExitStatus, Format,
     input::{AskedCluster, Engine, Settings, read_all_valid},
 };
 use crate::{
@@ -74,7 +74,7 @@ enum Wanted {
 }
 
 impl Preview {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let progress = Progress::begin();
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
@@ -95,7 +95,7 @@ impl Preview {
             Output::Yaml => printer.data(Format::Yaml, &preview)?,
             Output::Commands => printer.write(commands(&preview).trim_end()),
         }
-        Ok(if preview.is_bad { Outcome::Rejected } else { Outcome::Accepted })
+        Ok(if preview.is_bad { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
     fn origin(&self) -> Origin {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use super::{
-    Format, Outcome,
+    ExitStatus, Format,
     input::{Cluster, Engine, existing, read_all_valid},
 };
 use crate::{
@@ -58,7 +58,7 @@ enum Output {
 }
 
 impl Test {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let policy = self.engine.policy()?;
         if self.init {
             return self.write_first_file(&policy, printer);
@@ -84,13 +84,13 @@ impl Test {
             Output::Junit => printer.write(report.junit()?.trim_end()),
         }
         Ok(match report.failed().next() {
-            _ if report.mistake.is_some() => Outcome::Mistaken,
-            None => Outcome::Accepted,
-            Some(_) => Outcome::Rejected,
+            _ if report.mistake.is_some() => ExitStatus::Mistaken,
+            None => ExitStatus::Accepted,
+            Some(_) => ExitStatus::Rejected,
         })
     }
 
-    fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<Outcome> {
+    fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<ExitStatus> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
         let files = read_all_valid(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
@@ -98,7 +98,7 @@ impl Test {
         let progress = Progress::begin();
         let told = |what: &str| progress.tell(what);
         printer.write(write_tests(&files, &cluster, policy, [settings, path], told)?.trim_end());
-        Ok(Outcome::Accepted)
+        Ok(ExitStatus::Accepted)
     }
 }
 

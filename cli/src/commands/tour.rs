@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::{Outcome, input::Engine};
+use super::{ExitStatus, input::Engine};
 use crate::{
     Manifests,
     input::documents::yaml_objects,
@@ -33,7 +33,7 @@ pub struct Tour {
 }
 
 impl Tour {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let policy = self.engine.policy()?;
         let (suite, after) = tour(self.all)?;
         for test in &suite.tests {
@@ -56,7 +56,7 @@ impl Tour {
             }
         }
         printer.write(after.trim_end());
-        Ok(Outcome::Accepted)
+        Ok(ExitStatus::Accepted)
     }
 }
 

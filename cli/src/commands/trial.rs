@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::Outcome;
+use super::ExitStatus;
 use crate::{
     Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
     engine::deployed::InTurn,
@@ -30,7 +30,7 @@ pub struct Trial<'p> {
 
 impl Trial<'_> {
     /// Asks about one request.
-    pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(Outcome, Vec<Value>)> {
+    pub fn judge(&self, request: &Value, printer: &mut Printer) -> Result<(ExitStatus, Vec<Value>)> {
         let (name, mut request) = (name(request), request.clone());
         if is_pod_creation(&request) {
             runtime_class::merge(&mut request["object"]["spec"], &self.known);
@@ -40,17 +40,17 @@ impl Trial<'_> {
             printer.unanswered("not sent", &name, &format!("not sent to the policy: {reason}"));
             let nodes = self.tell_of_pods(&request, &request["object"], printer)?;
             let data = json!({ "request": name, "verdict": "notSent", "reason": reason, "nodes": nodes });
-            return Ok((Outcome::Accepted, vec![data]));
+            return Ok((ExitStatus::Accepted, vec![data]));
         }
         let mut told = self.tell(&name, request.clone(), &answers, printer);
         if let Some(gap) = &answers.unknown {
             let reason = gap.advice();
             printer.unanswered("unknown", &name, &format!("it can't be told what becomes of it: {reason}"));
             told.push(json!({ "request": name, "verdict": "unknown", "reason": reason }));
-            return Ok((Outcome::Mistaken, told));
+            return Ok((ExitStatus::Mistaken, told));
         }
         if !answers.is_accepted() {
-            return Ok((Outcome::Rejected, told));
+            return Ok((ExitStatus::Rejected, told));
         }
         let object = answers.object().unwrap_or(&request["object"]);
         let nodes = self.tell_of_pods(&request, object, printer)?;
@@ -58,7 +58,7 @@ impl Trial<'_> {
             last["nodes"] = nodes;
         }
         printer.stored(object);
-        Ok((Outcome::Accepted, told))
+        Ok((ExitStatus::Accepted, told))
     }
 
     /// What each policy said.

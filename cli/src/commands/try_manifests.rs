@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    Format, Outcome,
+    ExitStatus, Format,
     input::{Cluster, Engine, Settings, existing},
     trial::{Trial, join},
 };
@@ -53,7 +53,7 @@ enum Asked {
 }
 
 impl Try {
-    pub fn run(&self, printer: &mut Printer) -> Result<Outcome> {
+    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
         let asked = self.asked()?;
         let policy = self.engine.policy()?;
         let trial = Trial {
@@ -62,21 +62,21 @@ impl Try {
             known: self.known(&asked)?,
             has_cluster: self.cluster.cluster.is_some(),
         };
-        let (mut worst, mut told) = (Outcome::Accepted, vec![]);
+        let (mut worst, mut told) = (ExitStatus::Accepted, vec![]);
         for (place, asked) in asked.iter().enumerate() {
             if place > 0 {
                 printer.gap();
             }
-            let (outcome, data) = match asked {
+            let (status, data) = match asked {
                 Asked::Request(request) => trial.judge(request, printer)?,
                 Asked::Other(object) => {
                     let reason = no_business(object);
                     printer.unanswered("skipped", &title(object), &reason);
                     let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
-                    (Outcome::Accepted, vec![data])
+                    (ExitStatus::Accepted, vec![data])
                 }
             };
-            worst = worst.max(outcome);
+            worst = worst.max(status);
             told.extend(data);
         }
         if self.output != Format::Text {
