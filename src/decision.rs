@@ -51,6 +51,8 @@ struct Reasons {
     explanation: String,
     /// What only the log is told: tenants read messages, those of Bindings too, as events.
     detail: Option<String>,
+    /// Whether a setting refers to what the Namespace does not have.
+    is_unresolved: bool,
     cause: Cause,
 }
 
@@ -186,6 +188,13 @@ impl Rejection {
         Self::new(403, kind, Some(sentence.into()), explanation.into())
     }
 
+    /// A setting refers to a label that the Namespace does not have, or whose value does not fit there.
+    pub fn unresolved(explanation: impl Into<String>) -> Self {
+        let mut rejection = Self::forbidden(CauseKind::MissingLabel, explanation);
+        rejection.0.is_unresolved = true;
+        rejection
+    }
+
     /// What has this `name` has more than `most` of something, which stands in `field`.
     pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Self {
         // The path of a request's object is the path of the object itself for whoever wrote it.
@@ -207,7 +216,7 @@ impl Rejection {
 
     fn new(code: u16, kind: CauseKind, sentence: Option<String>, explanation: String) -> Self {
         let cause = Cause { kind, ..Cause::default() };
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None, cause }))
+        Self(Box::new(Reasons { code, sentence, explanation, detail: None, is_unresolved: false, cause }))
     }
 
     /// Why, as data.
@@ -288,7 +297,7 @@ impl Rejection {
 
     /// Whether a setting refers to what the Namespace does not have: it may not be needed.
     pub fn is_unresolved(&self) -> bool {
-        self.0.cause.kind == CauseKind::MissingLabel
+        self.0.is_unresolved
     }
 
     /// What is logged.

@@ -30,8 +30,7 @@ impl<'s> BindingRules<'s> {
         let nodes = NodeRules::for_bindings(matched)?;
         let tolerations = match user {
             User::Scheduler => None,
-            user if matched.exempts(user) => None,
-            _ => Some(TolerationRules::new(matched)?).filter(TolerationRules::validates_anything),
+            _ => TolerationRules::for_validation(matched, user)?,
         };
         Ok(Self { nodes, tolerations })
     }

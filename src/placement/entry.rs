@@ -12,6 +12,7 @@ use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::request::User;
 use crate::selector::{self, Requirement, Selector, syntax};
+use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, DEFAULT_NODE_SELECTOR};
 use crate::settings::source::EntryAt;
 use crate::settings::{Enforcement, Placement, SettingsError, Source, reference};
 use crate::toleration::Toleration;
@@ -132,7 +133,8 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
 }
 
 impl<'s> MatchedEntry<'s> {
-    /// Whether whitelists and forbidden tolerations do not apply to a user.
+    /// Whether whitelists and forbidden tolerations do not apply to a user. What follows: `NodeRules::new`, and
+    /// `TolerationRules`' constructors.
     pub fn exempts(&self, user: &User) -> bool {
         user.is_among(&self.settings.exempt_usernames)
     }
@@ -163,12 +165,12 @@ impl<'s> MatchedEntry<'s> {
         let Self { settings, namespace, entry, ref found, .. } = *self;
         let mut selectors = Vec::new();
         let cluster_default = settings.cluster_default_node_selector.as_deref();
-        let mut default = cluster_default.map(|text| (Source::Placement("clusterDefaultNodeSelector"), text));
+        let mut default = cluster_default.map(|text| (Source::Placement(CLUSTER_DEFAULT_NODE_SELECTOR), text));
         if let Some(at) = entry {
             let required = at.entry.required_node_selector.as_deref();
             selectors.extend(required.map(|text| (Source::Entry(at, "requiredNodeSelector"), text)));
             let own = at.entry.default_node_selector.as_deref();
-            default = own.map(|text| (Source::Entry(at, "defaultNodeSelector"), text)).or(default);
+            default = own.map(|text| (Source::Entry(at, DEFAULT_NODE_SELECTOR), text)).or(default);
         }
         let annotated = |key: &'s String| Some((Source::Annotation { key, namespace }, found.annotations.get(key)?));
         let mut annotated = settings.namespace_annotations.0.iter().filter_map(annotated).peekable();
@@ -251,8 +253,7 @@ impl<'s> MatchedEntry<'s> {
     }
 
     fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
-        let rejection = Rejection::forbidden(CauseKind::MissingLabel, explanation);
-        rejection.demanded_at(source).in_namespace(self.namespace)
+        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
     }
 }
 

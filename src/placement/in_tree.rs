@@ -11,11 +11,8 @@ use crate::json::{Pairs, Within};
 use crate::message::joined;
 use crate::review::Review;
 use crate::selector::{Selector, Whitelist, parse_pairs};
-use crate::settings::placement::IN_TREE_ANNOTATION;
+use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
-
-/// The key of the configuration that holds what is added to Pods of namespaces without an annotation.
-const CLUSTER_DEFAULT: &str = "clusterDefaultNodeSelector";
 
 /// What is added to Pods of `namespace`, as it is written: its annotation, or what the configuration has as default.
 pub fn demanded<'s, 't>(
@@ -25,7 +22,7 @@ pub fn demanded<'s, 't>(
 ) -> (Source<'s>, &'t str) {
     match annotations.get(IN_TREE_ANNOTATION) {
         Some(text) => (Source::Annotation { key: IN_TREE_ANNOTATION, namespace }, text),
-        None => configured(config, CLUSTER_DEFAULT),
+        None => configured(config, CLUSTER_DEFAULT_NODE_SELECTOR),
     }
 }
 

@@ -56,7 +56,7 @@ impl<'s> SourcedWhitelist<'s> {
         // What this entry itself demands is always allowed, even where its default does not hold; then it does not
         // matter that it can't be resolved.
         let mut demanded = Vec::new();
-        for (field, text) in at.entry.node_selectors().filter(|(field, _)| *field != "allowedNodeSelector") {
+        for (field, text) in at.entry.demanded_node_selectors() {
             match matched.selector(Source::Entry(at, field), text) {
                 Err(rejection) if rejection.is_unresolved() => {}
                 selector => demanded.extend_from_slice(selector?.requirements()),

@@ -11,6 +11,7 @@ use crate::request::User;
 use crate::review::Review;
 use crate::selector::{self, Requirement};
 use crate::settings::key::prefix_of;
+use crate::settings::placement::CLUSTER_DEFAULT_NODE_SELECTOR;
 use crate::settings::source::EntryAt;
 use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
 
@@ -60,7 +61,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
 
 /// Every node label that a selector of the settings names.
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
-    let cluster_default = Source::Placement("clusterDefaultNodeSelector");
+    let cluster_default = Source::Placement(CLUSTER_DEFAULT_NODE_SELECTOR);
     let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));
     let of_entries = settings.namespaces.iter().enumerate().flat_map(|(position, entry)| {
         entry.node_selectors().map(move |(field, text)| (Source::Entry(EntryAt { position, entry }, field), text))

@@ -66,12 +66,8 @@ pub fn admit_create<'t, 'a: 't>(
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
 pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Result<PodMutation<'r>, Rejection> {
     let mut rules = NodeRules::new(matched, subject.user)?;
-    let mut toleration_rules = TolerationRules::new(matched)?;
-    rules.is_limited |= toleration_rules.validates_anything();
-    if matched.exempts(subject.user) {
-        toleration_rules.allowed.clear();
-        toleration_rules.forbidden = None;
-    }
+    let toleration_rules = TolerationRules::for_creation(matched, subject.user)?;
+    rules.is_limited |= toleration_rules.is_limited;
     let own = read_selection(subject, &rules)?;
     let mut merged = Cow::Borrowed(&own);
     let validates_nodes = !rules.selects_every_node() || rules.whitelist.is_some();
@@ -159,10 +155,11 @@ fn validate_changes(
         conflict::validate(&own, &rules, subject)?;
         whitelist::validate(&own, &[], subject, &rules)?;
     }
-    let is_exempt = matched.exempts(subject.user);
-    if is_exempt || new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
+    if new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
         return Ok(());
     }
-    let rules = TolerationRules::new(matched)?;
-    if rules.validates_anything() { tolerations::validate_new(&new_tolerations?, subject, &rules) } else { Ok(()) }
+    match TolerationRules::for_validation(matched, subject.user)? {
+        Some(rules) => tolerations::validate_new(&new_tolerations?, subject, &rules),
+        None => Ok(()),
+    }
 }

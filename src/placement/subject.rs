@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use super::node_affinity::NODE_SELECTOR;
 use crate::cluster::{Lookups, Scheduling};
 use crate::decision::Rejection;
 use crate::json::{Pairs, RawObject, ReadError, Within};
@@ -34,7 +35,7 @@ impl<'a> PodSubject<'_, 'a> {
     /// # Errors
     /// It can't be read.
     pub fn node_selector(&self) -> Result<Pairs<'a>, ReadError> {
-        Ok(self.spec.get("nodeSelector").within(self.path)?.unwrap_or_default())
+        Ok(self.spec.get(NODE_SELECTOR).within(self.path)?.unwrap_or_default())
     }
 
     /// The node that it names; empty, if it names none.

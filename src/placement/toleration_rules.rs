@@ -6,7 +6,8 @@ use super::entry::{MatchedEntry, read_annotation};
 use crate::decision::{CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
-use crate::settings::{OnExtendedResources, Source, reference};
+use crate::request::User;
+use crate::settings::{NamespaceEntry, OnExtendedResources, Source, reference};
 use crate::toleration::{Toleration, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
@@ -28,6 +29,8 @@ pub struct TolerationRules<'s> {
     pub forbidden: Option<TolerationList<'s>>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
+    /// Whether anything may or must not be tolerated in the namespace, by whoever is not exempt.
+    pub is_limited: bool,
 }
 
 /// Tolerations, and where they are listed.
@@ -60,14 +63,15 @@ impl<'s> TolerationRules<'s> {
         let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
         let mut rules = Self { tolerate_extended_resources, ..Self::default() };
         if let Some(at) = entry {
-            for (field, list) in at.entry.toleration_lists() {
-                let source = Source::Entry(at, field);
-                match field {
-                    "defaultTolerations" => rules.defaults = TolerationList::read(list, source, matched),
-                    "allowedTolerations" => rules.allowed.extend(TolerationList::read(list, source, matched)),
-                    _ => rules.forbidden = TolerationList::read_forbidden(list, source, matched),
-                }
-            }
+            let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
+            let read = |list: &'s Option<Vec<Toleration>>, field| {
+                TolerationList::read(list.as_deref()?, Source::Entry(at, field), matched)
+            };
+            rules.defaults = read(default_tolerations, "defaultTolerations");
+            rules.allowed.extend(read(allowed_tolerations, "allowedTolerations"));
+            rules.forbidden = forbidden_tolerations.as_deref().and_then(|list| {
+                TolerationList::read_forbidden(list, Source::Entry(at, "forbiddenTolerations"), matched)
+            });
         }
         if let (None, Some(list)) = (&rules.defaults, &settings.cluster_default_tolerations) {
             rules.defaults = TolerationList::read(list, Source::Placement("clusterDefaultTolerations"), matched);
@@ -80,7 +84,32 @@ impl<'s> TolerationRules<'s> {
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
+        rules.is_limited = rules.validates_anything();
         Ok(rules)
+    }
+
+    /// What holds for Pods that `user` creates. Exempt users may tolerate everything, and get what is added to Pods.
+    ///
+    /// # Errors
+    /// An annotation is malformed; a default is forbidden.
+    pub fn for_creation(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
+        let rules = Self::new(matched)?;
+        if matched.exempts(user) {
+            return Ok(Self { allowed: Vec::new(), forbidden: None, ..rules });
+        }
+        Ok(rules)
+    }
+
+    /// What `user` is held to where nothing is added: in updates of Pods, and Bindings. Nothing, if the user may tolerate
+    /// everything; of exempt users, annotations are not even read.
+    ///
+    /// # Errors
+    /// An annotation is malformed; a default is forbidden.
+    pub fn for_validation(matched: &MatchedEntry<'s>, user: &User) -> Result<Option<Self>, Rejection> {
+        if matched.exempts(user) {
+            return Ok(None);
+        }
+        Ok(Some(Self::new(matched)?).filter(Self::validates_anything))
     }
 
     /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be

@@ -10,6 +10,12 @@ use serde::Deserialize;
 /// The name of the block.
 pub const PLACEMENT: &str = "placement";
 
+/// The setting of an entry that holds where its Namespace has no annotation.
+pub const DEFAULT_NODE_SELECTOR: &str = "defaultNodeSelector";
+
+/// The setting of the block that holds where there is neither an annotation nor a default of the entry.
+pub const CLUSTER_DEFAULT_NODE_SELECTOR: &str = "clusterDefaultNodeSelector";
+
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
 pub const IN_TREE_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";
 
@@ -165,14 +171,18 @@ impl NamespaceEntry {
         self.texts_with_references().flat_map(|text| reference::keys(text))
     }
 
-    /// What it demands of nodes, each with the name of the setting. What it prefers is not among it.
+    /// What it demands of nodes and allows to ask for, each with the name of the setting. What it prefers is not among
+    /// it.
     pub fn node_selectors(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let selectors = [
-            ("requiredNodeSelector", &self.required_node_selector),
-            ("defaultNodeSelector", &self.default_node_selector),
-            ("allowedNodeSelector", &self.allowed_node_selector),
-        ];
-        selectors.into_iter().filter_map(|(field, text)| Some((field, text.as_ref()?)))
+        let allowed = self.allowed_node_selector.as_ref().map(|text| ("allowedNodeSelector", text));
+        self.demanded_node_selectors().chain(allowed)
+    }
+
+    /// What it demands of nodes, always or as a default, each with the name of the setting.
+    pub fn demanded_node_selectors(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let required = self.required_node_selector.as_ref().map(|text| ("requiredNodeSelector", text));
+        let default = self.default_node_selector.as_ref().map(|text| (DEFAULT_NODE_SELECTOR, text));
+        required.into_iter().chain(default)
     }
 
     /// Its lists of tolerations, each with the name of the setting.

@@ -1,6 +1,6 @@
 //! Where in the settings, or on a Namespace, something is demanded.
 
-use super::placement::{NamespaceEntry, PLACEMENT};
+use super::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, DEFAULT_NODE_SELECTOR, NamespaceEntry, PLACEMENT};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
 use std::fmt;
@@ -38,7 +38,7 @@ pub struct EntryAt<'s> {
 impl Source<'_> {
     /// Whether this is a node selector that holds where no annotation is present.
     pub fn is_default(&self) -> bool {
-        matches!(self, Self::Entry(_, "defaultNodeSelector") | Self::Placement("clusterDefaultNodeSelector"))
+        matches!(self, Self::Entry(_, DEFAULT_NODE_SELECTOR) | Self::Placement(CLUSTER_DEFAULT_NODE_SELECTOR))
     }
 
     /// The path of the setting, without what else tells an entry from others. The key of an annotation is none.
