@@ -21,7 +21,13 @@ use node_placement_policy::{
 };
 use serde_json::Value;
 
-use crate::input::json::{members, text};
+use crate::{
+    input::{
+        json::{members, text},
+        settings_file::SettingsFile,
+    },
+    requests::{delivery::delivery, plain_pod},
+};
 
 /// What one policy holds a namespace to.
 ///
@@ -231,6 +237,17 @@ impl<'s> Demands<'s> {
         let (source, problem) = (source.to_string(), problem.map(Rejection::message));
         self.demands.push(Demand { kind, text, source, path, selector, problem });
     }
+}
+
+/// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
+pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
+    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
+    let pod = plain_pod::creation(name);
+    let is_asked = |file: &&SettingsFile| {
+        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
+    };
+    let asked: Vec<&SettingsFile> = placing.iter().copied().filter(is_asked).collect();
+    if asked.is_empty() { placing } else { asked }
 }
 
 /// The tolerations at `source`, as they are written.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::ExitStatus;
 use crate::{
     Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile,
-    engine::deployed::InTurn,
+    engine::policy_chain::Admission,
     explain::{
         fit::{Fit, Placed},
         pools_for,
@@ -62,9 +62,9 @@ impl Trial<'_> {
     }
 
     /// What each policy said.
-    fn tell(&self, name: &str, mut request: Value, answers: &InTurn<'_>, printer: &mut Printer) -> Vec<Value> {
+    fn tell(&self, name: &str, mut request: Value, answers: &Admission<'_>, printer: &mut Printer) -> Vec<Value> {
         let mut told = vec![];
-        for (policy, evaluation) in &answers.asked {
+        for (policy, evaluation) in &answers.evaluations {
             let title = match policy {
                 Some(policy) if self.files.len() > 1 => format!("{name}, by {policy}"),
                 _ => name.to_owned(),
@@ -93,13 +93,13 @@ impl Trial<'_> {
     }
 
     /// Without a cluster, nothing is known of what is not created here.
-    fn ask(&self, request: &Value) -> Result<InTurn<'_>> {
+    fn ask(&self, request: &Value) -> Result<Admission<'_>> {
         let (mut known, has_cluster) = (self.known.clone(), self.has_cluster);
         let cluster = move |lookup: &Lookup| {
             let found = if has_cluster || known.finds(lookup) { known.get(lookup) } else { NoCluster.get(lookup) };
             found.map_err(|error| error.to_string())
         };
-        InTurn::ask(self.policy, &self.files, request.clone(), &self.known, cluster)
+        Admission::review(self.policy, &self.files, request.clone(), &self.known, cluster)
     }
 
     /// What was looked up, and is not there.
@@ -122,7 +122,7 @@ impl Trial<'_> {
             printer.below(&format!("its Pods are not sent to the policy: {reason}"));
             return self.tell_of_nodes("its Pods", &creation["object"]["spec"], printer);
         }
-        let evaluations = || answers.asked.iter().map(|(_, evaluation)| evaluation);
+        let evaluations = || answers.evaluations.iter().map(|(_, evaluation)| evaluation);
         if let Some(evaluation) = evaluations().find(|evaluation| self.missing(evaluation).next().is_some()) {
             printer.missing(evaluation, &self.known, self.has_cluster);
             return Ok(Value::Null);

@@ -5,8 +5,8 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
-    deployed::{Deployed, Enforcement, Refusal, Reply},
-    gap::Gap,
+    policy_chain::PolicyChain,
+    reply::{Gap, Refusal, Reply},
 };
 use crate::{
     input::{json::text, manifests::Manifests},
@@ -18,111 +18,135 @@ use crate::{
     },
 };
 
-/// What the policy says to a workload and its Pods, or to a Pod. What decides on the node of a Pod is its PodSpec; of a
-/// DaemonSet also, and first, that of its template, with which its controller compares nodes.
+/// What decides on the node of a Pod: its PodSpec; of a DaemonSet also, and first, that of its template, with which its
+/// controller compares nodes.
+pub type PodSpecs = Vec<Value>;
+
+/// What becomes of a workload and its Pods, or of a Pod. `P` is what is known of a Pod: at first its specs.
 #[derive(Clone, Debug)]
-pub enum Created {
-    /// That depends on what nobody knows here.
+pub enum Created<P = PodSpecs> {
+    /// That depends on what is not known here.
     Unknown(Gap),
     /// One of them is rejected.
     Refused(Refusal),
     /// Both are let in, or neither is sent.
-    LetIn {
-        /// What decides on the node without the policy.
-        before: Vec<Value>,
-        /// The same with it.
-        after: Vec<Value>,
-        /// Whether the Pod, or its workload, gets anything.
-        is_changed: bool,
-        /// Why neither is sent, if so.
-        not_sent: Option<String>,
-    },
+    LetIn(Admitted<P>),
 }
 
-impl Deployed<'_> {
+/// A Pod that is let in.
+#[derive(Clone, Debug)]
+pub struct Admitted<P> {
+    /// As it is without the policy.
+    pub before: P,
+    /// As it is with it.
+    pub after: P,
+    /// Whether the Pod, or its workload, gets anything.
+    pub is_changed: bool,
+    /// Why neither is sent, if so. The policy may still be asked about Bindings.
+    pub not_sent: Option<String>,
+}
+
+impl<P> Created<P> {
+    /// The same of what `read` makes of the Pod.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn try_map<Q>(self, mut read: impl FnMut(P) -> Result<Q>) -> Result<Created<Q>> {
+        Ok(match self {
+            Self::Unknown(gap) => Created::Unknown(gap),
+            Self::Refused(refusal) => Created::Refused(refusal),
+            Self::LetIn(Admitted { before, after, is_changed, not_sent }) => {
+                Created::LetIn(Admitted { before: read(before)?, after: read(after)?, is_changed, not_sent })
+            }
+        })
+    }
+}
+
+impl PolicyChain<'_> {
     /// What becomes of a workload, or of a Pod as it is created anew, by its `maker` if that is known.
     ///
     /// # Errors
     /// It makes no Pods, or the policy failed to answer.
-    pub fn create(&self, object: &Value, maker: Option<&Value>, enforcement: Enforcement) -> Result<Created> {
+    pub fn create(&self, object: &Value, maker: Option<&Value>) -> Result<Created> {
         let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == Resource::Pod {
             let mut request = pod::creation(object, maker, &self.managed, self.cluster);
             runtime_class::merge(&mut request["object"]["spec"], self.cluster);
-            return self.create_pod(request, enforcement);
+            return self.create_pod(request);
         }
-        let workload = self.ask(admission::creation(resource, object), enforcement)?;
-        let is_daemon_set = resource == Resource::DaemonSet;
-        let seen = |workload| template::seen_by_controller(workload).filter(|_| is_daemon_set);
-        let make = |workload| match is_daemon_set {
-            // The policy does not look at which node it is.
-            true => template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template"),
-            false => pod_of(workload, self.cluster),
-        };
-        let before = specs(seen(object), make(object)?["object"]["spec"].take());
+        let workload = self.review(admission::creation(resource, object))?;
+        let (mut request, template) = self.pod_of(resource, object)?;
+        let before = specs(template, request["object"]["spec"].take());
         let changed = match &workload {
             Reply::LetIn(Some(changed)) => changed,
             _ => object,
         };
-        let (request, seen) = (make(changed)?, seen(changed));
-        self.answer(Some(workload), request, before, seen, enforcement)
+        let (request, template) = self.pod_of(resource, changed)?;
+        self.create_pod_of(Some(workload), request, before, template)
     }
 
     /// What becomes of a Pod in `namespace` that asks for nothing.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn create_plain_pod(&self, namespace: &str, enforcement: Enforcement) -> Result<Created> {
-        self.create_pod(plain_pod::creation(namespace), enforcement)
+    pub fn create_plain_pod(&self, namespace: &str) -> Result<Created> {
+        self.create_pod(plain_pod::creation(namespace))
     }
 
-    fn create_pod(&self, request: Value, enforcement: Enforcement) -> Result<Created> {
+    fn create_pod(&self, request: Value) -> Result<Created> {
         let before = vec![request["object"]["spec"].clone()];
-        self.answer(None, request, before, None, enforcement)
+        self.create_pod_of(None, request, before, None)
     }
 
-    /// What becomes of the Pod of a `request`, after what was said to its `workload`.
-    fn answer(
+    /// The creation of a Pod of a workload; of a DaemonSet, also what its controller compares nodes with.
+    fn pod_of(&self, resource: Resource, workload: &Value) -> Result<(Value, Option<Value>)> {
+        if resource != Resource::DaemonSet {
+            return Ok((pod_of(workload, self.cluster)?, None));
+        }
+        // The policy does not look at which node it is.
+        let request = template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template")?;
+        Ok((request, template::seen_by_controller(workload)))
+    }
+
+    /// What becomes of the Pod of a `request`, after the reply to its `workload`.
+    fn create_pod_of(
         &self,
         workload: Option<Reply>,
         request: Value,
-        before: Vec<Value>,
-        seen: Option<Value>,
-        enforcement: Enforcement,
+        before: PodSpecs,
+        template: Option<Value>,
     ) -> Result<Created> {
-        let asked = request["object"]["spec"].clone();
-        let pod = self.ask(request, enforcement)?;
-        let is_changed =
-            [workload.as_ref(), Some(&pod)].into_iter().flatten().any(|reply| matches!(reply, Reply::LetIn(Some(_))));
-        let (is_of_pods, lacks_class) = (workload.is_some(), runtime_class::missing(&asked, self.cluster).is_some());
-        Ok(match (workload, pod) {
+        let spec = request["object"]["spec"].clone();
+        let pod = self.review(request)?;
+        let is_of_pods = workload.is_some();
+        let lacks_class = runtime_class::missing(&spec, self.cluster).is_some();
+        let changes = |reply: &Reply| matches!(reply, Reply::LetIn(Some(_)));
+        let is_changed = workload.as_ref().is_some_and(changes) || changes(&pod);
+        let after = match (workload, pod) {
             (None, Reply::NotSent(reason)) | (Some(Reply::NotSent(reason)), Reply::NotSent(_)) => {
-                Created::LetIn { after: before.clone(), before, is_changed: false, not_sent: Some(reason) }
+                let after = before.clone();
+                return Ok(Created::LetIn(Admitted { before, after, is_changed, not_sent: Some(reason) }));
             }
             _ if lacks_class => {
-                let name = text(&asked["runtimeClassName"]).to_owned();
-                Created::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name })
+                let name = text(&spec["runtimeClassName"]).to_owned();
+                return Ok(Created::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name }));
             }
-            (Some(Reply::Refused(refusal)), _) => Created::Refused(refusal),
-            (_, Reply::Refused(refusal)) => Created::Refused(Refusal { is_of_pods, ..refusal }),
-            (Some(Reply::Unknown(gap)), _) | (_, Reply::Unknown(gap)) => Created::Unknown(gap),
-            (_, Reply::LetIn(Some(mut pod))) => {
-                Created::LetIn { before, after: specs(seen, pod["spec"].take()), is_changed, not_sent: None }
-            }
-            (_, Reply::LetIn(None) | Reply::NotSent(_)) => {
-                Created::LetIn { before, after: specs(seen, asked), is_changed, not_sent: None }
-            }
-        })
+            (Some(Reply::Refused(refusal)), _) => return Ok(Created::Refused(refusal)),
+            (_, Reply::Refused(refusal)) => return Ok(Created::Refused(Refusal { is_of_pods, ..refusal })),
+            (Some(Reply::Unknown(gap)), _) | (_, Reply::Unknown(gap)) => return Ok(Created::Unknown(gap)),
+            (_, Reply::LetIn(Some(mut pod))) => pod["spec"].take(),
+            (_, Reply::LetIn(None) | Reply::NotSent(_)) => spec,
+        };
+        Ok(Created::LetIn(Admitted { before, after: specs(template, after), is_changed, not_sent: None }))
     }
 }
 
-/// What decides on the node of a Pod: of a DaemonSet also what its controller has `seen`.
-fn specs(seen: Option<Value>, mut spec: Value) -> Vec<Value> {
-    if seen.is_some() {
+fn specs(template: Option<Value>, mut spec: Value) -> PodSpecs {
+    if template.is_some() {
         unpin(&mut spec);
     }
-    seen.into_iter().chain([spec]).collect()
+    template.into_iter().chain([spec]).collect()
 }
 
 /// The request that creates a Pod of a workload, without the policy.

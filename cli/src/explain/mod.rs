@@ -22,13 +22,12 @@ use self::{
     subject::SubjectName,
 };
 use crate::{
-    demands::{self, DemandKind, Demands, WhyNot},
+    demands::{self, DemandKind, Demands, WhyNot, asked_about},
     engine::{
-        creation::{Created, pod_of},
-        deployed::{Deployed, Enforcement as Enforced, Reply},
-        gap::Gap,
-        namespace_rules::asked_about,
+        creation::{Admitted, Created, pod_of},
         policy::Policy,
+        policy_chain::PolicyChain,
+        reply::{Gap, Reply},
     },
     input::{
         json::{list_of, remove, text},
@@ -176,22 +175,22 @@ pub fn explain(
         commands: vec![],
         is_unknown: false,
     };
-    let deployed = Deployed::new(policy, files, cluster);
+    let chain = PolicyChain::new(policy, files, cluster);
+    let enforced = chain.enforced();
     let maker = object.and_then(|object| maker_of(object, cluster));
     for object in object.into_iter().chain(maker) {
         template::check(object).with_context(|| title(object))?;
     }
-    let create = |enforcement| match object {
-        Some(object) => deployed.create(object, maker, enforcement),
-        None => deployed.create_plain_pod(namespace, enforcement),
+    let create = |chain: &PolicyChain<'_>| match object {
+        Some(object) => chain.create(object, maker),
+        None => chain.create_plain_pod(namespace),
     };
-    let created = create(Enforced::AsWritten)?;
-    explanation.place(&deployed, files, object, &created, &demands)?;
-    explanation.subject.as_new.refused = refused(&created, &create(Enforced::Everywhere)?, "");
+    let created = create(&chain)?;
+    explanation.place(&chain, files, object, &created, &demands)?;
+    explanation.subject.as_new.refused = refused(&created, &create(&enforced)?, "");
     for part in object.into_iter().flat_map(|object| older_parts(object, cluster)) {
-        let create = |enforcement| deployed.create(&part, None, enforcement);
         let called = format!("its {} {}: ", text(&part["kind"]), text(&part["metadata"]["name"]));
-        let refused = refused(&create(Enforced::AsWritten)?, &create(Enforced::Everywhere)?, &called);
+        let refused = refused(&chain.create(&part, None)?, &enforced.create(&part, None)?, &called);
         if !explanation.is_refused() && refused.is_some() {
             explanation.subject.as_new.refused = refused;
         }
@@ -212,7 +211,7 @@ pub fn explain(
 fn refused(written: &Created, enforced: &Created, part: &str) -> Option<String> {
     match (written, enforced) {
         (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.in_words())),
-        (Created::LetIn { .. }, Created::Refused(refusal)) => Some(format!("{WOULD_BE}{part}{}", refusal.in_words())),
+        (Created::LetIn(_), Created::Refused(refusal)) => Some(format!("{WOULD_BE}{part}{}", refusal.in_words())),
         _ => None,
     }
 }
@@ -300,29 +299,28 @@ impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
     fn place(
         &mut self,
-        deployed: &Deployed<'_>,
+        chain: &PolicyChain<'_>,
         files: &[SettingsFile],
         object: Option<&Value>,
         created: &Created,
         demands: &[demands::Demand],
     ) -> Result<()> {
         let read = |specs: &[Value]| {
-            Placed::read(specs, deployed.cluster).with_context(|| object.map_or_else(|| "a Pod".to_owned(), title))
+            Placed::read(specs, chain.cluster).with_context(|| object.map_or_else(|| "a Pod".to_owned(), title))
         };
-        let as_is = read(&[pod_as_it_is(object, &self.namespace, deployed.cluster)?])?;
+        let as_is = read(&[pod_as_it_is(object, &self.namespace, chain.cluster)?])?;
         let as_new = match created {
-            Created::LetIn { after, .. } => Some(read(after)?),
+            Created::LetIn(Admitted { after, .. }) => Some(read(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
-        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), deployed.cluster)?;
+        let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), chain.cluster)?;
         if pools.pools.is_empty() {
             self.unknown.push(Gap::Nodes.advice());
         }
         // What a Pod brought itself, and what a Pod has got, can be told apart in the latter only.
         let of_pod = if self.subject.is_pod() { demands } else { &[] };
         let pod = self.subject.name.as_deref().unwrap_or("any");
-        let refuses =
-            |node: &str, created: Option<&Value>| refused_binding(deployed, &self.namespace, pod, node, created);
+        let refuses = |node: &str, created: Option<&Value>| refused_binding(chain, &self.namespace, pod, node, created);
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let is_bound = self.subject.is_waiting().then_some(&refuses as &Refuses<'_>);
         let as_is = as_is.fit(&pools, of_pod, is_bound)?;
@@ -333,7 +331,7 @@ impl Explanation {
                 self.is_unknown = true;
                 self.unknown.push(gap.advice());
             }
-            Created::LetIn { before, after, not_sent, .. } => {
+            Created::LetIn(Admitted { before, after, not_sent, .. }) => {
                 self.not_asked.clone_from(not_sent);
                 let Subject { as_is, as_new, .. } = &self.subject;
                 let mut pools = as_is.pools.iter().zip(&as_new.pools);
@@ -365,16 +363,15 @@ impl Explanation {
 
 /// Why the policy refuses to bind a Pod to a node; or to one that Karpenter would create, with this metadata.
 fn refused_binding(
-    deployed: &Deployed<'_>,
+    chain: &PolicyChain<'_>,
     namespace: &str,
     pod: &str,
     node: &str,
     created: Option<&Value>,
 ) -> Result<Option<String>> {
-    let how = Enforced::AsWritten;
     let reply = match created {
-        Some(created) => deployed.ask_for_binding_to_absent(namespace, pod, created.clone(), how)?,
-        None => deployed.ask_for_binding(namespace, pod, node, how)?,
+        Some(metadata) => chain.bind_to_created(namespace, pod, metadata)?,
+        None => chain.bind(namespace, pod, node)?,
     };
     Ok(match reply {
         // Others may give it what its NodePool does not.

@@ -3,7 +3,7 @@
 use super::printer::Printer;
 use crate::{
     demands::DemandKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
-    engine::deployed::PODS,
+    engine::reply::PODS,
     explain::{
         Demand, Explanation, Subject, WOULD_BE,
         fit::{Fit, PoolFit},

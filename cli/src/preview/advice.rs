@@ -12,19 +12,16 @@ use node_placement_policy::{
 use serde::Serialize;
 
 use super::{
-    asking::Round,
-    blame::Blame,
-    judging::{Judged, Why},
-    outcome::{Forecast, Outcome},
+    namespace_rules::NamespaceRules,
+    outcome::{Forecast, Judged, Outcome, Why},
+    remedy::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
+    round::Round,
     subject::Subject,
-    tolerating::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
+    unschedulable::Unschedulable,
 };
 use crate::{
-    engine::{
-        deployed::Refusal,
-        gap::Gap,
-        namespace_rules::{Demand, NamespaceRules},
-    },
+    demands::Demand,
+    engine::reply::{Gap, Refusal},
     input::{
         manifests::Manifest,
         settings::{entries, entry_name, is_for_the_rest},
@@ -154,7 +151,7 @@ impl<'p> Advisor<'p> {
         let (said, cause) = match &judged.why {
             Why::Unknown(gap) => lacks(gap),
             Why::Refused(refusal) => self.refused(&who, refusal, subject),
-            Why::NoNode(blame) => self.waits(&who, blame),
+            Why::Unschedulable(why) => self.waits(&who, why),
             Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => self.leaves_nodes(&who, taints, judged),
             Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
             Why::NotAsked(reason) if outcome.is_trouble() => (
@@ -253,7 +250,7 @@ impl<'p> Advisor<'p> {
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
-        let class = runtime_class::class_of(spec, self.round.deployed.cluster).ok().flatten();
+        let class = runtime_class::class_of(spec, self.round.chain.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
         // A Pod of the cluster is merged.
         let is_own = |key| subject.kind() != "Pod" && spec["nodeSelector"].get(key).is_some();
@@ -367,20 +364,20 @@ impl<'p> Advisor<'p> {
         (said, Cause { setting, demanded, ..cause })
     }
 
-    fn waits(&self, who: &Who, blame: &Blame) -> (String, Cause) {
-        let demand = self.round.demands(&who.namespace).iter().find(|demand| blame.is_demanded_by(demand));
+    fn waits(&self, who: &Who, unschedulable: &Unschedulable) -> (String, Cause) {
+        let demand = self.round.demands(&who.namespace).iter().find(|demand| unschedulable.is_demanded_by(demand));
         let source = demand.map(|demand| self.source(&who.namespace, demand));
         let setting = demand.and_then(|demand| demand.path.clone());
         let cause = Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() };
-        let (said, cause) = match blame {
-            Blame::Taints { taints, nodes, for_a_time } => self.tainted(who, taints, nodes, *for_a_time),
-            Blame::Label { key, needs, similar, .. } => {
+        let (said, cause) = match unschedulable {
+            Unschedulable::Taints { taints, nodes, for_a_time } => self.tainted(who, taints, nodes, *for_a_time),
+            Unschedulable::Label { key, needs, similar, .. } => {
                 let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
                 let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
-                let said = format!("{blame}{by}{similar}. Correct the selector, or label nodes");
+                let said = format!("{unschedulable}{by}{similar}. Correct the selector, or label nodes");
                 (said, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
             }
-            Blame::Together { demanded, asked, key, is_named } => {
+            Unschedulable::Together { demanded, asked, key, is_named } => {
                 let by = source.map(|source| format!(" by {source}")).unwrap_or_default();
                 let by = match listed(demanded) {
                     demanded if demanded.is_empty() => demanded,
@@ -392,9 +389,12 @@ impl<'p> Advisor<'p> {
                     false => (cause.kind, "Label nodes, or change one of them"),
                 };
                 let (demanded, asked) = (text(demanded), text(asked));
-                (format!("{blame}{by}. {way_out}"), Cause { kind, label: Some(key.clone()), demanded, asked, ..cause })
+                (
+                    format!("{unschedulable}{by}. {way_out}"),
+                    Cause { kind, label: Some(key.clone()), demanded, asked, ..cause },
+                )
             }
-            Blame::Nothing => (format!("{blame}. Correct it"), cause),
+            Unschedulable::Nothing => (format!("{unschedulable}. Correct it"), cause),
         };
         (format!("{WHO} without a node: {said}"), cause)
     }
@@ -464,7 +464,7 @@ impl<'p> Advisor<'p> {
             let text = "podNodeSelectorPluginConfig adds no tolerations: add them to the Pods, or use placement";
             return Remedy::new(taints, text.to_owned(), None);
         }
-        let annotations = self.round.deployed.cluster.namespace(namespace).map(|it| &it["metadata"]["annotations"]);
+        let annotations = self.round.chain.cluster.namespace(namespace).map(|it| &it["metadata"]["annotations"]);
         let whitelist = annotations.and_then(|it| it[WHITELIST_ANNOTATION].as_str()).unwrap_or_default();
         let entry = rules.held.first();
         let entry = entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(*at));

@@ -8,34 +8,31 @@ use std::{
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{
-    asking::Round,
-    placing::{Nodes, PodId, Takers},
-};
+use super::{outcome::Why, pod_shape::PodShape};
 use crate::{
-    engine::deployed::{Deployed, Enforcement, Reply},
+    engine::{policy_chain::PolicyChain, reply::Reply},
     input::settings_file::SettingsFile,
     scheduling::{
         node_pool::{CREATED, NodePool},
-        pool::Pool,
+        pool::{Pool, Pools},
     },
 };
 
-/// What a Binding says of its Pod does not matter, but for the namespace.
+/// The name of the Pod of a Binding does not matter.
 const ANY_POD: &str = "any";
 
 /// The metadata of nodes without which a Binding is rejected.
 #[derive(Debug, Default)]
-pub struct Required {
-    /// Labels.
+pub struct RequiredMetadata {
+    /// The keys of labels.
     pub labels: BTreeSet<String>,
     /// Whether there is more: annotations and fields, of which each node has its own.
     is_of_each_node: bool,
 }
 
-impl Required {
+impl RequiredMetadata {
     /// What the settings of a deployment require.
-    pub fn of(files: &[SettingsFile]) -> Self {
+    pub fn new(files: &[SettingsFile]) -> Self {
         let mut required = Self::default();
         let entries = files.iter().filter_map(|file| file.typed.node_metadata.as_ref()).flat_map(|it| &it.propagate);
         for entry in entries.filter(|entry| entry.required) {
@@ -50,86 +47,85 @@ impl Required {
 /// Where a Pod may be bound, of what takes it.
 #[derive(Debug, Default)]
 pub struct Bindings {
-    /// Whether it may be somewhere, or nobody knows.
+    /// Whether it may be somewhere, or that can't be told.
     pub are_possible: bool,
-    /// Why not, the first time: [`Reply::Refused`] or [`Reply::Unknown`].
-    pub obstacle: Option<Reply>,
+    /// Why not, the first time.
+    pub obstacle: Option<Why>,
     /// Nodes where it may not.
     pub nodes: Vec<String>,
 }
 
 impl Bindings {
-    fn note(&mut self, reply: Reply) {
+    fn add(&mut self, reply: Reply) {
         self.are_possible |= !matches!(reply, Reply::Refused(_));
-        if matches!(reply, Reply::Refused(_) | Reply::Unknown(_)) {
-            self.obstacle.get_or_insert(reply);
-        }
+        let obstacle = match reply {
+            Reply::Refused(refusal) => Why::Unbound(refusal),
+            Reply::Unknown(gap) => Why::Unknown(gap),
+            Reply::NotSent(_) | Reply::LetIn(_) => return,
+        };
+        self.obstacle.get_or_insert(obstacle);
     }
 }
 
-/// Asks about Bindings, once for each namespace and all nodes that are alike.
+/// Sends Bindings to the policy, once for each namespace and all nodes that have the same reply.
 pub struct Binder<'p> {
-    nodes: &'p Nodes,
-    deployed: &'p Deployed<'p>,
+    pools: &'p Pools,
+    chain: &'p PolicyChain<'p>,
     /// Whether the policy may reject Bindings.
-    is_asked: bool,
+    may_reject: bool,
     /// Whether it rejects those to nodes that lack something.
     pub requires_metadata: bool,
-    /// Whether all nodes of a class have the same answer.
-    are_classes_alike: bool,
-    /// Answers, by namespace and node.
-    known: RefCell<HashMap<(String, String, bool), Reply>>,
+    /// Whether all nodes of a pool have the same reply.
+    is_by_pool: bool,
+    /// By namespace and node; of one that is created, its metadata.
+    replies: RefCell<HashMap<(String, String), Reply>>,
 }
 
 impl<'p> Binder<'p> {
-    /// Of the policy with the settings of a round.
-    pub fn new(nodes: &'p Nodes, round: &'p Round<'p>) -> Self {
-        let Required { labels, is_of_each_node } = Required::of(round.files);
+    /// Of policies with the settings of these files.
+    pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, files: &[SettingsFile]) -> Self {
+        let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(files);
         let requires_metadata = !labels.is_empty() || is_of_each_node;
-        let verifies = round.files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
-        let (deployed, is_asked, are_classes_alike) =
-            (&round.deployed, requires_metadata || verifies, !is_of_each_node);
-        Self { nodes, deployed, is_asked, requires_metadata, are_classes_alike, known: RefCell::default() }
+        let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
+        let may_reject = requires_metadata || verifies;
+        Self { pools, chain, may_reject, requires_metadata, is_by_pool: !is_of_each_node, replies: RefCell::default() }
     }
 
-    /// Whether the policy is asked about Bindings of a namespace at all.
+    /// Whether the policy gets Bindings of a namespace, and may reject them.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn is_asked(&self, namespace: &str, enforcement: Enforcement) -> Result<bool> {
-        let reply = || self.to_absent(namespace, "any".to_owned(), json!({ "name": CREATED }), enforcement);
-        Ok(self.is_asked && !matches!(reply()?, Reply::NotSent(_)))
+    pub fn gets_bindings_of(&self, namespace: &str) -> Result<bool> {
+        let is_sent = || Ok(!matches!(self.to_created(namespace, &json!({ "name": CREATED }))?, Reply::NotSent(_)));
+        if self.may_reject { is_sent() } else { Ok(false) }
     }
 
-    /// Whether the Pod that `pods` stand for may be bound to what takes it.
+    /// Where a Pod may be bound, of what takes it.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn to_takers(
-        &self,
-        namespace: &str,
-        pods: &[PodId],
-        takers: &Takers,
-        enforcement: Enforcement,
-    ) -> Result<Bindings> {
-        let mut found = Bindings::default();
-        if !self.is_asked {
-            return Ok(Bindings { are_possible: takers.are_any(), ..found });
+    pub fn bindings(&self, namespace: &str, pod: &PodShape) -> Result<Bindings> {
+        let (takers, mut found) = (pod.takers(self.pools), Bindings::default());
+        if !self.may_reject {
+            return Ok(Bindings { are_possible: !takers.is_empty(), ..found });
         }
-        for (class, pool) in self.nodes.classes().iter().enumerate() {
-            if let Some(node_pool) = pool.creates.as_ref().filter(|_| takers.creates(class)) {
-                found.note(self.to_created(namespace, node_pool, pods, enforcement)?);
+        for (position, pool) in self.pools.pools.iter().enumerate() {
+            if let Some(node_pool) = pool.creates.as_ref().filter(|_| takers.created.contains(&position)) {
+                found.add(self.to_node_pool(namespace, node_pool, pod)?);
                 // Others may give its nodes what it does not.
                 found.are_possible = true;
             }
-            let alike = if self.are_classes_alike { pool.nodes.len().max(1) } else { 1 };
-            for alike in pool.nodes.chunks(alike).filter(|_| takers.nodes_of(class)) {
-                let Some(node) = alike.first() else { continue };
-                let reply = self.to_node(namespace, &node.name, enforcement)?;
+            if !takers.nodes.contains(&position) {
+                continue;
+            }
+            let at_once = if self.is_by_pool { pool.nodes.len().max(1) } else { 1 };
+            for nodes in pool.nodes.chunks(at_once) {
+                let Some(node) = nodes.first() else { continue };
+                let reply = self.to_node(namespace, &node.name)?;
                 if matches!(reply, Reply::Refused(_)) {
-                    found.nodes.extend(alike.iter().map(|node| node.name.clone()));
+                    found.nodes.extend(nodes.iter().map(|node| node.name.clone()));
                 }
-                found.note(reply);
+                found.add(reply);
             }
         }
         found.nodes.sort();
@@ -140,51 +136,40 @@ impl<'p> Binder<'p> {
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn to_node(&self, namespace: &str, node: &str, enforcement: Enforcement) -> Result<Reply> {
-        if !self.is_asked {
+    pub fn to_node(&self, namespace: &str, node: &str) -> Result<Reply> {
+        if !self.may_reject {
             return Ok(Reply::LetIn(None));
         }
-        let class = self.nodes.class_of(node).and_then(|class| self.nodes.classes().get(class));
-        let first = class.and_then(|class| class.nodes.first()).filter(|_| self.are_classes_alike);
+        let pool = self.pools.position_of(node).and_then(|position| self.pools.pools.get(position));
+        let first = pool.and_then(|pool| pool.nodes.first()).filter(|_| self.is_by_pool);
         let node = first.map_or(node, |first| first.name.as_str());
-        let key = (namespace.to_owned(), node.to_owned(), enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.deployed.ask_for_binding(namespace, ANY_POD, node, enforcement))
+        self.reply(namespace, node.to_owned(), || self.chain.bind(namespace, ANY_POD, node))
     }
 
-    /// Whether it may be bound to the node that Karpenter would create for it: as to others of the NodePool that take
+    /// Whether a Pod may be bound to the node that Karpenter would create for it: as to others of the NodePool that take
     /// it; if there are none, with what the NodePool says of it.
-    fn to_created(
-        &self,
-        namespace: &str,
-        node_pool: &NodePool,
-        pods: &[PodId],
-        enforcement: Enforcement,
-    ) -> Result<Reply> {
-        let Some(pod) = pods.last().and_then(|pod| self.nodes.constraints(*pod)) else {
-            return Ok(Reply::LetIn(None));
-        };
+    fn to_node_pool(&self, namespace: &str, node_pool: &NodePool, pod: &PodShape) -> Result<Reply> {
+        let Some(pod) = pod.own() else { return Ok(Reply::LetIn(None)) };
         let takes =
             |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name) && pool.nodes_exclude(pod).is_none();
-        let mut others = self.nodes.classes().iter().filter(takes).flat_map(|pool| &pool.nodes);
-        if let Some(other) = others.next() {
-            return self.to_node(namespace, &other.name, enforcement);
+        let mut others = self.pools.pools.iter().filter(takes).flat_map(|pool| &pool.nodes);
+        match others.next() {
+            Some(other) => self.to_node(namespace, &other.name),
+            None => self.to_created(namespace, &node_pool.node_for(pod)),
         }
-        let key = format!("{}/{:?}", node_pool.name, pods.last());
-        self.to_absent(namespace, key, node_pool.node_for(pod), enforcement)
     }
 
-    /// Whether it may be bound to a node that is not there, with this metadata; `key` stands for that.
-    fn to_absent(&self, namespace: &str, key: String, metadata: Value, enforcement: Enforcement) -> Result<Reply> {
-        let key = (namespace.to_owned(), format!("/{key}"), enforcement == Enforcement::Everywhere);
-        self.remembered(key, || self.deployed.ask_for_binding_to_absent(namespace, ANY_POD, metadata, enforcement))
+    fn to_created(&self, namespace: &str, metadata: &Value) -> Result<Reply> {
+        self.reply(namespace, metadata.to_string(), || self.chain.bind_to_created(namespace, ANY_POD, metadata))
     }
 
-    fn remembered(&self, key: (String, String, bool), ask: impl FnOnce() -> Result<Reply>) -> Result<Reply> {
-        if let Some(known) = self.known.borrow().get(&key) {
-            return Ok(known.clone());
+    fn reply(&self, namespace: &str, node: String, bind: impl FnOnce() -> Result<Reply>) -> Result<Reply> {
+        let key = (namespace.to_owned(), node);
+        if let Some(reply) = self.replies.borrow().get(&key) {
+            return Ok(reply.clone());
         }
-        let reply = ask()?;
-        self.known.borrow_mut().insert(key, reply.clone());
+        let reply = bind()?;
+        self.replies.borrow_mut().insert(key, reply.clone());
         Ok(reply)
     }
 }

@@ -1,25 +1,29 @@
 //! How a preview is made.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::{
     advice::Advisor,
-    asking::{Round, Said},
-    binding::Required,
+    binding::RequiredMetadata,
     document::{Finding, Namespace, Pool, Preview, Workload},
-    judging::{Judged, Judging},
-    outcome::Outcome,
-    placing::{Nodes, Pods},
+    judging::Judging,
+    outcome::{Judged, Outcome},
+    pod_shape::{PodShape, PodShapes},
     restart::{Budgets, restart},
+    round::Round,
     subject::Subjects,
     verdict::{Accepted, Verdict},
     who_may_run_where::{Rows, selected_labels},
 };
 use crate::{
-    engine::{gap::Gap, policy::Policy},
+    engine::{
+        creation::{Admitted, Created},
+        policy::Policy,
+        reply::Gap,
+    },
     input::{
         kubectl::{Listed, NODE_POOLS},
         settings::{entries, entry_name, is_for_the_rest},
@@ -58,27 +62,27 @@ impl Input<'_> {
         let subjects = Subjects::of(cluster)?;
         let round = Round::new(self.policy, self.files, cluster, &subjects.namespaces)?;
         let old = self.old.map(|old| Round::new(self.policy, old, cluster, &subjects.namespaces)).transpose()?;
-        let (mut asked, mut pods) = (vec![], Pods::default());
+        let (mut all, mut shapes) = (vec![], PodShapes::default());
         for (done, subject) in subjects.all.iter().enumerate() {
             progress(done, subjects.all.len());
-            let old = old.as_ref().map(|old| old.ask(subject, &mut pods)).transpose()?;
-            asked.push((subject, round.ask(subject, &mut pods)?, old));
+            let old = old.as_ref().map(|old| old.create(subject, &mut shapes)).transpose()?;
+            all.push((subject, round.create(subject, &mut shapes)?, old));
         }
         let pools = Pools::of(cluster, selected_labels(&round), [])?;
         let rounds = [Some(&round), old.as_ref()].into_iter().flatten();
-        let labels =
-            rounds.flat_map(|round| selected_labels(round).into_iter().chain(Required::of(round.files).labels));
-        let nodes = Nodes::of(cluster, pods, labels.collect())?;
-        let judging = Judging::new(&nodes, &round, cluster);
-        let old = old.as_ref().map(|old| Judging::new(&nodes, old, cluster));
+        let labels = rounds
+            .flat_map(|round| selected_labels(round).into_iter().chain(RequiredMetadata::new(round.files).labels));
+        let all_pools = Pools::of(cluster, labels.collect(), shapes.constraints())?;
+        let judging = Judging::new(&all_pools, &round);
+        let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
         let mut preview = Preview { compared: old.is_some(), ..Preview::default() };
         let (mut advisor, mut rows) = (Advisor::new(&round), Rows::new(&round, &pools));
         let (mut forecasts, mut stranded, mut running) = (vec![], vec![], BTreeMap::<&str, Vec<&str>>::new());
         let (budgets, mut got_worse) = (Budgets::of(self.cluster), false);
-        for (subject, answers, old_answers) in &asked {
-            let old = old.as_ref().zip(old_answers.as_ref());
-            let judged = judging.judge(subject, answers, old)?;
-            let was = old.map(|(old, answers)| old.judge(subject, answers, None)).transpose()?;
+        for (subject, created, old_created) in &all {
+            let old = old.as_ref().zip(old_created.as_ref());
+            let judged = judging.judge(subject, created, old)?;
+            let was = old.map(|(old, created)| old.judge(subject, created, None)).transpose()?;
             advisor.note(subject, &judged);
             let Judged { forecast, nodes: on, pods, .. } = &judged;
             forecasts.push((subject.kind(), *forecast));
@@ -89,8 +93,8 @@ impl Input<'_> {
             let was = was.map(|was| was.forecast);
             let finding = Finding { forecast: *forecast, reason: judged.reason(), was };
             let Some(manifest) = subject.manifest else {
-                let said = [&answers.written, answers.enforced.as_ref().unwrap_or(&answers.written)];
-                let pods = said.map(|said| asks_for(said, &nodes).filter(|_| forecast.outcome != Outcome::CannotTell));
+                let created = [&created.real, created.enforced.as_ref().unwrap_or(&created.real)];
+                let pods = created.map(|it| asks_for(it).filter(|_| forecast.outcome != Outcome::CannotTell));
                 let running = running.get(&*subject.namespace).map(Vec::as_slice).unwrap_or_default();
                 rows.add(&subject.namespace, &judged, pods, running);
                 let name = subject.namespace.clone();
@@ -191,10 +195,10 @@ impl Input<'_> {
 }
 
 /// What the Pod that asks for nothing asks of nodes in the end; nothing, where it is not let in.
-fn asks_for<'n>(said: &Said, nodes: &'n Nodes) -> Option<&'n Constraints> {
-    match said {
-        Said::LetIn(asked) => asked.after.last().and_then(|pod| nodes.constraints(*pod)),
-        Said::Unknown(_) | Said::Refused(_) => None,
+fn asks_for(created: &Created<Rc<PodShape>>) -> Option<&Constraints> {
+    match created {
+        Created::LetIn(Admitted { after, .. }) => after.own(),
+        Created::Unknown(_) | Created::Refused(_) => None,
     }
 }
 

@@ -1,21 +1,22 @@
 //! What the policy would do to a cluster.
 //!
-//! [`making`] makes the document ([`document`]) of what is judged ([`subject`]): the policy is asked about each
-//! ([`asking`]), where its Pods would run is looked up ([`placing`], [`binding`]), and both are compared ([`judging`], with
-//! [`blame`]). What to do about it says [`advice`], with [`tolerating`].
+//! [`making`] makes the document ([`document`]) of what is judged ([`subject`]): each is created with the settings
+//! ([`round`], with [`namespace_rules`]), the pools that take its Pods are looked up ([`pod_shape`], [`binding`]), and both
+//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`advice`] says what to do about it, with [`remedy`].
 
 mod advice;
-mod asking;
 mod binding;
-mod blame;
 mod document;
 mod judging;
 mod making;
+mod namespace_rules;
 mod outcome;
-mod placing;
+mod pod_shape;
+mod remedy;
 mod restart;
+mod round;
 mod subject;
-mod tolerating;
+mod unschedulable;
 mod verdict;
 mod who_may_run_where;
 

@@ -1,6 +1,10 @@
-//! What the policy would make of something, and how that compares.
+//! What the policy would make of something, how that compares, and why.
 
+use node_placement_policy::toleration::Taint;
 use serde::Serialize;
+
+use super::{subject::Subject, unschedulable::Unschedulable};
+use crate::engine::reply::{Gap, Refusal};
 
 /// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first. With `--old`, a node
 /// that takes a Pod with the old settings counts as one that takes it without the policy.
@@ -80,6 +84,74 @@ impl Forecast {
         let was_as_bad = !was.would_be && was.outcome <= self.outcome;
         let is_about_more = was.outcome == self.outcome && nodes.iter().any(|node| !old_nodes.contains(node));
         self.is_real_trouble() && (!was_as_bad || is_about_more)
+    }
+}
+
+/// What becomes of a workload or of a Pod, and why.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// What becomes of it.
+    pub forecast: Forecast,
+    /// The nodes that it is about.
+    pub nodes: Vec<String>,
+    /// How many of its Pods run on these; where it is about none, how many run.
+    pub pods: usize,
+    /// Nodes that its Pods run on, and that would not take them again, with the policy or without, nor with the old
+    /// settings.
+    pub stranded: Vec<String>,
+    /// The part of a workload that it is about, if it is one: `ReplicaSet web-1`.
+    pub part: Option<String>,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why something has its outcome.
+#[derive(Clone, Debug)]
+pub enum Why {
+    /// There is nothing to explain.
+    Plain,
+    /// The policy is not asked.
+    NotAsked(String),
+    /// It depends on what is not known here.
+    Unknown(Gap),
+    /// The policy rejects it.
+    Refused(Refusal),
+    /// Nothing takes its Pods.
+    Unschedulable(Unschedulable),
+    /// Nodes no longer take its Pods; for these taints, if it is for taints alone.
+    FewerNodes(Vec<Taint>),
+    /// The policy rejects Bindings to nodes that would take it.
+    Unbound(Refusal),
+}
+
+impl Judged {
+    /// An outcome that is about some nodes, or about none.
+    pub fn new(outcome: Outcome, subject: &Subject<'_>, nodes: Vec<String>, why: Why) -> Self {
+        let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
+        let pods = subject.nodes.iter().filter(is_about).count();
+        Self { forecast: Forecast::real(outcome), nodes, pods, stranded: vec![], part: None, why }
+    }
+
+    /// Why, as a sentence; nothing, where nothing is wrong.
+    pub fn reason(&self) -> Option<String> {
+        let outcome = self.forecast.outcome;
+        let reason = match &self.why {
+            Why::Plain => return None,
+            Why::NotAsked(reason) => reason.clone(),
+            Why::Unknown(gap) => gap.to_string(),
+            Why::Refused(refusal) => refusal.message.clone(),
+            Why::Unschedulable(why) => why.to_string(),
+            Why::Unbound(Refusal { message, .. }) if outcome == Outcome::CannotTell => {
+                format!("its Pods could not be bound to every node that takes them: {message}")
+            }
+            Why::Unbound(Refusal { message, .. }) => format!("its Pods could not be bound: {message}"),
+            Why::FewerNodes(_) if outcome == Outcome::Moves => "these nodes would not take its Pods again".to_owned(),
+            Why::FewerNodes(_) if self.nodes.is_empty() => {
+                "Karpenter would no longer run it on the nodes that it creates".to_owned()
+            }
+            Why::FewerNodes(_) => "it would no longer run on these nodes".to_owned(),
+        };
+        Some(self.part.as_ref().map_or(reason.clone(), |part| format!("its {part}: {reason}")))
     }
 }
 

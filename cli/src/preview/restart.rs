@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{api::policy::v1::PodDisruptionBudget, apimachinery::pkg::apis::meta::v1::LabelSelector};
 use serde_json::Value;
 
-use super::judging::{Judged, Why};
+use super::outcome::{Judged, Why};
 use crate::{
     input::{
         json::{list_of, text},

@@ -15,7 +15,7 @@ use node_placement_policy::resource::Resource;
 use serde_json::Value;
 
 use crate::{
-    engine::gap::Gap,
+    engine::reply::Gap,
     input::{
         json::{list_of, text},
         manifests::{Identity, Manifest, Manifests},

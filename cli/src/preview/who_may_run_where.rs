@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     advice::Advisor,
-    asking::Round,
-    judging::{Judged, Why},
-    outcome::{Forecast, Outcome},
+    namespace_rules::NamespaceRules,
+    outcome::{Forecast, Judged, Outcome, Why},
+    round::Round,
 };
 use crate::{
-    engine::namespace_rules::{Demand, NamespaceRules},
+    demands::Demand,
     input::{settings::entry_name, settings_file},
     scheduling::{
         constraints::Constraints,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Answer, Evaluation, Manifests, Policy, SettingsFile,
-    engine::{call::Record, deployed::InTurn},
+    engine::{call::Record, policy_chain::Admission},
 };
 
 /// Policies, and the cluster that they look things up in.
@@ -21,14 +21,14 @@ impl Asked<'_> {
     /// # Errors
     /// A policy fails to answer, or nobody can tell whether it is asked.
     pub fn answer(&self, request: &Value) -> Result<(Evaluation, Option<String>)> {
-        let InTurn { asked, not_sent, unknown } =
-            InTurn::ask(self.policy, self.policies, request.clone(), self.cluster, self.cluster.clone())?;
+        let Admission { evaluations, not_sent, unknown } =
+            Admission::review(self.policy, self.policies, request.clone(), self.cluster, self.cluster.clone())?;
         if let Some(gap) = unknown {
             bail!("it can't be told what becomes of it: {}", gap.advice());
         }
         let untouched = Answer { accepted: true, ..Answer::default() };
         let mut together = Evaluation { answer: untouched, ..Evaluation::default() };
-        asked.into_iter().for_each(|(_, evaluation)| add(&mut together, evaluation));
+        evaluations.into_iter().for_each(|(_, evaluation)| add(&mut together, evaluation));
         Ok((together, not_sent))
     }
 }

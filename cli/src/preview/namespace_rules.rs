@@ -11,11 +11,9 @@ use node_placement_policy::{
 };
 use serde_json::Value;
 
-pub use crate::demands::Demand;
 use crate::{
-    demands::{DemandKind, Demands, WhyNot},
+    demands::{Demand, DemandKind, Demands, WhyNot, asked_about},
     input::settings_file::SettingsFile,
-    requests::{delivery::delivery, plain_pod},
 };
 
 /// What holds in a namespace: what the policies that are asked about its Pods say of it together.
@@ -100,17 +98,6 @@ impl<'s> NamespaceRules<'s> {
         let texts = self.demands.iter().map(|demand| demand.text.as_str()).filter(|text| !text.is_empty());
         texts.collect::<Vec<_>>().join(",")
     }
-}
-
-/// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
-pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
-    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
-    let pod = plain_pod::creation(name);
-    let is_asked = |file: &&SettingsFile| {
-        file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
-    };
-    let asked: Vec<&SettingsFile> = placing.iter().copied().filter(is_asked).collect();
-    if asked.is_empty() { placing } else { asked }
 }
 
 /// `tenant=blue`: by the first label that the entry refers to, or selects by.

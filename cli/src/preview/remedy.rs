@@ -6,7 +6,7 @@ use node_placement_policy::{
     toleration::{EQUAL, EXISTS, Taint, Toleration},
 };
 
-use crate::engine::namespace_rules::NamespaceRules;
+use super::namespace_rules::NamespaceRules;
 
 /// Nodes with these taints run the control plane.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];

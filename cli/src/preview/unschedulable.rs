@@ -1,28 +1,29 @@
-//! What keeps a Pod from every node.
+//! Why no node takes a Pod.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use node_placement_policy::{selector, toleration::Taint};
 
-use super::{
-    placing::{Nodes, PodId},
-    tolerating::is_control_plane,
-};
+use super::{pod_shape::PodShape, remedy::is_control_plane};
 use crate::{
-    engine::namespace_rules::Demand,
+    demands::Demand,
     lists::listed,
     scheduling::{
         exclusion::{Exclusion, LabelExclusion},
         label_values::LabelValues,
+        pool::Pools,
     },
 };
 
 /// Values that are no more alike than this are not proposed.
 const ALIKE: f64 = 0.7;
 
-/// What keeps a Pod from every node.
+/// Why no node takes a Pod.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Blame {
+pub enum Unschedulable {
     /// The nodes that match have taints: those of the nodes that are the easiest to run on.
     Taints {
         /// In the order of their texts.
@@ -58,7 +59,7 @@ pub enum Blame {
     Nothing,
 }
 
-impl fmt::Display for Blame {
+impl fmt::Display for Unschedulable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Taints { taints, for_a_time, .. } => {
@@ -80,7 +81,7 @@ impl fmt::Display for Blame {
     }
 }
 
-impl Blame {
+impl Unschedulable {
     /// Whether it is about something that is demanded there.
     pub fn is_demanded_by(&self, demand: &Demand) -> bool {
         let demands = |needs: &String| demand.requirements().contains(needs);
@@ -93,12 +94,12 @@ impl Blame {
     }
 }
 
-/// What keeps the Pod that these stand for from every node, in a namespace where this is demanded.
-pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
+/// Why no node takes a Pod, in a namespace where this is demanded.
+pub fn unschedulable(pools: &Pools, pod: &PodShape, demands: &[Demand]) -> Unschedulable {
     let known: Vec<String> = demands.iter().flat_map(Demand::requirements).collect();
     let mut tainted = BTreeMap::new();
     let mut needs: Vec<LabelExclusion> = vec![];
-    let exclusions = nodes.exclusions(pod);
+    let exclusions = pod.exclusions(pools);
     let is_named = exclusions.iter().any(|(_, exclusion)| *exclusion == Exclusion::Name);
     for (pool, exclusion) in exclusions {
         let mut need = match exclusion {
@@ -124,19 +125,19 @@ pub fn blame(nodes: &Nodes, pod: &[PodId], demands: &[Demand]) -> Blame {
     }
     if let Some((taints, mut nodes, for_a_time)) = tainted.into_values().next() {
         nodes.sort();
-        return Blame::Taints { taints, nodes, for_a_time };
+        return Unschedulable::Taints { taints, nodes, for_a_time };
     }
     match needs.as_slice() {
-        [] => Blame::Nothing,
+        [] => Unschedulable::Nothing,
         [LabelExclusion { key, needs, class, .. }] if !is_named => {
-            let similar = similar(nodes, key, needs);
-            Blame::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
+            let similar = similar(pools, key, needs);
+            Unschedulable::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
         }
         _ => {
             let (demanded, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|label| known.contains(&label.needs));
             let key = demanded.first().or(asked.first()).map(|label| label.key.clone()).unwrap_or_default();
             let texts = |labels: Vec<LabelExclusion>| labels.into_iter().map(|label| label.needs).collect();
-            Blame::Together { demanded: texts(demanded), asked: texts(asked), key, is_named }
+            Unschedulable::Together { demanded: texts(demanded), asked: texts(asked), key, is_named }
         }
     }
 }
@@ -150,10 +151,12 @@ fn as_set(needs: &str) -> String {
 }
 
 /// The value of this label, of some node, that looks most like what is needed.
-fn similar(nodes: &Nodes, key: &str, needs: &str) -> Option<String> {
+fn similar(pools: &Pools, key: &str, needs: &str) -> Option<String> {
     let wanted = needs.strip_prefix(key)?.strip_prefix('=')?;
     let likeness = |value: &str| strsim::jaro_winkler(wanted, value);
-    let values = nodes.values_of(key).into_iter().filter(|value| likeness(value) >= ALIKE);
+    let nodes = pools.pools.iter().flat_map(|pool| &pool.nodes);
+    let values: BTreeSet<&String> = nodes.filter_map(|node| node.labels.get(key)).collect();
+    let values = values.into_iter().filter(|value| likeness(value) >= ALIKE);
     let best = values.max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
     Some(format!("{key}={best}"))
 }

@@ -1,0 +1,127 @@
+//! What a Pod asks of nodes, read and compared with the pools once for all Pods that ask for the same.
+
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+};
+
+use anyhow::Result;
+use node_placement_policy::toleration::Taint;
+use serde_json::Value;
+
+use crate::{
+    input::manifests::Manifests,
+    requests::runtime_class,
+    scheduling::{
+        constraints::Constraints,
+        exclusion::Exclusion,
+        pool::{Pool, Pools},
+    },
+};
+
+/// What a Pod asks of nodes.
+pub struct PodShape {
+    /// What its PodSpec asks for; of a DaemonSet first what its controller compares nodes with.
+    constraints: Vec<Constraints>,
+    takers: OnceCell<Takers>,
+}
+
+/// The shapes of all Pods that are judged, each once.
+#[derive(Default)]
+pub struct PodShapes(HashMap<Vec<String>, Rc<PodShape>>);
+
+/// Which pools take a Pod, by their positions.
+#[derive(Clone, Debug, Default)]
+pub struct Takers {
+    /// Those whose nodes do.
+    pub nodes: BTreeSet<usize>,
+    /// Those for which Karpenter would create a node.
+    pub created: BTreeSet<usize>,
+}
+
+impl PodShapes {
+    /// The shape of a Pod for which these PodSpecs stand.
+    ///
+    /// # Errors
+    /// A field has a type that no PodSpec has.
+    pub fn add(&mut self, specs: &[Value], cluster: &Manifests) -> Result<Rc<PodShape>> {
+        let identity = specs.iter().map(Constraints::identity).collect();
+        if let Some(shape) = self.0.get(&identity) {
+            return Ok(shape.clone());
+        }
+        let read = |spec| Constraints::read(spec, runtime_class::class_of(spec, cluster)?.as_ref());
+        let constraints = specs.iter().map(read).collect::<Result<_>>()?;
+        let shape = Rc::new(PodShape { constraints, takers: OnceCell::new() });
+        self.0.insert(identity, shape.clone());
+        Ok(shape)
+    }
+
+    /// What all of them ask for.
+    pub fn constraints(&self) -> impl Iterator<Item = &Constraints> {
+        self.0.values().flat_map(|shape| &shape.constraints)
+    }
+}
+
+impl PodShape {
+    /// What its own PodSpec asks for.
+    pub fn own(&self) -> Option<&Constraints> {
+        self.constraints.last()
+    }
+
+    /// Whether two Pods ask for the same nodes, whatever they tolerate.
+    pub fn asks_for_nodes_of(&self, other: &Self) -> bool {
+        let asks_for = |own: &Constraints, other: &Constraints| {
+            own.node_selector == other.node_selector && own.terms == other.terms && own.node_name == other.node_name
+        };
+        self.constraints.len() == other.constraints.len()
+            && self.constraints.iter().zip(&other.constraints).all(|(own, other)| asks_for(own, other))
+    }
+
+    /// Whether it lacks a toleration that another has.
+    pub fn lacks_toleration_of(&self, other: &Self) -> bool {
+        let mut pairs = self.constraints.iter().zip(&other.constraints);
+        pairs.any(|(own, other)| other.tolerations.iter().any(|toleration| !own.tolerations.contains(toleration)))
+    }
+
+    /// The pools that take it: always the same ones.
+    pub fn takers(&self, pools: &Pools) -> &Takers {
+        self.takers.get_or_init(|| {
+            let positions = |takes: fn(&Pool, &Constraints) -> bool| {
+                let all = pools.pools.iter().enumerate();
+                all.filter(|(_, pool)| self.constraints.iter().all(|pod| takes(pool, pod))).map(|(at, _)| at).collect()
+            };
+            let nodes_take =
+                |pool: &Pool, pod: &Constraints| !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none();
+            Takers { nodes: positions(nodes_take), created: positions(Pool::would_create) }
+        })
+    }
+
+    /// The pools that do not take it, each with the first thing that excludes it.
+    pub fn exclusions<'p>(&self, pools: &'p Pools) -> Vec<(&'p Pool, Exclusion)> {
+        let excludes = |pool: &Pool| self.constraints.iter().find_map(|pod| pool.excludes(pod));
+        pools.pools.iter().filter_map(|pool| Some((pool, excludes(pool)?))).collect()
+    }
+
+    /// The taints that exclude it from `nodes`; none, if something else excludes it from one.
+    pub fn excluding_taints(&self, pools: &Pools, nodes: &[String]) -> Vec<Taint> {
+        let mut taints: Vec<Taint> = vec![];
+        for (pool, exclusion) in self.exclusions(pools) {
+            if !pool.nodes.iter().any(|node| nodes.contains(&node.name)) {
+                continue;
+            }
+            let Exclusion::Taints { taints: of_pool, .. } = exclusion else { return vec![] };
+            taints.extend(of_pool);
+        }
+        taints.sort_by_key(ToString::to_string);
+        taints.dedup();
+        taints
+    }
+}
+
+impl Takers {
+    /// Whether nothing takes the Pod.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.created.is_empty()
+    }
+}

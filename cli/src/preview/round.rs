@@ -1,0 +1,90 @@
+//! The policy with one set of settings, in front of a cluster: what it makes of workloads and of their Pods, before nodes
+//! are looked at, and what holds in each namespace.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use anyhow::{Context, Result};
+
+use super::{
+    namespace_rules::NamespaceRules,
+    pod_shape::{PodShape, PodShapes},
+    subject::Subject,
+};
+use crate::{
+    demands::Demand,
+    engine::{creation::Created, policy::Policy, policy_chain::PolicyChain},
+    input::{
+        manifests::{Manifest, Manifests},
+        settings_file::SettingsFile,
+    },
+};
+
+/// What becomes of one thing that is judged when it is created.
+pub struct Creation {
+    /// With the settings as they are.
+    pub real: Created<Rc<PodShape>>,
+    /// As if every entry was enforced; nothing, where the entry that holds is.
+    pub enforced: Option<Created<Rc<PodShape>>>,
+    /// What becomes of its parts, in their order.
+    pub parts: Vec<Self>,
+}
+
+/// The policy with one set of settings.
+pub struct Round<'s> {
+    /// The settings.
+    pub files: &'s [SettingsFile],
+    /// The policy with these.
+    pub chain: PolicyChain<'s>,
+    /// As if every entry was enforced.
+    pub enforced: PolicyChain<'s>,
+    /// What holds in each namespace.
+    pub rules: BTreeMap<&'s str, NamespaceRules<'s>>,
+}
+
+impl<'s> Round<'s> {
+    /// In front of a cluster with these namespaces.
+    ///
+    /// # Errors
+    /// The settings have a mistake.
+    pub fn new(
+        policy: &'s Policy,
+        files: &'s [SettingsFile],
+        cluster: &'s Manifests,
+        namespaces: &'s BTreeSet<String>,
+    ) -> Result<Self> {
+        let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::of(files, name, cluster.namespace(name))?));
+        let rules = namespaces.iter().map(rules).collect::<Result<_>>()?;
+        let chain = PolicyChain::new(policy, files, cluster);
+        Ok(Self { files, enforced: chain.enforced(), chain, rules })
+    }
+
+    /// Creates a subject and its parts. What their Pods ask of nodes is kept in `shapes`.
+    ///
+    /// # Errors
+    /// An object is none of its kind, or the policy failed to answer.
+    pub fn create(&self, subject: &Subject<'_>, shapes: &mut PodShapes) -> Result<Creation> {
+        let object = subject.manifest.map(Manifest::parse);
+        let mut create = |chain: &PolicyChain<'_>| {
+            let created = match &object {
+                Some(object) => chain.create(object, None),
+                None => chain.create_plain_pod(&subject.namespace),
+            };
+            let created = created.and_then(|created| created.try_map(|specs| shapes.add(&specs, chain.cluster)));
+            created.with_context(|| subject.to_string())
+        };
+        let warns = self.rules.get(&*subject.namespace).is_some_and(|rules| rules.may_warn);
+        Ok(Creation {
+            real: create(&self.chain)?,
+            enforced: warns.then(|| create(&self.enforced)).transpose()?,
+            parts: subject.parts.iter().map(|part| self.create(part, shapes)).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The node selectors that hold in a namespace.
+    pub fn demands(&self, namespace: &str) -> &[Demand] {
+        self.rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
+    }
+}
