@@ -1,6 +1,6 @@
 //! How a case must end, and what is different where it ends otherwise.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter::zip};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -62,10 +62,10 @@ impl Parts {
     }
 
     /// Whether a text is the one, or has all parts.
-    fn tell(&self, told: &str) -> bool {
+    fn fit(&self, found: &str) -> bool {
         match self {
-            Self::One(text) => text == told,
-            Self::All(parts) => parts.iter().all(|part| told.contains(part)),
+            Self::One(text) => text == found,
+            Self::All(parts) => parts.iter().all(|part| found.contains(part)),
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct Answered {
     pub evaluation: Evaluation,
     /// Why no policy is asked, if none is.
     pub not_asked: Option<String>,
-    /// The names of the nodes that its Pods may run on; none if nobody expects any.
+    /// The names of the nodes that its Pods may run on, if the case expects some, or none.
     pub nodes: Option<Vec<String>>,
     /// The Pod as it is stored once the Binding is carried out.
     pub bound_pod: Option<Value>,
@@ -96,69 +96,59 @@ pub struct Mismatch {
 
 impl Expect {
     /// Whether a part of the message is empty, which every message has.
-    pub(super) fn has_empty_text(&self) -> bool {
-        self.message
-            .as_ref()
-            .is_some_and(|parts| parts.texts().is_empty() || parts.texts().iter().any(String::is_empty))
+    pub(super) fn has_empty_message(&self) -> bool {
+        let texts = self.message.as_ref().map(Parts::texts);
+        texts.is_some_and(|texts| texts.is_empty() || texts.iter().any(String::is_empty))
     }
 
     /// How an answer differs.
     pub fn compare(&self, answered: &Answered) -> Vec<Mismatch> {
         let Answered { invalid, evaluation, not_asked, nodes, bound_pod, .. } = answered;
-        let answer = &evaluation.answer;
+        let Evaluation { answer, patch, record } = evaluation;
         let message = invalid.as_ref().or(answer.message.as_ref()).map_or("", String::as_str);
-        let mut found = Mismatches::default();
-        let is_refused = |start: &String| invalid.as_ref().is_some_and(|message| message.starts_with(start));
-        found.check("invalid", &self.invalid, is_refused, invalid.as_deref().unwrap_or("valid settings"));
-        found.check("begins", &self.begins, |start| message.starts_with(start), message);
-        for part in self.message.iter().flat_map(Parts::texts) {
-            found.check("message", &Some(part), |part| message.contains(*part), message);
-        }
+        let mut mismatches = Mismatches::default();
+        let begins = |start: &String| invalid.as_ref().is_some_and(|message| message.starts_with(start));
+        mismatches.check("invalid", &self.invalid, begins, invalid.as_deref().unwrap_or("valid settings"));
+        mismatches.check("begins", &self.begins, |start| message.starts_with(start), message);
+        let parts = self.message.iter().flat_map(Parts::texts);
+        mismatches.check_each("message", parts, |part| message.contains(part), message);
         for secret in self.conceals.iter().flatten() {
-            found.check("conceals", &Some(format!("no {secret:?}")), |_| !message.contains(secret), message);
+            mismatches.check("conceals", &Some(format!("no {secret:?}")), |_| !message.contains(secret), message);
         }
         if invalid.is_some() {
-            return found.0;
+            return mismatches.0;
         }
         let verdict = match (answer.accepted, not_asked) {
             (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
             (true, None) => "true".to_owned(),
             (false, _) => format!("false: {message}"),
         };
-        found.check("accepted", &self.accepted, |accepted| *accepted == answer.accepted, &verdict);
-        found.check("code", &self.code, |code| answer.code == Some(*code), &told(answer.code));
-        let logs = Value::from(evaluation.record.logs.clone());
-        for entry in self.logs.iter().flatten() {
-            let says = |log: &Value| log["message"].as_str().is_some_and(|message| message.contains(entry));
-            found.check("logs", &Some(entry), |_| evaluation.record.logs.iter().any(says), &logs.to_string());
-        }
+        mismatches.check("accepted", &self.accepted, |expected| *expected == answer.accepted, verdict);
+        mismatches.check("code", &self.code, |expected| Some(*expected) == answer.code, answer.code);
+        let is_logged = |part: &str| record.logs.iter().any(|log| text(&log["message"]).contains(part));
+        mismatches.check_each("logs", self.logs.iter().flatten(), is_logged, &record.logs);
         let warnings = answer.warnings.clone().unwrap_or_default();
-        let are_said = |parts: &Vec<String>| {
-            parts.len() == warnings.len() && warnings.iter().zip(parts).all(|(warning, part)| warning.contains(part))
+        let are_warnings = |parts: &Vec<String>| {
+            parts.len() == warnings.len() && zip(&warnings, parts).all(|(warning, part)| warning.contains(part))
         };
-        found.check("warnings", &self.warnings, are_said, &told(&warnings));
-        for part in self.warned.iter().flatten() {
-            let is_said = |part: &&String| warnings.iter().any(|warning| warning.contains(*part));
-            found.check("warned", &Some(part), is_said, &told(&warnings));
-        }
-        let lookups: Vec<String> = evaluation.record.lookups.iter().map(Lookup::describe).collect();
-        found.check("lookups", &self.lookups, |expected| *expected == lookups, &told(&lookups));
-        let annotations = answer.audit_annotations.clone().unwrap_or_default();
+        mismatches.check("warnings", &self.warnings, are_warnings, &warnings);
+        let is_warned = |part: &str| warnings.iter().any(|warning| warning.contains(part));
+        mismatches.check_each("warned", self.warned.iter().flatten(), is_warned, &warnings);
+        let lookups: Vec<String> = record.lookups.iter().map(Lookup::describe).collect();
+        mismatches.check("lookups", &self.lookups, |expected| *expected == lookups, &lookups);
+        let audited = answer.audit_annotations.clone().unwrap_or_default();
         let are_audited = |expected: &BTreeMap<String, Parts>| {
-            expected.keys().eq(annotations.keys())
-                && annotations.values().zip(expected.values()).all(|(text, parts)| parts.tell(text))
+            expected.keys().eq(audited.keys())
+                && zip(audited.values(), expected.values()).all(|(it, parts)| parts.fit(it))
         };
-        found.check("audit", &self.audit, are_audited, &told(&annotations));
-        let added = gets(evaluation);
-        found.check("adds", &self.adds, |expected| sorted(expected) == sorted(&added), &told(&added));
-        let patch = json!(evaluation.patch.clone().unwrap_or_default());
-        found.check("patch", &self.patch, |expected| json!(expected) == patch, &patch.to_string());
-        let nodes = nodes.clone().unwrap_or_default();
-        found.check("nodes", &self.nodes, |expected| sorted(expected) == sorted(&nodes), &told(&nodes));
+        mismatches.check("audit", &self.audit, are_audited, &audited);
+        mismatches.check_list("adds", &self.adds, &gets(evaluation));
+        let patch = json!(patch.clone().unwrap_or_default());
+        mismatches.check("patch", &self.patch, |expected| json!(expected) == patch, &patch);
+        mismatches.check_list("nodes", &self.nodes, nodes.as_deref().unwrap_or_default());
         let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
-        let is_environment = |expected: &Map<String, Value>| *expected == environment;
-        found.check("environment", &self.environment, is_environment, &told(&environment));
-        found.0
+        mismatches.check("environment", &self.environment, |expected| *expected == environment, &environment);
+        mismatches.0
     }
 }
 
@@ -172,30 +162,46 @@ impl Mismatches {
         field: &'static str,
         expected: &Option<T>,
         holds: impl Fn(&T) -> bool,
-        found: &str,
+        found: impl Serialize,
     ) {
         if let Some(expected) = expected.as_ref().filter(|expected| !holds(expected)) {
-            let found = if found.is_empty() { "nothing" } else { found }.to_owned();
-            self.0.push(Mismatch { field, expected: told(expected), found });
+            self.0.push(Mismatch { field, expected: as_text(expected), found: as_text(found) });
         }
+    }
+
+    /// Checks each part of a text, or of texts.
+    fn check_each<'p>(
+        &mut self,
+        field: &'static str,
+        parts: impl Iterator<Item = &'p String>,
+        holds: impl Fn(&str) -> bool,
+        found: impl Serialize,
+    ) {
+        parts.for_each(|part| self.check(field, &Some(part), |part| holds(part), &found));
+    }
+
+    /// Checks a list, whose order does not matter.
+    fn check_list(&mut self, field: &'static str, expected: &Option<Vec<String>>, found: &[String]) {
+        let sorted = |texts: &[String]| {
+            let mut texts = texts.to_vec();
+            texts.sort();
+            texts
+        };
+        self.check(field, expected, |expected| sorted(expected) == sorted(found), found);
     }
 }
 
 /// For people: a text as it is, a list of texts with commas, all else as JSON.
-fn told(value: impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::Null) => "nothing".to_owned(),
-        Ok(Value::String(text)) => text,
-        Ok(Value::Array(elements)) if elements.is_empty() => "nothing".to_owned(),
-        Ok(Value::Array(elements)) if elements.iter().all(Value::is_string) => {
+fn as_text(value: impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    match &value {
+        Value::Null => "nothing".to_owned(),
+        Value::String(text) if text.is_empty() => "nothing".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(elements) if elements.is_empty() => "nothing".to_owned(),
+        Value::Array(elements) if elements.iter().all(Value::is_string) => {
             elements.iter().map(text).collect::<Vec<_>>().join(", ")
         }
-        value => value.unwrap_or_default().to_string(),
+        _ => value.to_string(),
     }
-}
-
-fn sorted(texts: &[String]) -> Vec<&String> {
-    let mut texts: Vec<&String> = texts.iter().collect();
-    texts.sort();
-    texts
 }
