@@ -55,7 +55,7 @@ impl Test {
         if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
             let lookups = answered.evaluation.record.lookups.iter();
             mismatches.extend(lookups.filter(|lookup| !self.cluster().finds(lookup)).map(|lookup| Mismatch {
-                field: "cluster",
+                field: "cluster".to_owned(),
                 expected: lookup.to_string(),
                 found: "nothing".to_owned(),
             }));
@@ -69,8 +69,7 @@ impl Test {
     /// It can't be made.
     pub fn request(&self, case: &Case) -> Result<Value> {
         let manifest = self.manifest(case).context("manifest: expected an object; it is missing")?;
-        let old = case.old.as_ref().and_then(|old| old.inline()).cloned();
-        let mut request = request_from(manifest, old).context("manifest")?.with_context(|| {
+        let mut request = request_from(manifest, case.old().cloned()).context("manifest")?.with_context(|| {
             format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
         })?;
         if let Some(operation) = case.operation {

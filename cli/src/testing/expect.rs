@@ -5,10 +5,15 @@ use std::{collections::BTreeMap, iter::zip};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Evaluation, Lookup, input::json::text, output::changes::gets, stored};
+use crate::{
+    Evaluation, Lookup,
+    input::json::{list_of, members, text},
+    output::changes::gets,
+    stored,
+};
 
 /// How a case must end. What is not named is not checked.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
@@ -53,23 +58,6 @@ pub enum Parts {
     All(Vec<String>),
 }
 
-impl Parts {
-    fn texts(&self) -> &[String] {
-        match self {
-            Self::One(text) => std::slice::from_ref(text),
-            Self::All(texts) => texts,
-        }
-    }
-
-    /// Whether a text is the one, or has all parts.
-    fn fit(&self, found: &str) -> bool {
-        match self {
-            Self::One(text) => text == found,
-            Self::All(parts) => parts.iter().all(|part| found.contains(part)),
-        }
-    }
-}
-
 /// What came of a request.
 #[derive(Debug, Default)]
 pub struct Answered {
@@ -89,119 +77,125 @@ pub struct Answered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The field of `expect`.
-    pub field: &'static str,
+    pub field: String,
     pub expected: String,
     pub found: String,
 }
 
+/// What is compared even if the settings have a mistake, with which no request is sent.
+const OF_MISTAKES: [&str; 4] = ["begins", "conceals", "invalid", "message"];
+
 impl Expect {
     /// Whether a part of the message is empty, which every message has.
     pub(super) fn has_empty_message(&self) -> bool {
-        let texts = self.message.as_ref().map(Parts::texts);
-        texts.is_some_and(|texts| texts.is_empty() || texts.iter().any(String::is_empty))
+        match &self.message {
+            None => false,
+            Some(Parts::One(text)) => text.is_empty(),
+            Some(Parts::All(texts)) => texts.is_empty() || texts.iter().any(String::is_empty),
+        }
     }
 
     /// How an answer differs.
     pub fn compare(&self, answered: &Answered) -> Vec<Mismatch> {
-        let Answered { invalid, evaluation, not_asked, nodes, bound_pod, .. } = answered;
-        let Evaluation { answer, patch, record } = evaluation;
-        let message = invalid.as_ref().or(answer.message.as_ref()).map_or("", String::as_str);
-        let mut mismatches = Mismatches::default();
-        let begins = |start: &String| invalid.as_ref().is_some_and(|message| message.starts_with(start));
-        mismatches.check("invalid", &self.invalid, begins, invalid.as_deref().unwrap_or("valid settings"));
-        mismatches.check("begins", &self.begins, |start| message.starts_with(start), message);
-        let parts = self.message.iter().flat_map(Parts::texts);
-        mismatches.check_each("message", parts, |part| message.contains(part), message);
-        for secret in self.conceals.iter().flatten() {
-            mismatches.check("conceals", &Some(format!("no {secret:?}")), |_| !message.contains(secret), message);
+        let (expect, found) = (serde_json::to_value(self).unwrap_or_default(), answered.by_field());
+        let mut mismatches = vec![];
+        for (field, expected) in members(&expect).filter(|(_, expected)| !expected.is_null()) {
+            let is_compared = answered.invalid.is_none() || OF_MISTAKES.contains(&field.as_str());
+            let found = &found[field];
+            if let Some(expected) = unmet(field, expected, found).filter(|_| is_compared) {
+                mismatches.push(Mismatch { field: field.clone(), expected, found: as_text(found) });
+            }
         }
-        if invalid.is_some() {
-            return mismatches.0;
-        }
-        let verdict = match (answer.accepted, not_asked) {
-            (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
-            (true, None) => "true".to_owned(),
-            (false, _) => format!("false: {message}"),
-        };
-        mismatches.check("accepted", &self.accepted, |expected| *expected == answer.accepted, verdict);
-        mismatches.check("code", &self.code, |expected| Some(*expected) == answer.code, answer.code);
-        let is_logged = |part: &str| record.logs.iter().any(|log| text(&log["message"]).contains(part));
-        mismatches.check_each("logs", self.logs.iter().flatten(), is_logged, &record.logs);
-        let warnings = answer.warnings.clone().unwrap_or_default();
-        let are_warnings = |parts: &Vec<String>| {
-            parts.len() == warnings.len() && zip(&warnings, parts).all(|(warning, part)| warning.contains(part))
-        };
-        mismatches.check("warnings", &self.warnings, are_warnings, &warnings);
-        let is_warned = |part: &str| warnings.iter().any(|warning| warning.contains(part));
-        mismatches.check_each("warned", self.warned.iter().flatten(), is_warned, &warnings);
-        let lookups: Vec<String> = record.lookups.iter().map(Lookup::describe).collect();
-        mismatches.check("lookups", &self.lookups, |expected| *expected == lookups, &lookups);
-        let audited = answer.audit_annotations.clone().unwrap_or_default();
-        let are_audited = |expected: &BTreeMap<String, Parts>| {
-            expected.keys().eq(audited.keys())
-                && zip(audited.values(), expected.values()).all(|(it, parts)| parts.fit(it))
-        };
-        mismatches.check("audit", &self.audit, are_audited, &audited);
-        mismatches.check_list("adds", &self.adds, &gets(evaluation));
-        let patch = json!(patch.clone().unwrap_or_default());
-        mismatches.check("patch", &self.patch, |expected| json!(expected) == patch, &patch);
-        mismatches.check_list("nodes", &self.nodes, nodes.as_deref().unwrap_or_default());
-        let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
-        mismatches.check("environment", &self.environment, |expected| *expected == environment, &environment);
-        mismatches.0
+        mismatches
     }
 }
 
-#[derive(Default)]
-struct Mismatches(Vec<Mismatch>);
-
-impl Mismatches {
-    /// Checks a field, if it is named.
-    fn check<T: Serialize>(
-        &mut self,
-        field: &'static str,
-        expected: &Option<T>,
-        holds: impl Fn(&T) -> bool,
-        found: impl Serialize,
-    ) {
-        if let Some(expected) = expected.as_ref().filter(|expected| !holds(expected)) {
-            self.0.push(Mismatch { field, expected: as_text(expected), found: as_text(found) });
-        }
-    }
-
-    /// Checks each part of a text, or of texts.
-    fn check_each<'p>(
-        &mut self,
-        field: &'static str,
-        parts: impl Iterator<Item = &'p String>,
-        holds: impl Fn(&str) -> bool,
-        found: impl Serialize,
-    ) {
-        parts.for_each(|part| self.check(field, &Some(part), |part| holds(part), &found));
-    }
-
-    /// Checks a list, whose order does not matter.
-    fn check_list(&mut self, field: &'static str, expected: &Option<Vec<String>>, found: &[String]) {
-        let sorted = |texts: &[String]| {
-            let mut texts = texts.to_vec();
-            texts.sort();
-            texts
+impl Answered {
+    /// What is compared with each field of `expect`.
+    fn by_field(&self) -> Value {
+        let Evaluation { answer, patch, record } = &self.evaluation;
+        let message = self.invalid.as_ref().or(answer.message.as_ref());
+        let accepted = match (answer.accepted, &self.not_asked) {
+            (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
+            (true, None) => "true".to_owned(),
+            (false, _) => format!("false: {}", message.map_or("", String::as_str)),
         };
-        self.check(field, expected, |expected| sorted(expected) == sorted(found), found);
+        json!({
+            "accepted": accepted,
+            "adds": gets(&self.evaluation),
+            "audit": answer.audit_annotations.clone().unwrap_or_default(),
+            "begins": message,
+            "code": answer.code,
+            "conceals": message,
+            "environment": stored::environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
+            "invalid": self.invalid,
+            "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
+            "lookups": record.lookups.iter().map(Lookup::describe).collect::<Vec<_>>(),
+            "message": message,
+            "nodes": self.nodes,
+            "patch": patch.clone().unwrap_or_default(),
+            "warned": answer.warnings,
+            "warnings": answer.warnings,
+        })
     }
+}
+
+/// What is expected of a field, and not found.
+fn unmet(field: &str, expected: &Value, found: &Value) -> Option<String> {
+    let has = |part: &str| match found {
+        Value::Array(texts) => texts.iter().any(|it| text(it).contains(part)),
+        _ => text(found).contains(part),
+    };
+    let is_met = match field {
+        "logs" | "message" | "warned" => {
+            let unmet: Vec<&str> = parts(expected).into_iter().filter(|part| !has(part)).collect();
+            return (!unmet.is_empty()).then(|| unmet.join(", "));
+        }
+        "conceals" => {
+            let unmet = parts(expected).into_iter().find(|part| has(part));
+            return unmet.map(|secret| format!("no {secret:?}"));
+        }
+        "accepted" => text(found).starts_with(&expected.to_string()),
+        "begins" | "invalid" => found.as_str().is_some_and(|found| found.starts_with(text(expected))),
+        "adds" | "nodes" => sorted(expected) == sorted(found),
+        "audit" => {
+            let is_met = |(key, text): (&String, &Value)| match text {
+                Value::Array(_) => unmet("message", text, &found[key]).is_none(),
+                _ => *text == found[key],
+            };
+            members(expected).count() == members(found).count() && members(expected).all(is_met)
+        }
+        "warnings" => {
+            let (parts, warnings) = (list_of(expected), list_of(found));
+            parts.len() == warnings.len() && zip(parts, warnings).all(|(part, it)| text(it).contains(text(part)))
+        }
+        _ => expected == found,
+    };
+    (!is_met).then(|| as_text(expected))
+}
+
+/// A text, or several.
+fn parts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Array(texts) => texts.iter().map(text).collect(),
+        _ => vec![text(value)],
+    }
+}
+
+/// A list, whose order does not matter.
+fn sorted(list: &Value) -> Vec<&str> {
+    let mut texts: Vec<&str> = list_of(list).iter().map(text).collect();
+    texts.sort_unstable();
+    texts
 }
 
 /// For people: a text as it is, a list of texts with commas, all else as JSON.
-fn as_text(value: impl Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    match &value {
+fn as_text(value: &Value) -> String {
+    match value {
         Value::Null => "nothing".to_owned(),
-        Value::String(text) if text.is_empty() => "nothing".to_owned(),
-        Value::String(text) => text.clone(),
         Value::Array(elements) if elements.is_empty() => "nothing".to_owned(),
-        Value::Array(elements) if elements.iter().all(Value::is_string) => {
-            elements.iter().map(text).collect::<Vec<_>>().join(", ")
-        }
+        Value::Array(elements) if !elements.iter().all(Value::is_string) => value.to_string(),
+        Value::String(_) | Value::Array(_) => parts(value).join(", "),
         _ => value.to_string(),
     }
 }

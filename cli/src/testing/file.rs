@@ -78,7 +78,7 @@ pub struct Case {
     /// What is done with the object; CREATE if nothing is said, UPDATE if there is an `old` one.
     pub(super) operation: Option<Operation>,
     /// The object as it is before its update, or its path.
-    pub(super) old: Option<Source>,
+    old: Option<Source>,
     /// Who asks; an administrator if nothing is said (about Nodes, their kubelet).
     pub(super) user: Option<User>,
     /// What is different in the request: a JSON merge patch onto it, after that of the test.
@@ -115,35 +115,15 @@ pub struct User {
 
 /// A path, relative to this file; or what would stand there.
 #[derive(Clone, Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transform = of_text_or_value))]
-#[serde(untagged)]
-pub enum Source {
-    Path(PathBuf),
-    Inline(Value),
-}
-
-#[cfg(feature = "schema")]
-fn of_text_or_value(schema: &mut schemars::Schema) {
-    schema.remove("anyOf");
-    schema.insert("type".to_owned(), serde_json::json!(["string", "object", "array"]));
-}
-
-impl Source {
-    /// What stands in the file of tests, or was read from the file at the path.
-    pub fn inline(&self) -> Option<&Value> {
-        match self {
-            Self::Inline(value) => Some(value),
-            Self::Path(_) => None,
-        }
-    }
-}
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("type" = ["string", "object", "array"])))]
+pub struct Source(Value);
 
 /// The files that a file of tests can name.
 #[derive(Debug, Default)]
 pub struct Files {
     folder: PathBuf,
     /// Each cluster is read once.
-    clusters: BTreeMap<PathBuf, Manifests>,
+    clusters: BTreeMap<String, Manifests>,
 }
 
 impl Files {
@@ -154,39 +134,34 @@ impl Files {
 
     /// A cluster that is built in, and no files.
     pub fn built_in(name: &str, cluster: Manifests) -> Self {
-        Self { clusters: BTreeMap::from([(name.into(), cluster)]), ..Self::default() }
+        Self { clusters: BTreeMap::from([(name.to_owned(), cluster)]), ..Self::default() }
     }
 
     fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
         match source {
-            Source::Inline(settings) => SettingsFile::read_all(vec![settings.clone()]),
-            Source::Path(path) => SettingsFile::load_all(&self.folder.join(path)),
+            Source(Value::String(path)) => SettingsFile::load_all(&self.folder.join(path)),
+            Source(settings) => SettingsFile::read_all(vec![settings.clone()]),
         }
     }
 
     /// Puts the manifest or the recorded request of a file in the place of its path.
     fn read(&self, source: &mut Option<Source>) -> Result<()> {
-        if let Some(Source::Path(path)) = source {
-            *source = Some(Source::Inline(read_document(&self.folder.join(path))?));
+        if let Some(Source(Value::String(path))) = source {
+            *source = Some(Source(read_document(&self.folder.join(path))?));
         }
-        ensure_request_fields(source.as_ref().and_then(Source::inline).and_then(recorded_request))
+        ensure_request_fields(source.as_ref().and_then(|Source(document)| recorded_request(document)))
     }
 
     fn cluster(&mut self, source: &Source) -> Result<Manifests> {
-        let path = match source {
-            Source::Path(path) => path,
-            Source::Inline(inline) => {
-                let objects = inline.as_array().map_or(slice::from_ref(inline), Vec::as_slice);
-                let texts: Vec<String> = objects.iter().map(|object| expanded(object).to_string()).collect();
-                return Manifests::read(json_objects(&texts.join("\n"))?);
-            }
+        let Source(Value::String(path)) = source else {
+            let objects = source.0.as_array().map_or(slice::from_ref(&source.0), Vec::as_slice);
+            let texts: Vec<String> = objects.iter().map(|object| expanded(object).to_string()).collect();
+            return Manifests::read(json_objects(&texts.join("\n"))?);
         };
-        if let Some(cluster) = self.clusters.get(path) {
-            return Ok(cluster.clone());
+        if !self.clusters.contains_key(path) {
+            self.clusters.insert(path.clone(), Manifests::load(&self.folder.join(path))?);
         }
-        let cluster = Manifests::load(&self.folder.join(path))?;
-        self.clusters.insert(path.clone(), cluster.clone());
-        Ok(cluster)
+        Ok(self.clusters.get(path).cloned().unwrap_or_default())
     }
 }
 
@@ -302,6 +277,11 @@ impl Test {
         Ok(())
     }
 
+    /// The objects that there are.
+    pub fn cluster(&self) -> &Manifests {
+        &self.objects
+    }
+
     /// The settings of a case, each with the policy around them, if there is one.
     ///
     /// # Errors
@@ -316,17 +296,16 @@ impl Test {
         Ok(vec![file.with_settings(settings)])
     }
 
-    /// The objects that there are.
-    pub fn cluster(&self) -> &Manifests {
-        &self.objects
-    }
-
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {
-        case.manifest.as_ref().or(self.manifest.as_ref()).and_then(Source::inline)
+        case.manifest.as_ref().or(self.manifest.as_ref()).map(|Source(manifest)| manifest)
     }
 }
 
 impl Case {
+    pub(super) fn old(&self) -> Option<&Value> {
+        self.old.as_ref().map(|Source(old)| old)
+    }
+
     /// Reads the files that the case names, at this path of the file of tests. It expects what its test and it itself do.
     fn read(&mut self, path: &str, expect: [&Value; 2], files: &Files) -> Result<()> {
         let at = |field: &str| format!("{path}.{field}");
