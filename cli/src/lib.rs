@@ -12,6 +12,7 @@
 //! | [`demands`] | which entry holds in a namespace, and all that is demanded there |
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
+//! | [`trial`] | requests put to the policies, for `try` and [`testing`] |
 //! | [`testing`], [`stored`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
@@ -32,6 +33,7 @@ pub mod requests;
 pub mod scheduling;
 pub mod stored;
 pub mod testing;
+pub mod trial;
 
 pub use engine::{
     call::{Call, Metadata},

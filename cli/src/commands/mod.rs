@@ -9,7 +9,6 @@ mod policy;
 mod preview;
 mod test;
 pub mod tour;
-mod trial;
 mod try_manifests;
 
 use std::process::ExitCode;

@@ -17,6 +17,7 @@ use crate::{
         init::write_tests,
         report::{CaseResult, lines},
     },
+    trial::Trial,
 };
 
 /// Test settings against expectations
@@ -96,8 +97,8 @@ impl Test {
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
         let progress = Progress::begin();
-        let told = |what: &str| progress.tell(what);
-        printer.write(write_tests(&files, &cluster, policy, [settings, path], told)?.trim_end());
+        let trial = Trial { policy, files: &files, known: &cluster, has_cluster: true };
+        printer.write(write_tests(&trial, [settings, path], |what| progress.tell(what))?.trim_end());
         Ok(ExitStatus::Accepted)
     }
 }

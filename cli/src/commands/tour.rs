@@ -8,7 +8,7 @@ use crate::{
     Manifests,
     input::documents::yaml_objects,
     output::printer::Printer,
-    testing::{Suite, source::Files},
+    testing::{Suite, file::Files},
 };
 
 const SHORT: &str = include_str!("../../tour/short.yml");
@@ -37,7 +37,7 @@ impl Tour {
         let policy = self.engine.policy()?;
         let (suite, after) = tour(self.all)?;
         for test in &suite.tests {
-            printer.scenario(&test.name, &test.description, test.settings_as_written());
+            printer.scenario(&test.name, &test.description, &test.settings_as_written);
             for case in &test.cases {
                 let answered = test.run(case, &policy)?;
                 if let Some(message) = answered.invalid {
@@ -67,5 +67,5 @@ impl Tour {
 pub fn tour(all: bool) -> Result<(Suite, &'static str)> {
     let (text, after) = if all { (ALL, AFTER_ALL) } else { (SHORT, AFTER_SHORT) };
     let objects = CLUSTER.iter().map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat();
-    Ok((Suite::parse(text, "the tour", &Files::built_in("cluster", Manifests::read(objects)?))?, after))
+    Ok((Suite::parse(text, "the tour", Files::built_in("cluster", Manifests::read(objects)?))?, after))
 }

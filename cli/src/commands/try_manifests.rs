@@ -1,21 +1,23 @@
-//! The command `try`.
+//! The command `try`: what becomes of manifests and recorded requests, as text or as data.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     ExitStatus, Format,
     input::{Cluster, Engine, Settings, existing},
-    trial::{Trial, join},
 };
 use crate::{
-    Manifests, admission_request,
-    input::documents::{read_document, read_documents},
+    Manifests,
+    input::{
+        documents::{read_document, read_documents},
+        json::{text, title},
+    },
     output::printer::Printer,
-    requests::admission::of_manifest,
+    trial::{Outcome, Trial, recorded_request, request_from},
 };
 
 /// Show what becomes of manifests, as if an administrator applied them, and where their Pods could run
@@ -45,113 +47,124 @@ pub struct Try {
     engine: Engine,
 }
 
-/// A document.
-enum Asked {
-    Request(Value),
-    /// A manifest that the policy has no business with.
-    Other(Value),
-}
+/// A document, and the request that it is or makes; none, if the policy does not handle its kind.
+type Document = (Value, Option<Value>);
 
 impl Try {
     pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
-        let asked = self.asked()?;
+        let documents = self.documents()?;
         let policy = self.engine.policy()?;
-        let trial = Trial {
-            policy: &policy,
-            files: self.settings.read_all(&policy)?,
-            known: self.known(&asked)?,
-            has_cluster: self.cluster.cluster.is_some(),
-        };
-        let (mut worst, mut told) = (ExitStatus::Accepted, vec![]);
-        for (place, asked) in asked.iter().enumerate() {
-            if place > 0 {
-                printer.gap();
+        let files = self.settings.read_all(&policy)?;
+        let known = self.known(&documents)?;
+        let has_cluster = self.cluster.cluster.is_some();
+        let trial = Trial { policy: &policy, files: &files, known: &known, has_cluster };
+        let mut outcomes = vec![];
+        for (document, request) in documents {
+            outcomes.push(match request {
+                Some(request) => trial.judge(request)?,
+                None => Outcome::Skipped { object: title(&document), reason: not_handled(&document) },
+            });
+        }
+        match self.output {
+            Format::Text => write(&trial, &outcomes, printer),
+            format => {
+                let data: Vec<Value> = outcomes.iter().flat_map(|outcome| trial.data(outcome)).collect();
+                printer.data(format, &data)?;
             }
-            let (status, data) = match asked {
-                Asked::Request(request) => trial.judge(request, printer)?,
-                Asked::Other(object) => {
-                    let reason = no_business(object);
-                    printer.unanswered("skipped", &title(object), &reason);
-                    let data = json!({ "object": title(object), "verdict": "skipped", "reason": reason });
-                    (ExitStatus::Accepted, vec![data])
-                }
-            };
-            worst = worst.max(status);
-            told.extend(data);
         }
-        if self.output != Format::Text {
-            printer.clear();
-            printer.data(self.output, &Value::from(told))?;
-        }
-        Ok(worst)
+        Ok(outcomes.iter().map(exit_status).max().unwrap_or(ExitStatus::Accepted))
     }
 
-    /// The requests: as they are, or made of manifests.
-    fn asked(&self) -> Result<Vec<Asked>> {
-        let mut documents = vec![];
+    fn documents(&self) -> Result<Vec<Document>> {
+        let mut read = vec![];
         for path in &self.manifests {
-            let read = read_documents(existing(path)?)?;
-            documents.extend(read.into_iter().map(|document| (path, document)));
+            read.extend(read_documents(existing(path)?)?.into_iter().map(|document| (path.display(), document)));
         }
-        let old = self.old_object(documents.len())?;
-        let mut asked = vec![];
-        for (path, document) in documents {
-            let read = self.read(document, old.clone());
-            asked.push(read.with_context(|| path.display().to_string())?);
+        if self.old.is_some() {
+            ensure!(read.len() == 1, "--old: expected one manifest; found {}", read.len());
         }
-        let first = self.manifests.first().map_or(Path::new(""), PathBuf::as_path).display();
-        match asked.first() {
+        let old = self.old.as_deref().map(|old| read_document(existing(old)?)).transpose()?;
+        let mut documents = vec![];
+        for (path, document) in read {
+            let is_request = recorded_request(&document).is_some();
+            ensure!(
+                old.is_none() || !is_request,
+                "{path}: --old: an admission request has its own operation and old object"
+            );
+            let request = request_from(&document, old.clone()).with_context(|| path.to_string())?;
+            documents.push((document, request));
+        }
+        let first = self.manifests.first().map(|path| path.display().to_string()).unwrap_or_default();
+        match documents.first() {
             None => bail!("{first}: expected a manifest or a request; the file is empty"),
-            Some(Asked::Other(object)) if asked.iter().all(|asked| matches!(asked, Asked::Other(_))) => {
-                bail!("{first}: {}", no_business(object))
+            Some((document, None)) if documents.iter().all(|(_, request)| request.is_none()) => {
+                bail!("{first}: {}", not_handled(document))
             }
-            _ => Ok(asked),
+            _ => Ok(documents),
         }
-    }
-
-    fn read(&self, document: Value, old: Option<Value>) -> Result<Asked> {
-        let request = admission_request(&document);
-        if request.get("operation").is_some() {
-            ensure!(self.old.is_none(), "--old: an admission request has its own operation and old object");
-            return Ok(Asked::Request(request.clone()));
-        }
-        ensure!(
-            document.get("kind").is_some() && document.get("metadata").is_some_and(Value::is_object),
-            "expected an AdmissionReview, the request in one, or manifests"
-        );
-        let request = of_manifest(document.clone(), old)?;
-        Ok(request.map_or(Asked::Other(document), Asked::Request))
-    }
-
-    fn old_object(&self, manifests: usize) -> Result<Option<Value>> {
-        let Some(old) = &self.old else { return Ok(None) };
-        ensure!(manifests == 1, "--old: expected one manifest; found {manifests}");
-        Ok(Some(read_document(existing(old)?)?))
     }
 
     /// What may be looked up: the cluster, and the Namespaces that are created here.
-    fn known(&self, asked: &[Asked]) -> Result<Manifests> {
+    fn known(&self, documents: &[Document]) -> Result<Manifests> {
         let cluster = self.cluster.manifests()?.unwrap_or_default();
-        let created = asked.iter().filter_map(|asked| match asked {
-            Asked::Request(request) if request["operation"] == "CREATE" => Some(&request["object"]),
-            _ => None,
-        });
+        let requests = documents.iter().filter_map(|(_, request)| request.as_ref());
+        let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
         let namespaces =
             created.filter(|object| object["kind"] == "Namespace" && object["metadata"]["name"].is_string());
-        let brought: Vec<Value> = namespaces.cloned().collect();
-        if brought.is_empty() { Ok(cluster) } else { cluster.with(brought) }
+        let namespaces: Vec<Value> = namespaces.cloned().collect();
+        if namespaces.is_empty() { Ok(cluster) } else { cluster.with(namespaces) }
     }
 }
 
-/// What is to be said of a manifest that the policy is never asked about.
-fn no_business(object: &Value) -> String {
-    let text = |field| object[field].as_str().unwrap_or_default();
-    format!("the policy does not handle the kind {} of {}", text("kind"), text("apiVersion"))
+fn not_handled(object: &Value) -> String {
+    let [kind, version] = ["kind", "apiVersion"].map(|field| text(&object[field]));
+    format!("the policy does not handle the kind {kind} of {version}")
 }
 
-/// `Secret team-a/s`.
-fn title(object: &Value) -> String {
-    let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
-    let name = join(&[text("/metadata/namespace"), text("/metadata/name")]);
-    format!("{} {name}", text("/kind").unwrap_or_default()).trim_end().to_owned()
+fn exit_status(outcome: &Outcome<'_>) -> ExitStatus {
+    match outcome {
+        Outcome::Answered { answers, .. } if answers.unknown.is_some() => ExitStatus::Mistaken,
+        Outcome::Answered { answers, .. } if !answers.is_accepted() => ExitStatus::Rejected,
+        _ => ExitStatus::Accepted,
+    }
+}
+
+fn write(trial: &Trial<'_>, outcomes: &[Outcome<'_>], printer: &mut Printer) {
+    for (position, outcome) in outcomes.iter().enumerate() {
+        if position > 0 {
+            printer.gap();
+        }
+        write_outcome(trial, outcome, printer);
+    }
+}
+
+fn write_outcome(trial: &Trial<'_>, outcome: &Outcome<'_>, printer: &mut Printer) {
+    let (name, request, answers, pods) = match outcome {
+        Outcome::Answered { name, request, answers, pods } => (name, request, answers, pods),
+        Outcome::Skipped { object, reason } => return printer.unanswered("skipped", object, reason),
+    };
+    let mut request = request.clone();
+    for (policy, evaluation) in &answers.evaluations {
+        let title = match policy {
+            Some(policy) if trial.files.len() > 1 => format!("{name}, by {policy}"),
+            _ => name.clone(),
+        };
+        printer.evaluation(&title, &request, evaluation, trial.known);
+        trial.missing_lines(evaluation).iter().for_each(|line| printer.below(line));
+        printer.records(evaluation);
+        if let Some(changed) = &evaluation.answer.mutated_object {
+            request["object"] = changed.clone();
+        }
+    }
+    if let Some(reason) = &answers.not_sent {
+        printer.unanswered("not sent", name, &format!("not sent to the policy: {reason}"));
+    }
+    if let Some(gap) = &answers.unknown {
+        printer.unanswered("unknown", name, &format!("it can't be told what becomes of it: {}", gap.advice()));
+    }
+    let Some(pods) = pods else { return };
+    pods.lines.iter().for_each(|line| printer.below(line));
+    if answers.not_sent.is_none() {
+        printer.stored(&request["object"]);
+    }
 }

@@ -94,6 +94,14 @@ pub struct Answer {
     pub warnings: Option<Vec<String>>,
 }
 
+impl Answer {
+    /// Why it is a rejection: `403: …`
+    pub fn reason(&self) -> String {
+        let code = self.code.map(|code| format!("{code}: ")).unwrap_or_default();
+        format!("{code}{}", self.message.as_deref().unwrap_or("(no message)"))
+    }
+}
+
 /// What a policy says to its settings.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SettingsAnswer {

@@ -19,6 +19,19 @@ pub fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().map(Map::iter).into_iter().flatten()
 }
 
+/// How people call an object: `Deployment team-a/web`, `Node worker-1`.
+pub fn title(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    let name = path([text(&metadata["namespace"]), text(&metadata["name"])]);
+    format!("{} {name}", text(&object["kind"])).trim_end().to_owned()
+}
+
+/// `team-a/web`; what is empty is left out.
+pub fn path(steps: [&str; 2]) -> String {
+    let steps: Vec<&str> = steps.into_iter().filter(|step| !step.is_empty()).collect();
+    steps.join("/")
+}
+
 /// Removes members; an object that is empty then stays.
 pub fn remove(object: &mut Value, names: &[&str]) {
     if let Some(object) = object.as_object_mut() {

@@ -83,11 +83,6 @@ impl Printer {
         self.write("");
     }
 
-    /// Takes back all that was written.
-    pub fn clear(&mut self) {
-        self.text.clear();
-    }
-
     /// A heading, in bold.
     pub fn heading(&mut self, text: &str) {
         wrap(text, self.width).iter().for_each(|line| self.draw(0, &[(BOLD, line)]));
@@ -118,8 +113,7 @@ impl Printer {
         let verdict = if answer.accepted { (GREEN, "  accepted  ") } else { (RED, "  REJECTED  ") };
         self.draw(0, &[verdict, (BOLD, asked)]);
         if !answer.accepted || answer.message.is_some() {
-            let code = answer.code.map(|code| format!("{code}: ")).unwrap_or_default();
-            self.below(&format!("{code}{}", answer.message.as_deref().unwrap_or("(no message)")));
+            self.below(&answer.reason());
         }
         if let Some(mutated) = &answer.mutated_object {
             changes(&request["object"], mutated).iter().for_each(|change| self.change(change));
@@ -133,16 +127,6 @@ impl Printer {
         let lookups: Vec<_> = evaluation.record.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
         if !lookups.is_empty() {
             self.aside(&format!("looked up: {}", lookups.join(", ")));
-        }
-    }
-
-    /// What was looked up, and nobody has written down.
-    pub fn missing(&mut self, evaluation: &Evaluation, known: &Manifests, has_cluster: bool) {
-        for lookup in evaluation.record.lookups.iter().filter(|lookup| !known.finds(lookup)) {
-            self.below(&match has_cluster {
-                true => format!("the cluster has no {lookup}"),
-                false => format!("without a cluster (-c), there is no {lookup}"),
-            });
         }
     }
 

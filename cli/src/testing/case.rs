@@ -1,53 +1,51 @@
-//! A case: the request that it makes, and what becomes of it.
+//! A case: the request that it makes, what the policies answer to it, and the nodes that its Pods may run on.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    asked::Asked,
     expect::{Answered, Mismatch},
-    file::{Case, Test},
-    nodes::nodes,
-    source::written_out,
+    file::{Case, Test, expanded},
 };
 use crate::{
-    Evaluation, Policy, SettingsFile, admission_request, requests::admission::of_manifest, scheduling::places::Places,
+    Evaluation, Policy, SettingsFile,
+    requests::{runtime_class, template::creation_from},
+    scheduling::{constraints::Constraints, places::Places},
     stored,
+    trial::{Trial, request_from},
 };
 
 impl Test {
-    /// Has the policy answer a case.
+    /// Puts a case to the policies.
     ///
     /// # Errors
-    /// The case can't be asked: what it says is no request, or the policy does not handle its kind.
+    /// The case makes no request, or the policy does not handle its kind.
     pub fn run(&self, case: &Case, policy: &Policy) -> Result<Answered> {
-        let policies = self.deployed(case)?;
-        for SettingsFile { settings, .. } in policies.iter() {
+        let files = self.deployed(case)?;
+        for SettingsFile { settings, .. } in &files {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
                 return Ok(Answered { invalid: Some(answer.message.unwrap_or_default()), ..Answered::default() });
             }
         }
-        let asked = Asked { policies: &policies, cluster: self.cluster(), policy };
+        let trial = Trial { policy, files: &files, known: self.cluster(), has_cluster: true };
         let request = self.request(case)?;
-        let (evaluation, not_asked) = asked.answer(&request)?;
-        let nodes = match case.expect.nodes {
-            Some(_) => {
-                let places = Places::of(self.cluster())?;
-                Some(nodes(&asked, &places, &request, &evaluation).context("expect.nodes")?)
-            }
-            None => None,
-        };
+        let (evaluation, not_asked) = trial.evaluate(request.clone())?;
+        let mut nodes = None;
+        if case.expect.nodes.is_some() {
+            let places = Places::of(self.cluster())?;
+            nodes = Some(self::nodes(&trial, &places, &request, &evaluation).context("expect.nodes")?);
+        }
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
         Ok(Answered { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
     }
 
-    /// Has the policy answer a case, and compares that with what is expected. A rejection only because the test's
+    /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
     /// cluster lacks an object is none, unless it is expected with its code.
     ///
     /// # Errors
-    /// The case can't be asked, or its settings have a mistake that nobody expects.
+    /// The case makes no request, or its settings have a mistake that is not expected.
     pub fn check(&self, case: &Case, policy: &Policy) -> Result<(Answered, Vec<Mismatch>)> {
         let answered = self.run(case, policy)?;
         if let (Some(message), None) = (&answered.invalid, &case.expect.invalid) {
@@ -55,15 +53,14 @@ impl Test {
         }
         let mut mismatches = case.expect.compare(&answered);
         if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
-            mismatches.extend(self.lacking(&answered.evaluation));
+            let lookups = answered.evaluation.record.lookups.iter();
+            mismatches.extend(lookups.filter(|lookup| !self.cluster().finds(lookup)).map(|lookup| Mismatch {
+                field: "cluster".to_owned(),
+                expected: lookup.to_string(),
+                found: "nothing".to_owned(),
+            }));
         }
         Ok((answered, mismatches))
-    }
-
-    /// What the policy looks up, and the test's cluster does not have.
-    fn lacking(&self, evaluation: &Evaluation) -> impl Iterator<Item = Mismatch> {
-        let missing = evaluation.record.lookups.iter().filter(|lookup| !self.cluster().finds(lookup));
-        missing.map(|lookup| Mismatch { field: "cluster", expected: lookup.to_string(), found: "nothing".to_owned() })
     }
 
     /// The admission request of a case.
@@ -72,35 +69,46 @@ impl Test {
     /// It can't be made.
     pub fn request(&self, case: &Case) -> Result<Value> {
         let manifest = self.manifest(case).context("manifest: expected an object; it is missing")?;
-        let old = case.old.as_ref().and_then(|old| old.inline()).cloned();
-        let recorded = admission_request(manifest);
-        let mut request = if recorded.get("operation").is_some() {
-            let mut request = recorded.clone();
-            if let Some(old) = old {
-                request["oldObject"] = old;
-            }
-            request
-        } else {
-            let is_object = manifest.get("kind").is_some() && manifest.get("metadata").is_some_and(Value::is_object);
-            ensure!(
-                is_object,
-                "manifest: expected an object with apiVersion, kind and metadata, or an admission request"
-            );
-            of_manifest(manifest.clone(), old)?.with_context(|| {
-                format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
-            })?
-        };
+        let mut request = request_from(manifest, case.old().cloned()).context("manifest")?.with_context(|| {
+            format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
+        })?;
         if let Some(operation) = case.operation {
             request["operation"] = json!(operation);
         }
         if let Some(user) = &case.user {
             request["userInfo"] = json!({ "username": user.username, "groups": user.groups });
         }
-        for difference in self.differences(case) {
-            json_patch::merge(&mut request, &written_out(difference));
+        for change in [&self.with, &case.with].into_iter().flatten() {
+            json_patch::merge(&mut request, &expanded(change));
         }
         let is_update = request["operation"] == "UPDATE" && request["oldObject"].is_null();
         ensure!(!is_update || case.operation.is_none(), "old: an UPDATE needs the object as it is before");
         Ok(request)
     }
+}
+
+/// The names of the nodes and NodePools that may run the Pod of a request, or the Pods of its workload; none, if these
+/// are rejected.
+///
+/// # Errors
+/// The object of the request makes no Pods.
+pub fn nodes(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
+    let mut pod = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]).clone();
+    let creation = creation_from(&pod, trial.known);
+    let is_pod = pod["kind"] == "Pod";
+    ensure!(is_pod || creation.is_some(), "a {} makes no Pods", pod["kind"].as_str().unwrap_or("object"));
+    let mut is_accepted = evaluation.answer.accepted;
+    if let Some(creation) = creation.filter(|_| is_accepted) {
+        pod = creation["object"].clone();
+        let answer = trial.evaluate(creation)?.0.answer;
+        is_accepted = answer.accepted;
+        pod = answer.mutated_object.unwrap_or(pod);
+    }
+    if !is_accepted {
+        return Ok(vec![]);
+    }
+    let spec = &mut pod["spec"];
+    runtime_class::merge(spec, trial.known);
+    let class = runtime_class::class_of(spec, trial.known)?;
+    Ok(places.that_take(&Constraints::read(spec, class.as_ref())?))
 }

@@ -1,14 +1,19 @@
 //! How a case must end, and what is different where it ends otherwise.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, iter::zip};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{Evaluation, Lookup, input::json::text, output::changes::gets, stored};
+use crate::{
+    Evaluation, Lookup,
+    input::json::{list_of, members, text},
+    output::changes::gets,
+    stored,
+};
 
 /// How a case must end. What is not named is not checked.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
@@ -53,23 +58,6 @@ pub enum Parts {
     All(Vec<String>),
 }
 
-impl Parts {
-    fn texts(&self) -> &[String] {
-        match self {
-            Self::One(text) => std::slice::from_ref(text),
-            Self::All(texts) => texts,
-        }
-    }
-
-    /// Whether a text is the one, or has all parts.
-    fn tell(&self, told: &str) -> bool {
-        match self {
-            Self::One(text) => text == told,
-            Self::All(parts) => parts.iter().all(|part| told.contains(part)),
-        }
-    }
-}
-
 /// What came of a request.
 #[derive(Debug, Default)]
 pub struct Answered {
@@ -79,7 +67,7 @@ pub struct Answered {
     pub evaluation: Evaluation,
     /// Why no policy is asked, if none is.
     pub not_asked: Option<String>,
-    /// The names of the nodes that its Pods may run on; none if nobody expects any.
+    /// The names of the nodes that its Pods may run on, if the case expects some, or none.
     pub nodes: Option<Vec<String>>,
     /// The Pod as it is stored once the Binding is carried out.
     pub bound_pod: Option<Value>,
@@ -89,113 +77,125 @@ pub struct Answered {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The field of `expect`.
-    pub field: &'static str,
+    pub field: String,
     pub expected: String,
     pub found: String,
 }
 
+/// What is compared even if the settings have a mistake, with which no request is sent.
+const OF_MISTAKES: [&str; 4] = ["begins", "conceals", "invalid", "message"];
+
 impl Expect {
     /// Whether a part of the message is empty, which every message has.
-    pub(super) fn has_empty_text(&self) -> bool {
-        self.message
-            .as_ref()
-            .is_some_and(|parts| parts.texts().is_empty() || parts.texts().iter().any(String::is_empty))
+    pub(super) fn has_empty_message(&self) -> bool {
+        match &self.message {
+            None => false,
+            Some(Parts::One(text)) => text.is_empty(),
+            Some(Parts::All(texts)) => texts.is_empty() || texts.iter().any(String::is_empty),
+        }
     }
 
     /// How an answer differs.
     pub fn compare(&self, answered: &Answered) -> Vec<Mismatch> {
-        let Answered { invalid, evaluation, not_asked, nodes, bound_pod, .. } = answered;
-        let answer = &evaluation.answer;
-        let message = invalid.as_ref().or(answer.message.as_ref()).map_or("", String::as_str);
-        let mut found = Mismatches::default();
-        let is_refused = |start: &String| invalid.as_ref().is_some_and(|message| message.starts_with(start));
-        found.check("invalid", &self.invalid, is_refused, invalid.as_deref().unwrap_or("valid settings"));
-        found.check("begins", &self.begins, |start| message.starts_with(start), message);
-        for part in self.message.iter().flat_map(Parts::texts) {
-            found.check("message", &Some(part), |part| message.contains(*part), message);
+        let (expect, found) = (serde_json::to_value(self).unwrap_or_default(), answered.by_field());
+        let mut mismatches = vec![];
+        for (field, expected) in members(&expect).filter(|(_, expected)| !expected.is_null()) {
+            let is_compared = answered.invalid.is_none() || OF_MISTAKES.contains(&field.as_str());
+            let found = &found[field];
+            if let Some(expected) = unmet(field, expected, found).filter(|_| is_compared) {
+                mismatches.push(Mismatch { field: field.clone(), expected, found: as_text(found) });
+            }
         }
-        for secret in self.conceals.iter().flatten() {
-            found.check("conceals", &Some(format!("no {secret:?}")), |_| !message.contains(secret), message);
-        }
-        if invalid.is_some() {
-            return found.0;
-        }
-        let verdict = match (answer.accepted, not_asked) {
-            (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
-            (true, None) => "true".to_owned(),
-            (false, _) => format!("false: {message}"),
-        };
-        found.check("accepted", &self.accepted, |accepted| *accepted == answer.accepted, &verdict);
-        found.check("code", &self.code, |code| answer.code == Some(*code), &told(answer.code));
-        let logs = Value::from(evaluation.record.logs.clone());
-        for entry in self.logs.iter().flatten() {
-            let says = |log: &Value| log["message"].as_str().is_some_and(|message| message.contains(entry));
-            found.check("logs", &Some(entry), |_| evaluation.record.logs.iter().any(says), &logs.to_string());
-        }
-        let warnings = answer.warnings.clone().unwrap_or_default();
-        let are_said = |parts: &Vec<String>| {
-            parts.len() == warnings.len() && warnings.iter().zip(parts).all(|(warning, part)| warning.contains(part))
-        };
-        found.check("warnings", &self.warnings, are_said, &told(&warnings));
-        for part in self.warned.iter().flatten() {
-            let is_said = |part: &&String| warnings.iter().any(|warning| warning.contains(*part));
-            found.check("warned", &Some(part), is_said, &told(&warnings));
-        }
-        let lookups: Vec<String> = evaluation.record.lookups.iter().map(Lookup::describe).collect();
-        found.check("lookups", &self.lookups, |expected| *expected == lookups, &told(&lookups));
-        let annotations = answer.audit_annotations.clone().unwrap_or_default();
-        let are_audited = |expected: &BTreeMap<String, Parts>| {
-            expected.keys().eq(annotations.keys())
-                && annotations.values().zip(expected.values()).all(|(text, parts)| parts.tell(text))
-        };
-        found.check("audit", &self.audit, are_audited, &told(&annotations));
-        let added = gets(evaluation);
-        found.check("adds", &self.adds, |expected| sorted(expected) == sorted(&added), &told(&added));
-        let patch = json!(evaluation.patch.clone().unwrap_or_default());
-        found.check("patch", &self.patch, |expected| json!(expected) == patch, &patch.to_string());
-        let nodes = nodes.clone().unwrap_or_default();
-        found.check("nodes", &self.nodes, |expected| sorted(expected) == sorted(&nodes), &told(&nodes));
-        let environment = stored::environment(bound_pod.as_ref().unwrap_or(&Value::Null));
-        let is_environment = |expected: &Map<String, Value>| *expected == environment;
-        found.check("environment", &self.environment, is_environment, &told(&environment));
-        found.0
+        mismatches
     }
 }
 
-#[derive(Default)]
-struct Mismatches(Vec<Mismatch>);
-
-impl Mismatches {
-    /// Checks a field, if it is named.
-    fn check<T: Serialize>(
-        &mut self,
-        field: &'static str,
-        expected: &Option<T>,
-        holds: impl Fn(&T) -> bool,
-        found: &str,
-    ) {
-        if let Some(expected) = expected.as_ref().filter(|expected| !holds(expected)) {
-            let found = if found.is_empty() { "nothing" } else { found }.to_owned();
-            self.0.push(Mismatch { field, expected: told(expected), found });
-        }
+impl Answered {
+    /// What is compared with each field of `expect`.
+    fn by_field(&self) -> Value {
+        let Evaluation { answer, patch, record } = &self.evaluation;
+        let message = self.invalid.as_ref().or(answer.message.as_ref());
+        let accepted = match (answer.accepted, &self.not_asked) {
+            (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
+            (true, None) => "true".to_owned(),
+            (false, _) => format!("false: {}", message.map_or("", String::as_str)),
+        };
+        json!({
+            "accepted": accepted,
+            "adds": gets(&self.evaluation),
+            "audit": answer.audit_annotations.clone().unwrap_or_default(),
+            "begins": message,
+            "code": answer.code,
+            "conceals": message,
+            "environment": stored::environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
+            "invalid": self.invalid,
+            "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
+            "lookups": record.lookups.iter().map(Lookup::describe).collect::<Vec<_>>(),
+            "message": message,
+            "nodes": self.nodes,
+            "patch": patch.clone().unwrap_or_default(),
+            "warned": answer.warnings,
+            "warnings": answer.warnings,
+        })
     }
+}
+
+/// What is expected of a field, and not found.
+fn unmet(field: &str, expected: &Value, found: &Value) -> Option<String> {
+    let has = |part: &str| match found {
+        Value::Array(texts) => texts.iter().any(|it| text(it).contains(part)),
+        _ => text(found).contains(part),
+    };
+    let is_met = match field {
+        "logs" | "message" | "warned" => {
+            let unmet: Vec<&str> = parts(expected).into_iter().filter(|part| !has(part)).collect();
+            return (!unmet.is_empty()).then(|| unmet.join(", "));
+        }
+        "conceals" => {
+            let unmet = parts(expected).into_iter().find(|part| has(part));
+            return unmet.map(|secret| format!("no {secret:?}"));
+        }
+        "accepted" => text(found).starts_with(&expected.to_string()),
+        "begins" | "invalid" => found.as_str().is_some_and(|found| found.starts_with(text(expected))),
+        "adds" | "nodes" => sorted(expected) == sorted(found),
+        "audit" => {
+            let is_met = |(key, text): (&String, &Value)| match text {
+                Value::Array(_) => unmet("message", text, &found[key]).is_none(),
+                _ => *text == found[key],
+            };
+            members(expected).count() == members(found).count() && members(expected).all(is_met)
+        }
+        "warnings" => {
+            let (parts, warnings) = (list_of(expected), list_of(found));
+            parts.len() == warnings.len() && zip(parts, warnings).all(|(part, it)| text(it).contains(text(part)))
+        }
+        _ => expected == found,
+    };
+    (!is_met).then(|| as_text(expected))
+}
+
+/// A text, or several.
+fn parts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Array(texts) => texts.iter().map(text).collect(),
+        _ => vec![text(value)],
+    }
+}
+
+/// A list, whose order does not matter.
+fn sorted(list: &Value) -> Vec<&str> {
+    let mut texts: Vec<&str> = list_of(list).iter().map(text).collect();
+    texts.sort_unstable();
+    texts
 }
 
 /// For people: a text as it is, a list of texts with commas, all else as JSON.
-fn told(value: impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::Null) => "nothing".to_owned(),
-        Ok(Value::String(text)) => text,
-        Ok(Value::Array(elements)) if elements.is_empty() => "nothing".to_owned(),
-        Ok(Value::Array(elements)) if elements.iter().all(Value::is_string) => {
-            elements.iter().map(text).collect::<Vec<_>>().join(", ")
-        }
-        value => value.unwrap_or_default().to_string(),
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::Null => "nothing".to_owned(),
+        Value::Array(elements) if elements.is_empty() => "nothing".to_owned(),
+        Value::Array(elements) if !elements.iter().all(Value::is_string) => value.to_string(),
+        Value::String(_) | Value::Array(_) => parts(value).join(", "),
+        _ => value.to_string(),
     }
-}
-
-fn sorted(texts: &[String]) -> Vec<&String> {
-    let mut texts: Vec<&String> = texts.iter().collect();
-    texts.sort();
-    texts
 }

@@ -1,22 +1,25 @@
-//! The format of a file with tests.
+//! The format of a file of tests, as `docs/testing.md` describes it; and how it is read, with the files that it names.
 
-use std::{borrow::Cow, collections::BTreeSet, fmt, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::{Path, PathBuf},
+    slice,
+};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{
-    expect::Expect,
-    source::{Files, Source},
-};
+use super::expect::Expect;
 use crate::{
-    Manifests, SettingsFile, admission_request,
+    Manifests, SettingsFile,
     input::{
-        documents::read_text,
+        documents::{json_objects, read_document, read_text},
         json::{expectation, members},
         yaml::{self, Document, Position, SyntaxError},
     },
+    trial::recorded_request,
 };
 
 /// Tests of settings.
@@ -45,23 +48,20 @@ pub struct Test {
     /// The manifest of all cases that have none of their own.
     manifest: Option<Source>,
     /// What is different in the requests of all cases: a JSON merge patch onto the admission request.
-    with: Option<Value>,
+    pub(super) with: Option<Value>,
     /// What all cases expect that do not say otherwise.
     #[serde(default, rename = "expect")]
     _expect: Expect,
     /// The requests.
     pub cases: Vec<Case>,
+    /// The settings, each with the policy around them, if there is one.
     #[serde(skip)]
-    read: Read,
-}
-
-/// What a test's files have.
-#[derive(Debug, Default)]
-struct Read {
-    settings: Vec<SettingsFile>,
-    /// The settings as YAML, in the order in which somebody wrote them.
-    settings_as_written: String,
-    cluster: Manifests,
+    files: Vec<SettingsFile>,
+    /// The settings as YAML, in the order of the file.
+    #[serde(skip)]
+    pub settings_as_written: String,
+    #[serde(skip)]
+    objects: Manifests,
 }
 
 /// One request, and how it must end.
@@ -78,7 +78,7 @@ pub struct Case {
     /// What is done with the object; CREATE if nothing is said, UPDATE if there is an `old` one.
     pub(super) operation: Option<Operation>,
     /// The object as it is before its update, or its path.
-    pub(super) old: Option<Source>,
+    old: Option<Source>,
     /// Who asks; an administrator if nothing is said (about Nodes, their kubelet).
     pub(super) user: Option<User>,
     /// What is different in the request: a JSON merge patch onto it, after that of the test.
@@ -113,17 +113,78 @@ pub struct User {
     pub groups: Vec<String>,
 }
 
-/// A mistake in the field at a path, as `tests[0].cases[1].manifest`.
-fn mistake(at: &str, problem: impl fmt::Display) -> anyhow::Error {
-    anyhow!("{problem}").context(at.to_owned())
+/// A path, relative to this file; or what would stand there.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("type" = ["string", "object", "array"])))]
+pub struct Source(Value);
+
+/// The files that a file of tests can name.
+#[derive(Debug, Default)]
+pub struct Files {
+    folder: PathBuf,
+    /// Each cluster is read once.
+    clusters: BTreeMap<String, Manifests>,
+}
+
+impl Files {
+    /// Those in a folder, and below it.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), ..Self::default() }
+    }
+
+    /// A cluster that is built in, and no files.
+    pub fn built_in(name: &str, cluster: Manifests) -> Self {
+        Self { clusters: BTreeMap::from([(name.to_owned(), cluster)]), ..Self::default() }
+    }
+
+    fn settings(&self, source: &Source) -> Result<Vec<SettingsFile>> {
+        match source {
+            Source(Value::String(path)) => SettingsFile::load_all(&self.folder.join(path)),
+            Source(settings) => SettingsFile::read_all(vec![settings.clone()]),
+        }
+    }
+
+    /// Puts the manifest or the recorded request of a file in the place of its path.
+    fn read(&self, source: &mut Option<Source>) -> Result<()> {
+        if let Some(Source(Value::String(path))) = source {
+            *source = Some(Source(read_document(&self.folder.join(path))?));
+        }
+        ensure_request_fields(source.as_ref().and_then(|Source(document)| recorded_request(document)))
+    }
+
+    fn cluster(&mut self, source: &Source) -> Result<Manifests> {
+        let Source(Value::String(path)) = source else {
+            let objects = source.0.as_array().map_or(slice::from_ref(&source.0), Vec::as_slice);
+            let texts: Vec<String> = objects.iter().map(|object| expanded(object).to_string()).collect();
+            return Manifests::read(json_objects(&texts.join("\n"))?);
+        };
+        if !self.clusters.contains_key(path) {
+            self.clusters.insert(path.clone(), Manifests::load(&self.folder.join(path))?);
+        }
+        Ok(self.clusters.get(path).cloned().unwrap_or_default())
+    }
+}
+
+/// A value in which `{ $repeat: "<", times: 1000 }` stands for a text that would fill the file.
+pub fn expanded(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => match (members.get("$repeat"), members.get("times").map(Value::as_u64)) {
+            (Some(Value::String(piece)), Some(times)) => {
+                piece.repeat(times.and_then(|times| times.try_into().ok()).unwrap_or_default()).into()
+            }
+            _ => members.iter().map(|(key, value)| (key.clone(), expanded(value))).collect(),
+        },
+        Value::Array(elements) => elements.iter().map(expanded).collect(),
+        _ => value.clone(),
+    }
 }
 
 /// The fields of an admission request.
 const REQUEST_FIELDS: &str = "uid, kind, resource, subResource, requestKind, requestResource, requestSubResource, \
                               name, namespace, operation, userInfo, object, oldObject, dryRun, options";
 
-/// Whether all fields are an admission request's.
-fn ensure_request_fields(request: &Value) -> Result<()> {
+fn ensure_request_fields(request: Option<&Value>) -> Result<()> {
+    let Some(request) = request else { return Ok(()) };
     let Value::Object(fields) = request else { bail!("expected fields of an admission request, such as object") };
     for field in fields.keys() {
         let is_known = REQUEST_FIELDS.split(", ").any(|known| known == field);
@@ -132,13 +193,19 @@ fn ensure_request_fields(request: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Reads a manifest, or its file. What has an operation is a recorded request.
-fn read_manifest(manifest: &mut Source, files: &Files) -> Result<()> {
-    files.document(manifest)?;
-    match manifest.inline().map(admission_request) {
-        Some(request) if request.get("operation").is_some() => ensure_request_fields(request),
-        _ => Ok(()),
+/// A mistake in the field at a path, as `tests[0].cases[1].manifest`.
+fn mistake(path: String, problem: impl fmt::Display) -> anyhow::Error {
+    anyhow!("{problem}").context(path)
+}
+
+/// What has the name of another one could not be told from it.
+fn ensure_unique<'n>(path: &str, names: impl Iterator<Item = &'n String>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for (position, name) in names.enumerate() {
+        let path = format!("{path}[{position}].name");
+        ensure!(seen.insert(name), mistake(path, format!("{name:?} is there twice")));
     }
+    Ok(())
 }
 
 impl Suite {
@@ -148,14 +215,14 @@ impl Suite {
     /// It is none, has no case, or a file that it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&read_text(path)?, &path.display().to_string(), &Files::in_folder(folder))
+        Self::parse(&read_text(path)?, &path.display().to_string(), Files::in_folder(folder))
     }
 
-    /// Reads the text of a file of tests, which is called `name` in errors, and names files of `files`.
+    /// Reads the text of a file of tests, which is called `name` in errors.
     ///
     /// # Errors
     /// It is none, has no case, or a file that it names can't be read.
-    pub fn parse(text: &str, name: &str, files: &Files) -> Result<Self> {
+    pub fn parse(text: &str, name: &str, mut files: Files) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
         if let Some(SyntaxError { position, problem }) = error {
             bail!("{name}:{position}: {problem}");
@@ -163,109 +230,95 @@ impl Suite {
         let [document] = documents.as_slice() else {
             bail!("{name}: expected one document with tests; found {}", documents.len());
         };
-        Self::read(document, text, files).map_err(|error| {
+        Self::read(document, text, &mut files).map_err(|error| {
             // The path of the field stands outermost.
             let position = document.position(&error.to_string()).map(|position| format!(":{position}"));
             anyhow!("{name}{}: {error:#}", position.unwrap_or_default())
         })
     }
 
-    fn read(document: &Document, text: &str, files: &Files) -> Result<Self> {
+    fn read(document: &Document, text: &str, files: &mut Files) -> Result<Self> {
         let mut suite: Self = serde_path_to_error::deserialize(&document.value)
-            .map_err(|error| mistake(&error.path().to_string(), expectation(error.inner())))?;
-        ensure!(!suite.tests.is_empty(), mistake("tests", "expected at least one test"));
+            .map_err(|error| mistake(error.path().to_string(), expectation(error.inner())))?;
+        ensure!(!suite.tests.is_empty(), mistake("tests".to_owned(), "expected at least one test"));
+        ensure_unique("tests", suite.tests.iter().map(|test| &test.name))?;
         // Other than JSON's, its mappings keep their order.
         let ordered: yaml_serde::Value = yaml_serde::from_str(text)?;
-        let mut names = BTreeSet::new();
         for (position, test) in suite.tests.iter_mut().enumerate() {
-            let at = format!("tests[{position}]");
-            ensure_new(&mut names, &test.name, &at)?;
-            test.read.settings_as_written = yaml_serde::to_string(&ordered["tests"][position]["settings"])?;
-            test.read(&at, &document.value["tests"][position], files)?;
-            for (place, case) in test.cases.iter_mut().enumerate() {
-                case.position = document.position(&format!("{at}.cases[{place}]"));
+            test.settings_as_written = yaml_serde::to_string(&ordered["tests"][position]["settings"])?;
+            test.read(&format!("tests[{position}]"), &document.value["tests"][position], files)?;
+            for (number, case) in test.cases.iter_mut().enumerate() {
+                case.position = document.position(&format!("tests[{position}].cases[{number}]"));
             }
         }
         Ok(suite)
     }
 }
 
-fn ensure_new(names: &mut BTreeSet<String>, name: &str, at: &str) -> Result<()> {
-    ensure!(names.insert(name.to_owned()), mistake(&format!("{at}.name"), format!("{name:?} is there twice")));
-    Ok(())
-}
-
 impl Test {
-    /// Reads what stands in other files, and in the test as it is `written`. `at` is where it is.
-    fn read(&mut self, at: &str, written: &Value, files: &Files) -> Result<()> {
-        self.read.settings = files.settings(&self.settings).with_context(|| format!("{at}.settings"))?;
+    /// Reads the files that the test names, at this path of the file of tests; `written` is the test as it stands there.
+    fn read(&mut self, path: &str, written: &Value, files: &mut Files) -> Result<()> {
+        let at = |field: &str| format!("{path}.{field}");
+        self.files = files.settings(&self.settings).with_context(|| at("settings"))?;
         if let Some(source) = &self.cluster {
-            self.read.cluster = files.cluster(source).with_context(|| format!("{at}.cluster"))?;
+            self.objects = files.cluster(source).with_context(|| at("cluster"))?;
         }
-        if let Some(manifest) = &mut self.manifest {
-            read_manifest(manifest, files).with_context(|| format!("{at}.manifest"))?;
-        }
-        if let Some(difference) = &self.with {
-            ensure_request_fields(difference).with_context(|| format!("{at}.with"))?;
-        }
-        ensure!(!self.cases.is_empty(), mistake(&format!("{at}.cases"), "expected at least one case"));
-        let mut names = BTreeSet::new();
+        files.read(&mut self.manifest).with_context(|| at("manifest"))?;
+        ensure_request_fields(self.with.as_ref()).with_context(|| at("with"))?;
+        ensure!(!self.cases.is_empty(), mistake(at("cases"), "expected at least one case"));
+        ensure_unique(&at("cases"), self.cases.iter().map(|case| &case.name))?;
         for (position, case) in self.cases.iter_mut().enumerate() {
-            let at = format!("{at}.cases[{position}]");
-            ensure_new(&mut names, &case.name, &at)?;
-            let expected = [&written["expect"], &written["cases"][position]["expect"]].into_iter().flat_map(members);
-            let expected: Map<String, Value> =
-                expected.filter(|(_, it)| !it.is_null()).map(|(field, it)| (field.clone(), it.clone())).collect();
-            ensure!(!expected.is_empty(), mistake(&format!("{at}.expect"), "names nothing that is expected"));
-            case.expect = serde_json::from_value(expected.into())?;
-            let is_empty = case.expect.has_empty_text();
-            ensure!(!is_empty, mistake(&format!("{at}.expect.message"), "expected a text; found none"));
-            if let Some(difference) = &case.with {
-                ensure_request_fields(difference).with_context(|| format!("{at}.with"))?;
-            }
-            let is_there = case.manifest.is_some() || self.manifest.is_some();
-            ensure!(is_there, mistake(&format!("{at}.manifest"), "expected an object; it is missing"));
-            if let Some(manifest) = &mut case.manifest {
-                read_manifest(manifest, files).with_context(|| format!("{at}.manifest"))?;
-            }
-            if let Some(old) = &mut case.old {
-                let is_new = case.operation == Some(Operation::Create);
-                ensure!(!is_new, mistake(&format!("{at}.old"), "this is for an UPDATE"));
-                files.document(old).with_context(|| format!("{at}.old"))?;
-            }
+            let expect = [&written["expect"], &written["cases"][position]["expect"]];
+            let path = at(&format!("cases[{position}]"));
+            case.read(&path, expect, files)?;
+            let has_manifest = self.manifest.is_some() || case.manifest.is_some();
+            ensure!(has_manifest, mistake(format!("{path}.manifest"), "expected an object; it is missing"));
         }
         Ok(())
+    }
+
+    /// The objects that there are.
+    pub fn cluster(&self) -> &Manifests {
+        &self.objects
     }
 
     /// The settings of a case, each with the policy around them, if there is one.
     ///
     /// # Errors
-    /// The case has a difference, and there are several policies.
-    pub fn deployed(&self, case: &Case) -> Result<Cow<'_, [SettingsFile]>> {
-        let Some(difference) = &case.settings else { return Ok(Cow::Borrowed(&self.read.settings)) };
-        let [file] = self.read.settings.as_slice() else {
+    /// The case changes the settings, and there are several policies.
+    pub fn deployed(&self, case: &Case) -> Result<Vec<SettingsFile>> {
+        let Some(change) = &case.settings else { return Ok(self.files.clone()) };
+        let [file] = self.files.as_slice() else {
             bail!("settings: it does not say in which of several policies they are different");
         };
         let mut settings = file.settings.clone();
-        json_patch::merge(&mut settings, &Value::Object(difference.clone()));
-        Ok(vec![file.with_settings(settings)].into())
-    }
-
-    /// The settings, as YAML in the order in which somebody wrote them.
-    pub fn settings_as_written(&self) -> &str {
-        &self.read.settings_as_written
-    }
-
-    /// The objects that there are.
-    pub fn cluster(&self) -> &Manifests {
-        &self.read.cluster
+        json_patch::merge(&mut settings, &Value::Object(change.clone()));
+        Ok(vec![file.with_settings(settings)])
     }
 
     pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {
-        case.manifest.as_ref().or(self.manifest.as_ref()).and_then(Source::inline)
+        case.manifest.as_ref().or(self.manifest.as_ref()).map(|Source(manifest)| manifest)
+    }
+}
+
+impl Case {
+    pub(super) fn old(&self) -> Option<&Value> {
+        self.old.as_ref().map(|Source(old)| old)
     }
 
-    pub(super) fn differences<'t>(&'t self, case: &'t Case) -> impl Iterator<Item = &'t Value> {
-        [&self.with, &case.with].into_iter().flatten()
+    /// Reads the files that the case names, at this path of the file of tests. It expects what its test and it itself do.
+    fn read(&mut self, path: &str, expect: [&Value; 2], files: &Files) -> Result<()> {
+        let at = |field: &str| format!("{path}.{field}");
+        let named = expect.into_iter().flat_map(members).filter(|(_, expected)| !expected.is_null());
+        let named: Map<String, Value> = named.map(|(field, expected)| (field.clone(), expected.clone())).collect();
+        ensure!(!named.is_empty(), mistake(at("expect"), "names nothing that is expected"));
+        self.expect = serde_json::from_value(named.into())?;
+        let is_empty = self.expect.has_empty_message();
+        ensure!(!is_empty, mistake(at("expect.message"), "expected a text; found none"));
+        ensure_request_fields(self.with.as_ref()).with_context(|| at("with"))?;
+        files.read(&mut self.manifest).with_context(|| at("manifest"))?;
+        let is_creation = self.operation == Some(Operation::Create);
+        ensure!(self.old.is_none() || !is_creation, mistake(at("old"), "this is for an UPDATE"));
+        files.read(&mut self.old).with_context(|| at("old"))
     }
 }

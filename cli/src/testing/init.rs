@@ -1,17 +1,23 @@
 //! A first file of tests: what settings do to a cluster now, for people to review.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::{Context, Result, ensure};
 use node_placement_policy::resource::Resource;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{asked::Asked, nodes::nodes};
+use super::case::nodes;
 use crate::{
-    Evaluation, Manifests, Policy, SettingsFile,
+    Evaluation, Manifests,
     demands::Demands,
-    input::{json::text, yaml},
+    input::{
+        json::{list_of, remove_nulls, text, title},
+        yaml,
+    },
     output::changes::gets,
     requests::{
         admission::of_manifest,
@@ -20,13 +26,10 @@ use crate::{
         template::template,
     },
     scheduling::places::Places,
+    trial::Trial,
 };
 
-#[derive(Serialize)]
-struct WrittenFile {
-    tests: Vec<WrittenTest>,
-}
-
+/// A test as it is written: its fields stand in this order.
 #[derive(Serialize)]
 struct WrittenTest {
     name: String,
@@ -42,137 +45,106 @@ struct WrittenCase {
     expect: Value,
 }
 
+const HEADING: &str = "# What the settings do now: one case for each entry and kind of answer. Review each case, and change what \
+                       should be\n# otherwise. Run it with: kubectl node-placement test FILE\n";
+
 /// Writes a file with one case for each entry of the settings and kind of answer: of the Pods that ask for nothing, of
-/// each namespace, and of the workloads and Pods of the cluster.
+/// each namespace, and of the workloads and Pods of the cluster. The `paths` are those of the settings and the cluster.
 ///
 /// # Errors
-/// There is no namespace, or the policy can't be asked.
-pub fn write_tests(
-    files: &[SettingsFile],
-    cluster: &Manifests,
-    policy: &Policy,
-    paths: [&Path; 2],
-    progress: impl Fn(&str),
-) -> Result<String> {
-    let asked = Asked { policies: files, cluster, policy };
-    let places = Places::of(cluster)?;
-    let mut known = BTreeSet::new();
+/// There is no namespace, or the policy failed to answer.
+pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<String> {
+    let places = Places::of(trial.known)?;
+    let mut kinds = BTreeSet::new();
     let mut cases = vec![];
-    for manifest in subjects(cluster) {
+    for manifest in subjects(trial.known) {
         let Some(request) = of_manifest(manifest.clone(), None)? else { continue };
-        progress(&title(&manifest));
-        let (evaluation, not_asked) = asked.answer(&request).with_context(|| title(&manifest))?;
-        let namespace = request["namespace"].as_str().unwrap_or_default();
-        let there = cluster.namespace(namespace);
-        let entry = files.iter().find_map(|file| Demands::of(&file.typed, namespace, Some(there?)).ok()?.entry);
-        if not_asked.is_some() || !known.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
-            continue;
+        let title = title(&manifest);
+        progress(&title);
+        let (evaluation, not_asked) = trial.evaluate(request.clone()).context(title.clone())?;
+        let name = text(&request["namespace"]);
+        let namespace = trial.known.namespace(name);
+        let entry = trial.files.iter().find_map(|file| Demands::of(&file.typed, name, Some(namespace?)).ok()?.entry);
+        if not_asked.is_none() && kinds.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
+            let expect = expected(trial, &places, &request, &evaluation)?;
+            cases.push(WrittenCase { name: format!("{title} {}", result(&evaluation)), manifest, expect });
         }
-        let expect = expected(&asked, &places, &request, &evaluation)?;
-        cases.push(WrittenCase { name: name(&manifest, &evaluation), manifest, expect });
     }
     ensure!(!cases.is_empty(), "the policy is asked about nothing in the cluster: expected Namespaces that it covers");
     let [settings, cluster] = paths.map(|path| path.display().to_string());
     let test = WrittenTest { name: format!("What {settings} does to {cluster}"), settings, cluster, cases };
-    Ok(format!(
-        "# What the settings do now: one case for each entry and kind of answer. Review each case, and change what should be\n\
-         # otherwise. Run it with: kubectl node-placement test FILE\n{}",
-        yaml::write(&WrittenFile { tests: vec![test] })?
-            .replace("nodes: []\n", "nodes: [] # no node takes it: is that intended?\n")
-    ))
+    let written = yaml::write(&BTreeMap::from([("tests", [test])]))?;
+    let marked = written.replace("nodes: []\n", "nodes: [] # no node takes it: is that intended?\n");
+    Ok(format!("{HEADING}{marked}"))
 }
 
-/// A Pod that asks for nothing for each namespace; then what makes Pods, and Pods of nobody, with what decides about
-/// nodes alone.
+/// A Pod that asks for nothing for each namespace; then the workloads, and the Pods without one.
 fn subjects(cluster: &Manifests) -> Vec<Value> {
     let plain = cluster.namespaces().map(|namespace| {
-        json!({
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": { "name": "plain", "namespace": namespace["metadata"]["name"] },
-            "spec": scheduled(&Value::Null),
-        })
+        let metadata = json!({ "name": "plain", "namespace": namespace["metadata"]["name"] });
+        reduced(&json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata }), Resource::Pod)
     });
     let others = cluster.objects().iter().filter_map(|object| {
         let resource = resource_of(&object.identity.api_version, &object.identity.kind)?;
         let object = object.parse();
-        let is_judged = resource == Resource::Pod || resource.has_template();
-        (is_judged && controller(&object).is_none()).then(|| reduced(&object, resource))
+        let makes_pods = resource == Resource::Pod || resource.has_template();
+        (makes_pods && controller(&object).is_none()).then(|| reduced(&object, resource))
     });
     plain.chain(others).collect()
 }
 
 /// The object with nothing but its name and what decides about its nodes.
 fn reduced(object: &Value, resource: Resource) -> Value {
-    let mut reduced = json!({
-        "apiVersion": object["apiVersion"],
-        "kind": object["kind"],
-        "metadata": { "name": object["metadata"]["name"] },
-    });
-    if object["metadata"]["namespace"].is_string() {
-        reduced["metadata"]["namespace"] = object["metadata"]["namespace"].clone();
+    let spec = &template(object).unwrap_or(object)["spec"];
+    let mut containers: Vec<Value> = list_of(&spec["containers"])
+        .iter()
+        .map(|container| json!({ "name": container["name"], "image": container["image"] }))
+        .collect();
+    if containers.is_empty() {
+        containers.push(json!({ "name": "c", "image": "example.com/c:1" }));
     }
-    let mut place = &mut reduced;
-    for step in template_path(resource).unwrap_or_default() {
-        place = &mut place[*step];
+    let mut pod = json!({ "spec": { "containers": containers } });
+    for field in ["nodeSelector", "affinity", "tolerations", "runtimeClassName"] {
+        pod["spec"][field] = spec[field].clone();
     }
-    place["spec"] = scheduled(&template(object).unwrap_or(object)["spec"]);
+    let path = template_path(resource).unwrap_or_default();
+    let mut reduced = path.iter().rev().fold(pod, |inner, step| json!({ *step: inner }));
+    reduced["apiVersion"] = object["apiVersion"].clone();
+    reduced["kind"] = object["kind"].clone();
+    reduced["metadata"] = json!({ "name": object["metadata"]["name"], "namespace": object["metadata"]["namespace"] });
+    remove_nulls(&mut reduced);
     reduced
 }
 
-fn scheduled(spec: &Value) -> Value {
-    let mut kept = Map::new();
-    for field in ["nodeSelector", "affinity", "tolerations", "runtimeClassName"] {
-        if !spec[field].is_null() {
-            kept.insert(field.to_owned(), spec[field].clone());
-        }
-    }
-    let requests = |container: &Value| json!({ "name": container["name"], "image": container["image"] });
-    let containers: Vec<Value> = spec["containers"].as_array().into_iter().flatten().map(requests).collect();
-    let containers =
-        if containers.is_empty() { json!([{ "name": "c", "image": "example.com/c:1" }]) } else { containers.into() };
-    kept.insert("containers".to_owned(), containers);
-    Value::Object(kept)
-}
-
 /// Answers that are alike: about Pods or about workloads, refused with a code, or let in and given something, or not.
-fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u16>, Option<String>, bool) {
+fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u16>, String, bool) {
     let answer = &evaluation.answer;
     let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
     let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    (manifest["kind"] == "Pod", answer.code, sentence.or_else(|| Some(gets(evaluation).join("; "))), is_warned)
+    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| gets(evaluation).join("; ")), is_warned)
 }
 
-fn expected(asked: &Asked<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {
+fn expected(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {
     let answer = &evaluation.answer;
-    let mut expect = json!({ "accepted": answer.accepted });
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
-        expect["code"] = code.into();
-        expect["message"] = message.as_str().into();
-        return Ok(expect);
+        return Ok(json!({ "accepted": answer.accepted, "code": code, "message": message }));
     }
-    expect["adds"] = gets(evaluation).into();
+    let mut expect = json!({ "accepted": answer.accepted, "adds": gets(evaluation) });
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
-        expect["warnings"] = warnings.clone().into();
+        expect["warnings"] = json!(warnings);
     }
     if !places.is_empty() {
-        expect["nodes"] = nodes(asked, places, request, evaluation)?.into();
+        expect["nodes"] = json!(nodes(trial, places, request, evaluation)?);
     }
     Ok(expect)
 }
 
-fn name(manifest: &Value, evaluation: &Evaluation) -> String {
+/// What the case is named for.
+fn result(evaluation: &Evaluation) -> String {
     let gets = gets(evaluation);
-    let what = match (evaluation.answer.accepted, gets.is_empty()) {
-        (false, _) => "is refused".to_owned(),
-        (true, true) => "is accepted unchanged".to_owned(),
-        (true, false) => format!("gets {}", gets.join("; ")),
-    };
-    format!("{} {what}", title(manifest))
-}
-
-/// `Deployment team-a/web`
-fn title(manifest: &Value) -> String {
-    let [name, namespace] = ["name", "namespace"].map(|field| text(&manifest["metadata"][field]));
-    format!("{} {namespace}/{name}", text(&manifest["kind"]))
+    match evaluation.answer.accepted {
+        false => "is refused".to_owned(),
+        true if gets.is_empty() => "is accepted unchanged".to_owned(),
+        true => format!("gets {}", gets.join("; ")),
+    }
 }

@@ -1,0 +1,265 @@
+//! A trial: requests are put to the policies of a deployment, in front of a cluster that is written down.
+//!
+//! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
+
+use anyhow::{Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile, admission_request,
+    engine::policy_chain::Admission,
+    explain::{
+        fit::{Fit, Placed},
+        pools_for,
+    },
+    input::json::{path, text},
+    output::{changes::gets, explanation::where_to_run},
+    requests::{admission::of_manifest, runtime_class, template::creation_from},
+};
+
+/// The policies of a deployment, and the cluster in which they look things up.
+pub struct Trial<'p> {
+    pub policy: &'p Policy,
+    /// With its settings: all policies of a file are one deployment.
+    pub files: &'p [SettingsFile],
+    /// The objects that can be looked up.
+    pub known: &'p Manifests,
+    /// Whether these are a cluster. Else nothing is known of what is not among them.
+    pub has_cluster: bool,
+}
+
+/// What becomes of a document.
+pub enum Outcome<'p> {
+    /// The policy does not handle its kind.
+    Skipped { object: String, reason: String },
+    /// It is a request, or makes one.
+    Answered {
+        /// `CREATE pods team-a/web`
+        name: String,
+        request: Value,
+        answers: Admission<'p>,
+        /// The Pod that is created, or the Pods of the workload; none, if the request is not let in.
+        pods: Option<Pods>,
+    },
+}
+
+/// What becomes of Pods.
+#[derive(Default)]
+pub struct Pods {
+    /// What they get, and where they could run, for people.
+    pub lines: Vec<String>,
+    /// The nodes on which they could run, if that can be told.
+    pub nodes: Option<Vec<String>>,
+}
+
+/// The request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the policy
+/// does not handle its kind.
+///
+/// # Errors
+/// It is something else, or the policy knows another version of it.
+pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value>> {
+    if let Some(mut request) = recorded_request(document).cloned() {
+        if let Some(old) = old {
+            request["oldObject"] = old;
+        }
+        return Ok(Some(request));
+    }
+    ensure!(
+        document.get("kind").is_some() && document.get("metadata").is_some_and(Value::is_object),
+        "expected an object with apiVersion, kind and metadata, or an admission request"
+    );
+    of_manifest(document.clone(), old)
+}
+
+/// The request that a document is, with or without its AdmissionReview.
+pub fn recorded_request(document: &Value) -> Option<&Value> {
+    Some(admission_request(document)).filter(|request| request.get("operation").is_some())
+}
+
+impl<'p> Trial<'p> {
+    /// What the policies answer, one after the other.
+    ///
+    /// # Errors
+    /// A policy failed to answer.
+    pub fn ask(&self, request: Value) -> Result<Admission<'p>> {
+        let (mut known, has_cluster) = (self.known.clone(), self.has_cluster);
+        let cluster = move |lookup: &Lookup| {
+            let found = if has_cluster || known.finds(lookup) { known.get(lookup) } else { NoCluster.get(lookup) };
+            found.map_err(|error| error.to_string())
+        };
+        Admission::review(self.policy, self.files, request, self.known, cluster)
+    }
+
+    /// What all policies answer together; and why none is asked, if none is.
+    ///
+    /// # Errors
+    /// A policy failed to answer, or it can't be told here whether it is asked.
+    pub fn evaluate(&self, request: Value) -> Result<(Evaluation, Option<String>)> {
+        let Admission { evaluations, not_sent, unknown } = self.ask(request)?;
+        if let Some(gap) = unknown {
+            bail!("it can't be told what becomes of it: {}", gap.advice());
+        }
+        let accepted = Answer { accepted: true, ..Answer::default() };
+        let mut together = Evaluation { answer: accepted, ..Evaluation::default() };
+        evaluations.into_iter().for_each(|(_, next)| add(&mut together, next));
+        Ok((together, not_sent))
+    }
+
+    /// What was looked up, and does not exist.
+    pub fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
+        evaluation.record.lookups.iter().filter(|lookup| !self.known.finds(lookup))
+    }
+
+    /// What was looked up and does not exist, a line each.
+    pub fn missing_lines(&self, evaluation: &Evaluation) -> Vec<String> {
+        let lacking = if self.has_cluster { "the cluster has no" } else { "without a cluster (-c), there is no" };
+        self.missing(evaluation).map(|lookup| format!("{lacking} {lookup}")).collect()
+    }
+
+    /// What becomes of a request, and of the Pods that come of it.
+    ///
+    /// # Errors
+    /// A policy failed to answer, or a Pod or a node can't be read.
+    pub fn judge(&self, mut request: Value) -> Result<Outcome<'p>> {
+        let name = request_name(&request);
+        // The API server does that before anybody is asked.
+        if is_pod_creation(&request) {
+            runtime_class::merge(&mut request["object"]["spec"], self.known);
+        }
+        let answers = self.ask(request.clone())?;
+        let is_let_in = answers.unknown.is_none() && answers.is_accepted();
+        let object = answers.object().unwrap_or(&request["object"]);
+        let pods = is_let_in.then(|| self.pods_of(&request, object)).transpose()?;
+        Ok(Outcome::Answered { name, request, answers, pods })
+    }
+
+    /// What becomes of the Pod that a request creates; of a workload, whose template stays as it is, of its Pods.
+    fn pods_of(&self, request: &Value, object: &Value) -> Result<Pods> {
+        if !text(&request["subResource"]).is_empty() {
+            return Ok(Pods::default());
+        }
+        if is_pod_creation(request) {
+            return self.where_to_run("it", &object["spec"], vec![]);
+        }
+        let Some(creation) = creation_from(object, self.known) else { return Ok(Pods::default()) };
+        let answers = self.ask(creation.clone())?;
+        let unknown = |lines| Ok(Pods { lines, nodes: None });
+        let evaluations = || answers.evaluations.iter().map(|(_, evaluation)| evaluation);
+        if let Some(evaluation) = evaluations().find(|evaluation| self.missing(evaluation).next().is_some()) {
+            return unknown(self.missing_lines(evaluation));
+        }
+        if let Some(gap) = &answers.unknown {
+            return unknown(vec![format!("it can't be told what becomes of its Pods: {}", gap.advice())]);
+        }
+        if let Some(Evaluation { answer, .. }) = evaluations().find(|evaluation| !evaluation.answer.accepted) {
+            return unknown(vec![format!("its Pods would be rejected: {}", answer.reason())]);
+        }
+        let line = match &answers.not_sent {
+            Some(reason) => format!("its Pods are not sent to the policy: {reason}"),
+            None => self.changes(evaluations()),
+        };
+        let object = answers.object().unwrap_or(&creation["object"]);
+        self.where_to_run("its Pods", &object["spec"], vec![line])
+    }
+
+    /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
+    fn changes<'e>(&self, evaluations: impl Iterator<Item = &'e Evaluation>) -> String {
+        let now = evaluations.flat_map(gets).collect::<Vec<_>>().join("; ");
+        let sends_bindings = |file: &&SettingsFile| {
+            file.policy.as_ref().is_none_or(|policy| policy.sends(("", "pods/binding", "CREATE")))
+        };
+        let bound = self.files.iter().filter(sends_bindings).flat_map(|file| ManagedKeys::of(&file.typed).named());
+        let bound = bound.collect::<Vec<_>>().join(", ");
+        match (now.is_empty(), bound.is_empty()) {
+            (true, true) => "its Pods would stay as they are".to_owned(),
+            (false, true) => format!("its Pods would get {now}"),
+            (true, false) => format!("its Pods would get {bound} when they are bound"),
+            (false, false) => format!("its Pods would get {now}; and when they are bound, {bound}"),
+        }
+    }
+
+    /// The nodes of the cluster, if it has some, on which Pods could run. They are called `who` in the lines.
+    fn where_to_run(&self, who: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
+        let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
+        let has_nodes = self.has_cluster && self.known.objects().iter().any(|object| is_node(&object.identity.kind));
+        if !has_nodes || runtime_class::missing(spec, self.known).is_some() {
+            return Ok(Pods { lines, nodes: None });
+        }
+        let placed = Placed::read(std::slice::from_ref(spec), self.known)?;
+        let fit: Fit = placed.fit(&pools_for(self.files, [&placed], self.known)?, &[], None)?;
+        lines.extend(where_to_run(who, &fit));
+        let nodes = fit.usable().flat_map(|pool| &pool.usable).cloned().collect();
+        Ok(Pods { lines, nodes: Some(nodes) })
+    }
+
+    /// An outcome for programs: an object for each policy that answered, or for the reason why none did.
+    pub fn data(&self, outcome: &Outcome<'_>) -> Vec<Value> {
+        let (name, answers, pods) = match outcome {
+            Outcome::Answered { name, answers, pods, .. } => (name, answers, pods),
+            Outcome::Skipped { object, reason } => {
+                return vec![json!({ "object": object, "verdict": "skipped", "reason": reason })];
+            }
+        };
+        let asked = answers.evaluations.iter();
+        let mut data: Vec<Value> = asked.map(|(policy, it)| self.evaluation_data(name, *policy, it)).collect();
+        if let Some(reason) = &answers.not_sent {
+            data.push(json!({ "request": name, "verdict": "notSent", "reason": reason }));
+        }
+        if let Some(gap) = &answers.unknown {
+            data.push(json!({ "request": name, "verdict": "unknown", "reason": gap.advice() }));
+        }
+        if let (Some(last), Some(pods)) = (data.last_mut(), pods) {
+            last["nodes"] = json!(pods.nodes);
+        }
+        data
+    }
+
+    fn evaluation_data(&self, name: &str, policy: Option<&str>, evaluation: &Evaluation) -> Value {
+        let Evaluation { answer, patch, record } = evaluation;
+        let lookups: Vec<String> = record.lookups.iter().map(ToString::to_string).collect();
+        let missing: Vec<String> = self.missing(evaluation).map(ToString::to_string).collect();
+        json!({
+            "request": name,
+            "policy": policy,
+            "verdict": if answer.accepted { "accepted" } else { "rejected" },
+            "code": answer.code,
+            "message": answer.message,
+            "warnings": answer.warnings,
+            "patch": patch,
+            "auditAnnotations": answer.audit_annotations,
+            "lookups": lookups,
+            "missing": missing,
+        })
+    }
+}
+
+/// Adds what the next policy answers to what those before it did.
+fn add(together: &mut Evaluation, next: Evaluation) {
+    let (answer, record) = (&mut together.answer, &mut together.record);
+    (answer.accepted, answer.message, answer.code) = (next.answer.accepted, next.answer.message, next.answer.code);
+    answer.mutated_object = next.answer.mutated_object.or(answer.mutated_object.take());
+    answer.audit_annotations.get_or_insert_default().extend(next.answer.audit_annotations.unwrap_or_default());
+    answer.warnings.get_or_insert_default().extend(next.answer.warnings.unwrap_or_default());
+    if let Some(mut patch) = next.patch {
+        together.patch.get_or_insert_default().0.append(&mut patch.0);
+    }
+    record.cause = next.record.cause;
+    record.lookups.extend(next.record.lookups);
+    record.logs.extend(next.record.logs);
+    record.refused.extend(next.record.refused);
+}
+
+fn is_pod_creation(request: &Value) -> bool {
+    request["operation"] == "CREATE" && request["object"]["kind"] == "Pod" && text(&request["subResource"]).is_empty()
+}
+
+/// `CREATE pods/binding team-a/web`
+fn request_name(request: &Value) -> String {
+    let (resource, metadata) = (text(&request["resource"]["resource"]), &request["object"]["metadata"]);
+    let names = [&request["name"], &metadata["name"], &metadata["generateName"]];
+    let name = names.into_iter().find_map(Value::as_str).unwrap_or_default();
+    // The namespace of a Namespace's request is its name.
+    let namespace = if resource == "namespaces" { "" } else { text(&request["namespace"]) };
+    let (resource, object) = (path([resource, text(&request["subResource"])]), path([namespace, name]));
+    format!("{} {resource} {object}", text(&request["operation"])).trim_end().to_owned()
+}
