@@ -53,7 +53,7 @@ impl<'s> NamespaceRules<'s> {
     pub fn of(files: &'s [SettingsFile], name: &'s str, namespace: Option<&Value>) -> Result<Self> {
         let mut rules = Self::default();
         let asked = asked_about(files, name, namespace);
-        for file in files.iter().filter(|file| file.places()) {
+        for file in files.iter().filter(|file| file.places_pods()) {
             let found = Demands::of(&file.typed, name, namespace)?;
             rules.may_warn |= found.entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn);
             rules.matching.extend(found.entry);
@@ -104,7 +104,7 @@ impl<'s> NamespaceRules<'s> {
 
 /// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
 pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
-    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
+    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places_pods()).collect();
     let pod = plain_pod::creation(name);
     let is_asked = |file: &&SettingsFile| {
         file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
