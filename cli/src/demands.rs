@@ -241,7 +241,7 @@ impl<'s> Demands<'s> {
 
 /// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
 pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
-    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places()).collect();
+    let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places_pods()).collect();
     let pod = plain_pod::creation(name);
     let is_asked = |file: &&SettingsFile| {
         file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())

@@ -370,7 +370,7 @@ fn table() -> String {
             "| {} | {} | {} | {} | {} |\n",
             list(settings.iter().map(setting_in_words).collect()),
             rules.iter().map(rule).collect::<Vec<_>>().join("; "),
-            list(looks_up.iter().map(|kind| format!("{kind:?}")).collect()),
+            list(looks_up.iter().map(|it| it.kind.clone()).collect()),
             list(updates.iter().map(|update| update_in_words(*update).to_owned()).collect()),
             if *needs_fail { "`Fail`" } else { "`Fail`, `Ignore`" }
         );
@@ -497,5 +497,5 @@ fn settings_with(Setting { path, is, unless }: &Setting) -> Value {
 
 #[test]
 fn what_nobody_has_is_not_needed() {
-    assert_eq!(Feature::of(&json!({})).count(), 0);
+    assert_eq!(Feature::in_settings(&json!({})).count(), 0);
 }

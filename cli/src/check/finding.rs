@@ -1,4 +1,4 @@
-//! What is to be said of a setting, and where.
+//! What `check` finds: mistakes and remarks, each with the field that it is about.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use crate::input::yaml::Position;
 /// Something that is wrong, or may be: where, and what holds now, with a way out.
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// Where it stands in a file.
+    /// Its position in the file.
     pub position: Option<Position>,
-    /// The policy, where there are several.
+    /// The name of the policy, where there are several.
     pub policy: Option<String>,
     /// The field that it is about, from the settings or from the policy on: `placement.onBindings`, `spec.rules[0]`. Empty
     /// for the whole.
     pub path: String,
-    /// What is to be said about it.
+    /// What is found.
     pub text: String,
 }
 
@@ -24,8 +24,8 @@ impl Finding {
         Self { path: path.into(), text: text.into(), ..Self::default() }
     }
 
-    /// A line that begins with a path, or does not.
-    pub fn read(line: &str) -> Self {
+    /// Reads a line that begins with a path, or does not.
+    pub fn from_line(line: &str) -> Self {
         match line.split_once(": ") {
             Some((path, text)) if !path.contains(' ') => Self::new(path, text),
             _ => Self::new("", line),
@@ -39,15 +39,16 @@ impl fmt::Display for Finding {
         if let Some(position) = self.position {
             write!(f, "{position}: ")?;
         }
-        for part in [self.policy.as_deref(), Some(self.path.as_str())].into_iter().flatten().filter(|it| !it.is_empty())
-        {
-            write!(f, "{part}: ")?;
+        for part in [self.policy.as_deref().unwrap_or_default(), &self.path] {
+            if !part.is_empty() {
+                write!(f, "{part}: ")?;
+            }
         }
         f.write_str(&self.text)
     }
 }
 
-/// What there is to say.
+/// All that is found, in the order in which it is reported.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// What can't be meant: nobody could deploy it, it does nothing, or it lets itself be bypassed.
@@ -57,9 +58,13 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Adds those of another part.
-    pub fn extend(&mut self, other: Self) {
-        self.mistakes.extend(other.mistakes);
-        self.remarks.extend(other.remarks);
+    /// Adds a mistake.
+    pub fn mistake(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.mistakes.push(Finding::new(path, text));
+    }
+
+    /// Adds a remark.
+    pub fn remark(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.remarks.push(Finding::new(path, text));
     }
 }

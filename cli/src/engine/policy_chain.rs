@@ -132,7 +132,7 @@ impl<'p> PolicyChain<'p> {
     pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
         // What only reports changes and refuses nothing; alone, it is asked as if it enforced.
         let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
-        let is_alone = files.iter().filter(|file| file.places()).all(reports);
+        let is_alone = files.iter().filter(|file| file.places_pods()).all(reports);
         let asked = files.iter().filter(|file| is_alone || !reports(file)).map(Cow::Borrowed);
         let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
         let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));

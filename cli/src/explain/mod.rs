@@ -142,7 +142,7 @@ pub fn explain(
     let cluster = &listed.manifests;
     let found = find(Resource::Namespace, None, namespace, listed)?;
     let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
-    let is_one = files.iter().filter(|file| file.places()).count() == 1;
+    let is_one = files.iter().filter(|file| file.places_pods()).count() == 1;
     let (mut entry, mut passed_over, mut demands) = (None, vec![], vec![]);
     for file in asked_about(files, namespace, Some(found)) {
         let at = |path: &dyn Display| match &file.name {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow};
 use cel::{Context as Variables, Env, ExecutionError, Program, extensions};
 use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub struct MatchConditions(Vec<Condition>);
 
 #[derive(Clone, Debug)]
 struct Condition {
-    written: MatchCondition,
+    source: MatchCondition,
     /// Or why it can't be read.
     program: Result<Arc<Program>, String>,
 }
@@ -49,18 +49,18 @@ const FOREIGN_VARIABLES: [&str; 3] = ["namespaceObject", "params", "variables"];
 
 impl From<Vec<MatchCondition>> for MatchConditions {
     fn from(conditions: Vec<MatchCondition>) -> Self {
-        let conditions = conditions.into_iter().map(|written| {
-            let program = ENVIRONMENT.compile(&written.expression).map(Arc::new);
-            Condition { written, program: program.map_err(|error| first_line(&error.to_string())) }
+        let conditions = conditions.into_iter().map(|source| {
+            let program = ENVIRONMENT.compile(&source.expression).map(Arc::new);
+            Condition { source, program: program.map_err(first_line) }
         });
         Self(conditions.collect())
     }
 }
 
 impl MatchConditions {
-    /// As they are written.
-    pub fn written(&self) -> impl Iterator<Item = &MatchCondition> {
-        self.0.iter().map(|condition| &condition.written)
+    /// The conditions, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &MatchCondition> {
+        self.0.iter().map(|condition| &condition.source)
     }
 
     /// Those that no API server takes, or that keep every request away: the position of each, and why.
@@ -82,26 +82,12 @@ impl MatchConditions {
         }
         let variables = match variables(request) {
             Ok(variables) => variables,
-            Err(error) => return Passage::Unknown(String::new(), first_line(&format!("{error:#}"))),
+            Err(error) => return Passage::Unknown(String::new(), first_line(error)),
         };
-        for Condition { written: MatchCondition { name, .. }, program } in &self.0 {
-            let program = match program {
-                Ok(program) => program,
-                Err(reason) => {
-                    passage = Passage::Unknown(name.clone(), reason.clone());
-                    continue;
-                }
-            };
-            match program.execute(&variables) {
-                Ok(cel::Value::Bool(true)) => {}
-                Ok(cel::Value::Bool(false)) => return Passage::KeptAway(name.clone()),
-                Ok(_) => passage = Passage::Unknown(name.clone(), "not true or false".to_owned()),
-                // One that can't be evaluated here may say no.
-                Err(error) if passage == Passage::Passes && is_an_api_servers(&error) => {
-                    passage = Passage::Fails(name.clone(), first_line(&error.to_string()));
-                }
-                Err(error) if is_an_api_servers(&error) => {}
-                Err(error) => passage = Passage::Unknown(name.clone(), first_line(&error.to_string())),
+        for condition in &self.0 {
+            passage = passage.max(condition.evaluate(&variables));
+            if matches!(passage, Passage::KeptAway(_)) {
+                break;
             }
         }
         passage
@@ -109,10 +95,25 @@ impl MatchConditions {
 }
 
 impl Condition {
+    fn evaluate(&self, variables: &Variables<'_, '_>) -> Passage {
+        let name = self.source.name.clone();
+        let program = match &self.program {
+            Ok(program) => program,
+            Err(reason) => return Passage::Unknown(name, reason.clone()),
+        };
+        match program.execute(variables) {
+            Ok(cel::Value::Bool(true)) => Passage::Passes,
+            Ok(cel::Value::Bool(false)) => Passage::KeptAway(name),
+            Ok(_) => Passage::Unknown(name, "not true or false".to_owned()),
+            Err(error) if is_of_an_api_server(&error) => Passage::Fails(name, first_line(error)),
+            Err(error) => Passage::Unknown(name, first_line(error)),
+        }
+    }
+
     /// A syntax error, a variable that webhooks lack, or a value that is neither true nor false. What needs a library that
     /// is not here may be right.
     fn mistake(&self) -> Option<String> {
-        let MatchCondition { expression, .. } = &self.written;
+        let MatchCondition { expression, .. } = &self.source;
         let program = match &self.program {
             _ if expression.trim().is_empty() => return Some(format!("expected an expression; found {expression:?}")),
             Ok(program) => program,
@@ -134,8 +135,8 @@ impl Condition {
     }
 }
 
-/// Whether an API server has the same error: something is not there. What is not declared may be in a library of its own.
-fn is_an_api_servers(error: &ExecutionError) -> bool {
+/// Whether an API server raises the same error: something is missing. What is not declared may be in a library of its own.
+fn is_of_an_api_server(error: &ExecutionError) -> bool {
     match error {
         ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_) => true,
         // A field of null, such as oldObject of a creation.
@@ -146,18 +147,15 @@ fn is_an_api_servers(error: &ExecutionError) -> bool {
 
 fn variables(request: &Value) -> Result<Variables<'static, 'static>> {
     let mut variables = Variables::with_env(ENVIRONMENT.clone());
-    if !request.is_object() {
-        bail!("expected a request");
-    }
     for (name, value) in [("request", request), ("object", &request["object"]), ("oldObject", &request["oldObject"])] {
-        let value = cel::to_value(value).ok().context("a request that CEL can't hold")?;
+        let value = cel::to_value(value).map_err(|error| anyhow!("{error}"))?;
         variables.add_variable_from_value(name, value);
     }
     Ok(variables)
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
+fn first_line(problem: impl ToString) -> String {
+    problem.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -1,10 +1,17 @@
-//! The `spec` of a ClusterAdmissionPolicy.
+//! The `spec` of a ClusterAdmissionPolicy: which requests reach the policy, and what it may look up.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use serde::Deserialize;
+use k8s_openapi::{
+    api::admissionregistration::v1::RuleWithOperations,
+    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
+};
+use node_placement_policy::{
+    placement::node_affinity::{name_of, operator_named},
+    selector::{Invalid, Operator, Requirement, Selector},
+};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -12,10 +19,20 @@ use super::{
     match_conditions::MatchConditions,
 };
 
-/// The `spec` of a ClusterAdmissionPolicy, with what decides which requests reach the policy.
+/// The `spec` of a ClusterAdmissionPolicy.
 ///
-/// Kubewarden's SDK has such a type too, which refuses unknown fields, so that only the first is told, and lacks one
+/// Kubewarden's SDK has such a type too, which refuses unknown fields, so that only the first is reported, and lacks one
 /// that Kubewarden has. A test compares the fields.
+///
+/// ```
+/// use cli::PolicySpec;
+/// use serde_json::json;
+///
+/// let rule = json!({ "apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["deployments"] });
+/// let policy = PolicySpec::read(&json!({ "rules": [rule], "mod": "monitor" })).unwrap();
+/// assert!(policy.sends(("apps", "deployments", "UPDATE")) && !policy.sends(("", "pods", "CREATE")));
+/// assert_eq!(policy.unknown_fields, ["spec.mod"]);
+/// ```
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PolicySpec {
@@ -46,8 +63,8 @@ pub struct PolicySpec {
     /// The PolicyServer that runs it.
     pub policy_server: Option<String>,
     /// The requests that are sent to it.
-    pub rules: Vec<Rule>,
-    /// Its settings, as they are written.
+    pub rules: Vec<RuleWithOperations>,
+    /// Its settings, as in the file.
     pub settings: BTreeMap<String, Value>,
     /// `None` or `NoneOnDryRun`.
     pub side_effects: Option<String>,
@@ -55,42 +72,26 @@ pub struct PolicySpec {
     pub timeout_eval_seconds: Option<i64>,
     /// How long a request may take, in seconds.
     pub timeout_seconds: Option<i64>,
-    /// All of it, as it is written.
+    /// All of it, as in the file.
     #[serde(skip)]
     pub spec: Value,
-    /// The paths of the fields that nobody knows: `spec.rules[0].resorces`. The API server drops them.
+    /// The paths of the fields that are unknown, such as `spec.rules[0].resorces`. The API server drops them.
     #[serde(skip)]
     pub unknown_fields: Vec<String>,
 }
 
-/// Requests that are sent to a policy (`RuleWithOperations`).
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Rule {
-    /// API groups; `""` is the core group, `*` are all.
-    pub api_groups: Vec<String>,
-    /// Versions of the API.
-    pub api_versions: Vec<String>,
-    /// `CREATE`, `UPDATE`, `DELETE`, `CONNECT`, or `*`.
-    pub operations: Vec<String>,
-    /// Resources, with subresources: `pods/binding`.
-    pub resources: Vec<String>,
-    /// `Cluster`, `Namespaced`, or `*`.
-    pub scope: Option<String>,
-}
-
 /// A kind that a policy may look up.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextAwareResource {
-    /// As in `node.k8s.io/v1`.
-    pub api_version: String,
     /// As in `Node`.
     pub kind: String,
+    /// As in `node.k8s.io/v1`.
+    pub api_version: String,
 }
 
 impl PolicySpec {
-    /// Reads the `spec` of a ClusterAdmissionPolicy. Unknown fields are kept for who asks.
+    /// Reads the `spec` of a ClusterAdmissionPolicy. Unknown fields are no error.
     ///
     /// # Errors
     /// The first field of a wrong type: its path, what was expected, and what was found.
@@ -118,52 +119,66 @@ impl PolicySpec {
 
     /// Whether a rule sends this: `("apps", "deployments", "CREATE")`, `("", "pods/binding", "CREATE")`.
     pub fn sends(&self, request: (&str, &str, &str)) -> bool {
-        self.rules.iter().any(|rule| rule.covers(request))
+        self.rules.iter().any(|rule| covers(rule, request))
     }
 
-    /// Whether the policy may look up objects of a kind.
-    pub fn may_look_up(&self, api_version: &str, kind: &str) -> bool {
-        self.context_aware_resources.iter().any(|resource| resource.api_version == api_version && resource.kind == kind)
+    /// The resources of its rules, with subresources: `pods/binding`.
+    pub fn resources(&self) -> impl Iterator<Item = &String> {
+        self.rules.iter().flat_map(|rule| &rule.resources).flatten()
     }
 
-    /// Whether its rules are about Nodes alone: it guards their labels, beside a policy that places.
+    /// Whether its rules are about Nodes alone: it guards their labels, beside a policy that places Pods.
     pub fn is_about_nodes(&self) -> bool {
-        let mut resources = self.rules.iter().flat_map(|rule| &rule.resources).peekable();
-        resources.peek().is_some() && resources.all(|resource| resource == "nodes" || resource.starts_with("nodes/"))
+        let is_node = |resource: &String| resource == "nodes" || resource.starts_with("nodes/");
+        self.resources().next().is_some() && self.resources().all(is_node)
+    }
+
+    /// The namespaces that it covers. Kubewarden drops `matchLabels`.
+    ///
+    /// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
+    pub fn covered_namespaces(&self) -> Selector {
+        let expressions = self.namespace_selector.match_expressions.iter().flatten();
+        Selector::new(expressions.filter_map(|expression| requirement(expression)?.ok()).collect())
     }
 }
 
-impl Rule {
-    /// Whether it sends this.
-    pub fn covers(&self, (group, resource, operation): (&str, &str, &str)) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
-        let (plural, sub_resource) = resource.split_once('/').unwrap_or((resource, ""));
-        let resource_matches = |pattern: &str| match pattern.split_once('/') {
-            None if pattern == "*" => sub_resource.is_empty(),
-            None => pattern == resource,
-            Some((left, right)) => {
-                (left == "*" || left == plural) && (right == "*" || right == sub_resource && !sub_resource.is_empty())
-            }
-        };
-        self.scope_matches(plural)
-            // The policy knows no other version.
-            && has(&self.api_versions, "v1")
-            && has(&self.api_groups, group)
-            && has(&self.operations, operation)
-            && self.resources.iter().any(|pattern| resource_matches(pattern))
-    }
+/// Whether a rule covers a request. The policy knows no other version than `v1`.
+///
+/// Upstream: `Matcher` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
+fn covers(rule: &RuleWithOperations, (group, resource, operation): (&str, &str, &str)) -> bool {
+    let has = |list: &Option<Vec<String>>, item: &str| list.iter().flatten().any(|own| own == "*" || own == item);
+    let (plural, sub_resource) = resource.split_once('/').unwrap_or((resource, ""));
+    let is_resource = |pattern: &String| {
+        let (own, own_sub) = pattern.split_once('/').unwrap_or((pattern, ""));
+        (own == "*" || own == plural) && (own_sub == "*" || own_sub == sub_resource)
+    };
+    // A Namespace is in no namespace, either.
+    let is_cluster_scoped = ["namespaces", "nodes"].contains(&plural);
+    let is_in_scope = match rule.scope.as_deref() {
+        Some("Cluster") => is_cluster_scoped,
+        Some("Namespaced") => !is_cluster_scoped,
+        _ => true,
+    };
+    is_in_scope
+        && has(&rule.api_versions, "v1")
+        && has(&rule.api_groups, group)
+        && has(&rule.operations, operation)
+        && rule.resources.iter().flatten().any(is_resource)
 }
 
-/// Resources that are in no namespace. A Namespace is not, either.
-const CLUSTER_SCOPED: [&str; 2] = ["namespaces", "nodes"];
+/// An expression of a LabelSelector as a requirement; none, if there is no such operator.
+pub fn requirement(expression: &LabelSelectorRequirement) -> Option<Result<Requirement, Invalid>> {
+    let LabelSelectorRequirement { key, operator, values } = expression.clone();
+    Some(Requirement::new(key, operator_named(&operator)?, values.unwrap_or_default()))
+}
 
-impl Rule {
-    /// Upstream: `Matcher.scope` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
-    fn scope_matches(&self, plural: &str) -> bool {
-        match self.scope.as_deref() {
-            Some("Cluster") => CLUSTER_SCOPED.contains(&plural),
-            Some("Namespaced") => !CLUSTER_SCOPED.contains(&plural),
-            _ => true,
-        }
-    }
+/// A requirement as an expression of a LabelSelector; none, if it compares numbers.
+pub fn expression(requirement: &Requirement) -> Option<LabelSelectorRequirement> {
+    let values = match requirement.operator().as_set() {
+        Operator::GreaterThan | Operator::LessThan => return None,
+        Operator::Exists | Operator::DoesNotExist => None,
+        _ => Some(requirement.values().to_vec()),
+    };
+    let operator = name_of(requirement.operator()).to_owned();
+    Some(LabelSelectorRequirement { key: requirement.key().to_owned(), operator, values })
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 pub use node_placement_policy::settings::{Enforcement, NODE_METADATA, NamespaceEntry, PLACEMENT, Placement, Settings};
 use node_placement_policy::{
     node_metadata::propagation::Propagations,
-    selector::parse,
+    selector::{Operator, Requirement, Selector, parse},
     settings::{
+        EntryAt,
         key::{KeyPattern, TargetKind},
         reference,
     },
@@ -45,11 +46,6 @@ pub fn is(settings: &Value, path: &str, choice: &str) -> bool {
     })
 }
 
-/// The entries of `placement.namespaces`.
-pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
-    settings.placement.as_ref().map(|placement| placement.namespaces.as_slice()).unwrap_or_default()
-}
-
 /// Whether placement depends on a Namespace's labels or annotations.
 pub fn read_namespaces(placement: &Placement) -> bool {
     placement.reads_annotations() || placement.namespaces.iter().any(NamespaceEntry::reads_labels)
@@ -65,8 +61,13 @@ pub fn selected_labels(settings: &Settings) -> BTreeSet<String> {
     selectors
         .extend(settings.placement.iter().filter_map(|placement| placement.cluster_default_node_selector.as_ref()));
     selectors.extend(settings.pod_node_selector_plugin_config.iter().flat_map(|config| config.values().flatten()));
-    let parsed = selectors.into_iter().filter_map(|text| parse(&reference::with_stand_ins(text).ok()?).ok());
+    let parsed = selectors.into_iter().filter_map(|text| node_selector(text));
     parsed.flat_map(|selector| selector.requirements().to_vec()).map(|one| one.key().to_owned()).collect()
+}
+
+/// A node selector of the settings, with placeholders for its references; none, if it can't be read.
+pub fn node_selector(text: &str) -> Option<Selector> {
+    parse(&reference::with_stand_ins(text).ok()?).ok()
 }
 
 /// The keys of Pods that node metadata is written to.
@@ -101,7 +102,17 @@ impl ManagedKeys {
     }
 }
 
-/// What an entry is for: `the entry for team-*`, `the entry for tenant=blue`.
+/// The entries of `placement.namespaces`.
+pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
+    settings.placement.as_ref().map(|placement| placement.namespaces.as_slice()).unwrap_or_default()
+}
+
+/// The entries of `placement.namespaces`, with their positions.
+pub fn entries_at(placement: &Placement) -> impl Iterator<Item = EntryAt<'_>> {
+    placement.namespaces.iter().enumerate().map(|(position, entry)| EntryAt { position, entry })
+}
+
+/// What an entry is called: `the entry for team-*`, `the entry for tenant=blue`.
 pub fn entry_name(entry: &NamespaceEntry) -> String {
     match (&entry.name, &entry.namespace_selector) {
         (Some(name), None) if name == "*" => "the entry for the rest".to_owned(),
@@ -112,10 +123,41 @@ pub fn entry_name(entry: &NamespaceEntry) -> String {
     }
 }
 
+/// The labels that an entry asks of a Namespace. The label of its name is among them, if the entry is for one namespace.
+pub fn namespace_selector(entry: &NamespaceEntry) -> Selector {
+    let selector = parse(entry.namespace_selector.as_deref().unwrap_or_default()).unwrap_or_default();
+    let name = entry.name.as_deref().filter(|name| !name.ends_with('*'));
+    let is_named =
+        name.and_then(|name| Requirement::new(reference::NAME.into(), Operator::Equals, vec![name.to_owned()]).ok());
+    Selector::new(selector.requirements().iter().cloned().chain(is_named).collect())
+}
+
+/// The nodes that an entry fences off for its namespaces.
+pub fn fence(entry: &NamespaceEntry) -> Option<Selector> {
+    node_selector(entry.required_node_selector.as_deref()?)
+}
+
+/// Whether an entry is for namespaces of any name.
+pub fn is_for_any_name(entry: &NamespaceEntry) -> bool {
+    entry.name.as_deref().is_none_or(|name| name == "*")
+}
+
 /// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
 pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
-    let is_for_any_name = entry.name.as_deref().is_none_or(|name| name == "*");
-    let text = entry.namespace_selector.as_deref().unwrap_or_default();
-    let selector = parse(text).unwrap_or_default();
-    is_for_any_name && selector.requirements().iter().all(|requirement| requirement.accepts(None))
+    is_for_any_name(entry) && accepts_absence(&namespace_selector(entry))
+}
+
+/// Whether what has none of the labels is selected.
+pub fn accepts_absence(selector: &Selector) -> bool {
+    selector.requirements().iter().all(|requirement| requirement.accepts(None))
+}
+
+/// Whether the name of an entry fits every namespace that the name of `other` fits.
+pub fn covers_names(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
+    other.name.as_ref().map_or(is_for_any_name(entry), |pattern| entry.name_fits(pattern))
+}
+
+/// Whether an entry matches every namespace that `other` matches.
+pub fn covers(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
+    covers_names(entry, other) && namespace_selector(other).implies(&namespace_selector(entry))
 }

@@ -16,13 +16,13 @@ const POLICY: &str = "ClusterAdmissionPolicy";
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
 /// A file with the settings of the policy, or with a whole policy that has them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SettingsFile {
-    /// As they are written.
+    /// As in the file.
     pub settings: Value,
     /// As the policy reads them.
     pub typed: Settings,
-    /// That of the policy.
+    /// The policy's name.
     pub name: Option<String>,
     /// Its labels and annotations, as `labels` and `annotations`.
     pub metadata: Value,
@@ -32,7 +32,7 @@ pub struct SettingsFile {
 
 /// The labels of nodes that the policies of a deployment name.
 pub fn selected_labels(files: &[SettingsFile]) -> BTreeSet<String> {
-    let placing = files.iter().filter(|file| file.places());
+    let placing = files.iter().filter(|file| file.places_pods());
     placing.flat_map(|file| settings::selected_labels(&file.typed)).collect()
 }
 
@@ -48,21 +48,9 @@ impl SettingsFile {
     }
 
     /// Whether it places Pods.
-    pub fn places(&self) -> bool {
+    pub fn places_pods(&self) -> bool {
         let Settings { placement, pod_node_selector_plugin_config, .. } = &self.typed;
         !self.is_about_nodes() && (placement.is_some() || pod_node_selector_plugin_config.is_some())
-    }
-
-    /// Reads settings, or a ClusterAdmissionPolicy.
-    ///
-    /// # Errors
-    /// There is something else.
-    pub fn load(path: &Path) -> Result<Self> {
-        let mut files = Self::load_all(path)?;
-        match (files.pop(), files.len()) {
-            (Some(file), 0) => Ok(file),
-            (_, more) => bail!("{}: expected one ClusterAdmissionPolicy; found {}", path.display(), more + 1),
-        }
     }
 
     /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment.
@@ -105,23 +93,19 @@ impl SettingsFile {
             ),
             Some(kind) => bail!("{EXPECTED}; found a {kind}"),
             None => {
-                let part = ["spec", "settings"].into_iter().find(|part| fields.contains_key(*part));
-                if let Some(part) = part {
+                if let Some(part) = ["spec", "settings"].into_iter().find(|part| fields.contains_key(*part)) {
                     bail!("{EXPECTED}; found {part}: of a policy without its apiVersion and kind");
                 }
-                return Ok(Self {
-                    typed: read(&document),
-                    settings: document,
-                    name: None,
-                    metadata: Value::Null,
-                    policy: None,
-                });
+                return Ok(Self { typed: read(&document), settings: document, ..Self::default() });
             }
         }
         let spec = fields.get("spec").with_context(|| format!("{EXPECTED}; spec is missing"))?;
-        let settings = spec.get("settings").cloned().unwrap_or_default();
-        let name = document["metadata"]["name"].as_str().map(str::to_owned);
-        let metadata = document["metadata"].clone();
-        Ok(Self { typed: read(&settings), settings, name, metadata, policy: Some(PolicySpec::read(spec)?) })
+        Ok(Self {
+            typed: read(&spec["settings"]),
+            settings: spec["settings"].clone(),
+            name: document["metadata"]["name"].as_str().map(str::to_owned),
+            metadata: document["metadata"].clone(),
+            policy: Some(PolicySpec::read(spec)?),
+        })
     }
 }

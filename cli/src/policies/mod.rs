@@ -2,7 +2,6 @@
 //! behind it.
 
 pub mod backstop;
-mod conditions;
 pub mod overrides;
 pub mod policy_file;
 pub mod required_rules;

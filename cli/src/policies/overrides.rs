@@ -1,14 +1,15 @@
-//! What settings do not say of the policy around them: whoever asks for it, else the policy that has them, else nobody.
+//! What settings do not say of the policy around them: its name, module, PolicyServer and namespaces. An option of the
+//! command line says it, else the policy that has the settings, else a default does.
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use node_placement_policy::{
-    placement::node_affinity::name_of,
-    selector::{Operator, Requirement, parse, syntax::is_subdomain},
-};
+use node_placement_policy::selector::{parse, syntax::is_subdomain};
 
-use crate::{PolicySpec, requests::resource::NAMESPACE_NAME};
+use crate::{
+    input::policy_spec::{PolicySpec, expression},
+    requests::resource::NAMESPACE_NAME,
+};
 
 /// What a policy is called if nobody says it.
 pub const NAME: &str = "node-placement";
@@ -63,7 +64,10 @@ impl Overrides {
     /// The selector is none that a namespaceSelector can be.
     pub fn namespaces(&self, policy: &PolicySpec) -> Result<Vec<LabelSelectorRequirement>> {
         if let Some(selector) = &self.namespaces {
-            return expressions(selector).context("--namespaces");
+            let selector = parse(selector).map_err(|error| anyhow!("--namespaces: {error}"))?;
+            ensure!(!selector.is_empty(), "--namespaces: expected a selector, such as tenant=blue");
+            let compares = |own| anyhow!("--namespaces: {own}: a namespaceSelector can't compare numbers");
+            return selector.requirements().iter().map(|own| expression(own).ok_or_else(|| compares(own))).collect();
         }
         let LabelSelector { match_labels, match_expressions } = &policy.namespace_selector;
         // Kubewarden reads expressions only.
@@ -92,21 +96,4 @@ pub fn exempting(names: &[&str]) -> LabelSelectorRequirement {
 pub fn excludes_kubewarden(expression: &LabelSelectorRequirement) -> bool {
     let LabelSelectorRequirement { key, operator, values } = expression;
     key == NAMESPACE_NAME && operator == "NotIn" && values.iter().flatten().any(|value| value == KUBEWARDEN)
-}
-
-/// A selector as an object has it.
-fn expressions(selector: &str) -> Result<Vec<LabelSelectorRequirement>> {
-    let selector = parse(selector).map_err(|error| anyhow!("{error}"))?;
-    ensure!(!selector.is_empty(), "expected a selector, such as tenant=blue");
-    selector.requirements().iter().map(expression).collect()
-}
-
-fn expression(requirement: &Requirement) -> Result<LabelSelectorRequirement> {
-    let values = match requirement.operator().as_set() {
-        Operator::GreaterThan | Operator::LessThan => bail!("{requirement}: a namespaceSelector can't compare numbers"),
-        Operator::Exists | Operator::DoesNotExist => None,
-        _ => Some(requirement.values().to_vec()),
-    };
-    let operator = name_of(requirement.operator()).to_owned();
-    Ok(LabelSelectorRequirement { key: requirement.key().to_owned(), operator, values })
 }

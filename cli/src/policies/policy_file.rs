@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
+use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    conditions::own_conditions,
     overrides::{NAME, Overrides, exempts_system},
-    required_rules::{Feature, Kind, Update},
+    required_rules::{Feature, Update},
     settings_text::{cut, documents, header, or_written_anew, settings_in},
 };
 use crate::{
-    ManagedKeys,
+    ManagedKeys, PolicySpec,
     input::{
         documents::yaml_documents,
         json::{members, remove},
@@ -27,6 +27,14 @@ use crate::{
 };
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
+
+/// The conditions of a policy that somebody added. Those that settings need are written anew: the template has their names
+/// between double quotes.
+pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &MatchCondition> {
+    let expressions = TEMPLATE.split("- name: {{").skip(1).filter_map(|rest| rest.split("}}").next());
+    let names: BTreeSet<&str> = expressions.flat_map(|names| names.split('"').skip(1).step_by(2)).collect();
+    policy.match_conditions.iter().filter(move |condition| !names.contains(condition.name.as_str()))
+}
 
 /// What the examples name.
 const MODULE: &str = concat!("registry://ghcr.io/node-placement/policies/node-placement:v", env!("CARGO_PKG_VERSION"));
@@ -123,14 +131,14 @@ fn parts(settings: &Value, text: &str) -> Vec<Part> {
     let (mut first, mut first_text) = (settings.clone(), text.to_owned());
     let mut others = vec![];
     let metadata = json!({ NODE_METADATA: settings[NODE_METADATA] });
-    let is_lenient = !Feature::of(&metadata).any(|feature| feature.needs_fail);
+    let is_lenient = !Feature::in_settings(&metadata).any(|(_, feature)| feature.needs_fail);
     if settings[NODE_METADATA].is_object() && places(settings) && is_lenient {
         remove(&mut first, &[NODE_METADATA]);
         let (own, rest) = cut(&first_text, 0, NODE_METADATA);
         first_text = rest;
         others.push(part("node-metadata", metadata, own, false));
     }
-    if Feature::of(settings).any(Feature::is_about_nodes) {
+    if Feature::in_settings(settings).any(|(_, feature)| feature.is_about_nodes()) {
         let placement = json!({ PLACEMENT: settings[PLACEMENT] });
         others.push(part("nodes", placement, cut(text, 0, PLACEMENT).0, true));
         for field in ["onNodes", "guardedNodeLabels"] {
@@ -147,8 +155,10 @@ impl Part {
     fn data(&self) -> Value {
         let settings = &self.settings;
         // Those of the other deployment are not told here.
-        let features: Vec<&'static Feature> =
-            Feature::of(settings).filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
+        let features: Vec<&'static Feature> = Feature::in_settings(settings)
+            .map(|(_, feature)| feature)
+            .filter(|feature| feature.is_about_nodes() == self.guards_nodes)
+            .collect();
         let updates: Vec<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
         let rules = rules(&features);
         let sends_updates =
@@ -160,13 +170,12 @@ impl Part {
         } else {
             Some("nothing")
         };
-        let kinds: BTreeSet<Kind> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
-        let kinds = kinds.into_iter().map(|kind| json!({ "apiVersion": kind.api_version(), "kind": kind }));
+        let kinds: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
             "variables": has(settings, "nodeMetadata.propagate[].env"),
-            "kinds": kinds.collect::<Vec<_>>(),
+            "kinds": kinds,
             "managed": managed_fields(&updates, settings),
             "bound": bound,
             "workloads": workload_updates(&features),

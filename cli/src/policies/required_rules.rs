@@ -3,27 +3,40 @@
 
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
     SettingsFile,
-    input::settings::{has, is, read, read_namespaces},
+    input::{
+        policy_spec::ContextAwareResource,
+        settings::{has, is, read, read_namespaces},
+    },
     requests::resource::group_of,
 };
 
-/// What there is to be needed. That the table can be read is a test, which compares it with the documentation's.
+/// The features, in the order of the table. That it can be read is a test, which compares it with the documentation's.
 pub static FEATURES: LazyLock<Vec<Feature>> =
     LazyLock::new(|| yaml_serde::from_str(include_str!("required_rules.yml")).unwrap_or_default());
 
 /// A row of the table, which says what its fields mean.
+///
+/// ```
+/// use cli::policies::required_rules::Feature;
+/// use serde_json::json;
+///
+/// let settings = json!({ "placement": { "onBindings": "Verify" } });
+/// let (setting, bindings) = Feature::in_settings(&settings).last().unwrap();
+/// assert_eq!(setting, "placement.onBindings");
+/// assert_eq!(bindings.essential(), Some(("", "pods/binding", "CREATE")));
+/// ```
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Feature {
     pub settings: Vec<Setting>,
     pub rules: Vec<Rule>,
     #[serde(default)]
-    pub looks_up: Vec<Kind>,
+    pub looks_up: Vec<ContextAwareResource>,
     #[serde(default)]
     pub updates: Vec<Update>,
     #[serde(default)]
@@ -49,26 +62,8 @@ pub struct Rule {
     pub essential: Option<String>,
 }
 
-/// A request as rules tell it: API group, resource, operation.
+/// A request as rules have it: API group, resource, operation.
 pub type Request = (&'static str, &'static str, &'static str);
-
-/// A kind that is looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-pub enum Kind {
-    Namespace,
-    Node,
-    RuntimeClass,
-}
-
-impl Kind {
-    /// As policies have it: `v1`.
-    pub const fn api_version(self) -> &'static str {
-        match self {
-            Self::Namespace | Self::Node => "v1",
-            Self::RuntimeClass => "node.k8s.io/v1",
-        }
-    }
-}
 
 /// An update that something depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -90,8 +85,7 @@ pub enum Update {
 }
 
 impl Setting {
-    /// Whether the settings have it.
-    fn holds(&self, settings: &Value) -> bool {
+    fn is_in_effect(&self, settings: &Value) -> bool {
         let block = self.path.split_once('.').map_or(self.path.as_str(), |(block, _)| block);
         match (&self.is, &self.unless) {
             (Some(choice), _) => is(settings, &self.path, choice),
@@ -102,24 +96,24 @@ impl Setting {
 }
 
 impl Feature {
-    /// Those that the settings have.
-    pub fn of(settings: &Value) -> impl Iterator<Item = &'static Self> {
-        FEATURES.iter().filter(|feature| feature.is_in(settings))
+    /// The features that settings have, each with the path of the setting that switches it on.
+    pub fn in_settings(settings: &Value) -> impl Iterator<Item = (&'static str, &'static Self)> {
+        FEATURES.iter().filter_map(|feature| Some((feature.setting_in(settings)?, feature)))
     }
 
-    /// Those that the policy in a file sees to: one whose rules are about Nodes alone guards these, beside one that
-    /// places.
-    pub fn due(file: &SettingsFile) -> impl Iterator<Item = &'static Self> {
+    /// The features that the policy in a file is responsible for: one whose rules are about Nodes alone guards these,
+    /// beside one that places Pods.
+    pub fn in_file(file: &SettingsFile) -> impl Iterator<Item = (&'static str, &'static Self)> {
         let guards_nodes = file.is_about_nodes();
-        Self::of(&file.settings).filter(move |feature| !guards_nodes || feature.is_about_nodes())
+        Self::in_settings(&file.settings).filter(move |(_, feature)| !guards_nodes || feature.is_about_nodes())
     }
 
-    /// Whether settings have it.
-    pub fn is_in(&self, settings: &Value) -> bool {
-        self.settings.iter().any(|setting| setting.holds(settings))
+    /// The path of the setting that switches it on, if the settings have it.
+    pub fn setting_in(&self, settings: &Value) -> Option<&str> {
+        self.settings.iter().find(|setting| setting.is_in_effect(settings)).map(|setting| setting.path.as_str())
     }
 
-    /// Without which it does nothing at all.
+    /// The request without which it does nothing at all.
     pub fn essential(&'static self) -> Option<Request> {
         self.rules.iter().find_map(|rule| {
             let resource = rule.resources.first()?.as_str();
@@ -127,24 +121,18 @@ impl Feature {
         })
     }
 
-    /// The setting that switches it on, as a path.
-    pub fn named(&'static self, settings: &Value) -> &'static str {
-        self.settings.iter().find(|setting| setting.holds(settings)).map_or("", |setting| &setting.path)
-    }
-
     /// Each resource with each operation.
     pub fn requests(&'static self) -> impl Iterator<Item = Request> {
-        self.rules.iter().flat_map(|rule| {
-            rule.resources.iter().flat_map(|resource| {
-                rule.operations.iter().map(|operation| (group_of(resource), resource.as_str(), operation.as_str()))
-            })
-        })
+        let operations = |rule: &'static Rule, resource: &'static String| {
+            rule.operations.iter().map(|operation| (group_of(resource), resource.as_str(), operation.as_str()))
+        };
+        self.rules.iter().flat_map(move |rule| rule.resources.iter().flat_map(move |it| operations(rule, it)))
     }
 
     /// The kinds that it looks up with these settings.
-    pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = Kind> {
+    pub fn look_ups(&self, settings: &Value) -> impl Iterator<Item = &ContextAwareResource> {
         let places_without_namespaces = read(settings).placement.is_some_and(|placement| !read_namespaces(&placement));
-        self.looks_up.iter().copied().filter(move |kind| *kind != Kind::Namespace || !places_without_namespaces)
+        self.looks_up.iter().filter(move |it| it.kind != "Namespace" || !places_without_namespaces)
     }
 
     /// The resources for which rules send updates.

@@ -171,7 +171,7 @@ impl<'p> Advisor<'p> {
 
     /// Notes entries whose namespaces are all taken by entries above them.
     pub fn note_entries(&mut self) {
-        for file in self.round.files.iter().filter(|file| file.places()) {
+        for file in self.round.files.iter().filter(|file| file.places_pods()) {
             for (position, entry) in entries(&file.typed).iter().enumerate() {
                 self.note_entry(EntryAt { position, entry }, entries(&file.typed));
             }
@@ -431,7 +431,7 @@ impl<'p> Advisor<'p> {
     /// A path; where several policies place, with the name of that which the entry is of.
     fn in_policy(&self, entry: &NamespaceEntry, path: &str) -> String {
         let policy = self.file_of(entry).and_then(|file| file.name.as_deref());
-        let mut placing = self.round.files.iter().filter(|file| file.places());
+        let mut placing = self.round.files.iter().filter(|file| file.places_pods());
         policy.filter(|_| placing.nth(1).is_some()).map_or_else(|| path.to_owned(), |name| format!("{name}: {path}"))
     }
 

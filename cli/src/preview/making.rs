@@ -163,7 +163,7 @@ impl Input<'_> {
         let cluster = &self.cluster.manifests;
         let lists = |resource: &str| self.cluster.unreadable.iter().all(|it| it.resource != resource);
         let mut remarks = vec![];
-        for file in self.files.iter().filter(|file| file.places() && lists("namespaces")) {
+        for file in self.files.iter().filter(|file| file.places_pods() && lists("namespaces")) {
             for (position, entry) in entries(&file.typed).iter().enumerate() {
                 if !is_for_the_rest(entry) && !round.rules.values().any(|rules| rules.matches(entry)) {
                     let name = entry_name(entry);

@@ -51,7 +51,7 @@ impl<'s> NamespaceRules<'s> {
     pub fn of(files: &'s [SettingsFile], name: &'s str, namespace: Option<&Value>) -> Result<Self> {
         let mut rules = Self::default();
         let asked = asked_about(files, name, namespace);
-        for file in files.iter().filter(|file| file.places()) {
+        for file in files.iter().filter(|file| file.places_pods()) {
             let found = Demands::of(&file.typed, name, namespace)?;
             rules.may_warn |= found.entry.is_some_and(|at| at.entry.enforcement == Enforcement::Warn);
             rules.matching.extend(found.entry);

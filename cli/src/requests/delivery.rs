@@ -91,7 +91,7 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
         return Passage::Passes;
     }
     match passage_as_admitted(conditions, request) {
-        Passage::KeptAway(name) => match conditions.written().find_map(|own| made_up(request, own, &name)) {
+        Passage::KeptAway(name) => match conditions.iter().find_map(|own| made_up(request, own, &name)) {
             Some(reason) => Passage::Unknown(name, reason.to_owned()),
             None => Passage::KeptAway(name),
         },
@@ -119,7 +119,7 @@ fn passage_as_admitted(conditions: &MatchConditions, request: &Value) -> Passage
     let passage = conditions.evaluate(&completed(request));
     // Most conditions are about other fields, and evaluating takes long.
     let mentions = |condition: &MatchCondition| ADMITTED.iter().any(|field| condition.expression.contains(field));
-    if !conditions.written().any(mentions) {
+    if !conditions.iter().any(mentions) {
         return passage;
     }
     let Some(other) = admitted_otherwise(request) else { return passage };

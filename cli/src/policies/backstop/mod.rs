@@ -20,8 +20,8 @@ use node_placement_policy::settings::{
 };
 use serde_json::{Value, json};
 
-use super::conditions::own_conditions;
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
+use super::policy_file::own_conditions;
 use crate::{SettingsFile, input::documents::yaml_documents, output::template::render, wrap};
 
 const TEMPLATE: &str = include_str!("../backstop.yml.j2");

@@ -1,32 +1,192 @@
-//! Settings that are valid, and that may do something else than what is meant.
+//! What is wrong with settings alone: the mistakes that the policy finds in them, and remarks on settings that are valid,
+//! and that may do something else than what is meant.
 
-pub mod entries;
-mod exempt_usernames;
-mod fences;
-mod whitelists;
+use node_placement_policy::{
+    selector::{Requirement, Selector, Whitelist, syntax},
+    settings::{EntryAt, OnDefaultConflict, Placement, first_not_allowed},
+};
+use serde_json::Value;
 
-use node_placement_policy::settings::Placement;
+use super::{
+    fences,
+    finding::{Finding, Findings},
+};
+use crate::{
+    Policy,
+    engine::native,
+    input::{
+        json::pointer,
+        settings::{covers, covers_names, entries_at, entry_name, fence, namespace_selector, node_selector},
+    },
+};
 
-use super::finding::Finding;
+/// The mistakes that the policy finds in its settings. It reports all of them in one sentence; the crate that it is made
+/// of has them one by one.
+///
+/// # Errors
+/// The policy can't be run.
+pub fn mistakes(settings: &Value, engine: &Policy) -> anyhow::Result<Vec<Finding>> {
+    let answer = engine.validate_settings(settings)?;
+    if answer.valid {
+        return Ok(vec![]);
+    }
+    let message = answer.message.unwrap_or_default();
+    let mistakes = native::mistakes(settings);
+    let lines = if mistakes.join("; ") == message { mistakes } else { vec![message] };
+    let mut findings: Vec<Finding> = lines.iter().map(|line| Finding::from_line(line)).collect();
+    for finding in &mut findings {
+        if let Some((found, key)) = foreign_reference(settings, &finding.path) {
+            finding.text += &format!("; for {found}, write $({key})");
+        }
+    }
+    Ok(findings)
+}
 
-/// What there is to be said about a block `placement` that is valid. It is one of those of a whole `deployment`, which may
-/// consist of several policies.
-pub fn remarks(placement: &Placement, deployment: &[&Placement]) -> Vec<Finding> {
-    let mut remarks = entries::find_covered(placement);
-    remarks.extend(fences::unfenced_rest(placement));
-    remarks.extend(fences::warned_rest(placement));
-    remarks.extend(fences::labels_of_kubelets(placement, deployment));
-    remarks.extend(fences::unverified_bindings(placement, deployment));
-    remarks.extend(whitelists::find(placement));
-    remarks.extend(exempt_usernames::find(placement));
-    remarks
+/// What brackets a reference elsewhere: in shells and Kyverno's older policies, in templates.
+const FOREIGN_BRACKETS: [(&str, &str); 2] = [("${", "}"), ("{{", "}}")];
+
+/// The fields of an entry that may have references; so may the values of its tolerations.
+const FIELDS_WITH_REFERENCES: [&str; 4] =
+    [".requiredNodeSelector", ".defaultNodeSelector", ".allowedNodeSelector", ".preferredNodeSelector["];
+
+/// A reference to a label of the Namespace as other tools write it, in a text at `path` of the settings: all of it, and
+/// its key.
+fn foreign_reference<'s>(settings: &'s Value, path: &str) -> Option<(String, &'s str)> {
+    let may_refer = FIELDS_WITH_REFERENCES.iter().any(|field| path.contains(field)) || path.ends_with("].value");
+    if !path.starts_with("placement.namespaces[") || !may_refer {
+        return None;
+    }
+    let text = settings.pointer(&pointer(path))?.as_str()?;
+    FOREIGN_BRACKETS.iter().find_map(|(open, close)| {
+        let (_, rest) = text.split_once(open)?;
+        let (key, _) = rest.split_once(close)?;
+        Some((format!("{open}{key}{close}"), key.trim().trim_start_matches('.')))
+    })
+}
+
+/// Adds remarks on a block `placement` that is valid. It is one of those of a whole `deployment`, which may consist of
+/// several policies.
+pub fn find(placement: &Placement, deployment: &[&Placement], findings: &mut Findings) {
+    let entries: Vec<EntryAt<'_>> = entries_at(placement).collect();
+    for at in &entries {
+        if let Some(text) = entries.iter().take(at.position).find_map(|before| covered(*before, *at)) {
+            findings.remark(at.to_string(), text);
+        }
+    }
+    fences::find(placement, deployment, findings);
+    for at in entries {
+        if let Some(text) = wrong_whitelist(at, placement) {
+            findings.remark(format!("{at}.allowedNodeSelector"), text);
+        }
+    }
+    for (position, username) in placement.exempt_usernames.iter().enumerate() {
+        if let Some(problem) = problem_of_username(username) {
+            findings.remark(format!("placement.exemptUsernames[{position}]"), format!("{username:?} {problem}"));
+        }
+    }
+}
+
+/// What an earlier entry takes from a later one, which then never holds, or hardly ever. An entry that has a name alone
+/// is a mistake then, which the policy finds itself.
+fn covered(earlier: EntryAt<'_>, later: EntryAt<'_>) -> Option<String> {
+    let (name, before) = (entry_name(later.entry), entry_name(earlier.entry));
+    let before = format!("{before}, {earlier}, comes before and takes all of its namespaces");
+    if covers(earlier.entry, later.entry) {
+        return Some(format!("{name} never holds: {before}; move it up"));
+    }
+    if !covers_names(earlier.entry, later.entry) {
+        return None;
+    }
+    let most = met_by_most(&namespace_selector(earlier.entry), &namespace_selector(later.entry))?;
+    Some(format!("{name} hardly ever holds: {before} that meet {most}; move it up"))
+}
+
+/// What `earlier` asks beyond `later`, if a Namespace meets that which does not have the labels at all, as most do not.
+/// Of a narrow entry before a general one, this is meant.
+fn met_by_most(earlier: &Selector, later: &Selector) -> Option<Selector> {
+    if earlier.implies(later) {
+        return None;
+    }
+    let is_beyond = |requirement: &&Requirement| !later.implies(&Selector::new(vec![(*requirement).clone()]));
+    let beyond: Vec<Requirement> = earlier.requirements().iter().filter(is_beyond).cloned().collect();
+    let is_met_by_most = |own: &Requirement| own.accepts(None) && later.on(own.key()).is_empty();
+    beyond.iter().all(is_met_by_most).then(|| Selector::new(beyond))
+}
+
+/// What a whitelist refuses beyond what Pods ask for: every Pod, or any choice.
+fn wrong_whitelist(at: EntryAt<'_>, placement: &Placement) -> Option<String> {
+    let allowed = node_selector(at.entry.allowed_node_selector.as_deref()?)?;
+    let fence = fence(at.entry);
+    // Beside a fence an empty one is meant: Pods get the nodes of the fence, and have no choice.
+    let is_empty = allowed.is_empty() && fence.is_none();
+    let refused_default =
+        refused_default(at, &Whitelist::new(allowed, fence.unwrap_or_default().requirements().to_vec()), placement);
+    let empty = || "empty, so a Pod may ask for no node at all; leave it out to allow everything".to_owned();
+    refused_default.or_else(|| is_empty.then(empty))
+}
+
+/// The cluster's default, which the whitelist of an entry without a default of its own does not allow. As in-tree, every Pod
+/// that gets it is refused. Where nothing at all can avert that, the policy calls it a mistake.
+fn refused_default(at: EntryAt<'_>, whitelist: &Whitelist, placement: &Placement) -> Option<String> {
+    if at.entry.default_node_selector.is_some() {
+        return None;
+    }
+    let default = node_selector(placement.cluster_default_node_selector.as_deref()?)?;
+    let refused = first_not_allowed(&default, whitelist, placement.on_node_affinity)?;
+    let unless = match (placement.on_default_conflict, placement.namespace_annotations.0.is_empty()) {
+        (OnDefaultConflict::Yield, _) => "that does not choose the label itself",
+        (_, false) => "unless its namespace has an annotation",
+        (_, true) => return None,
+    };
+    Some(format!(
+        "it does not allow {refused}, which placement.clusterDefaultNodeSelector adds to Pods, so every Pod is refused \
+         {unless}; give the entry a defaultNodeSelector that it allows"
+    ))
+}
+
+/// Groups that are taken for users.
+///
+/// Upstream: `k8s.io/apiserver/pkg/authentication/user` and `…/serviceaccount`.
+const GROUPS: [&str; 7] = [
+    "system:masters",
+    "system:nodes",
+    "system:authenticated",
+    "system:unauthenticated",
+    "system:serviceaccounts",
+    "system:monitoring",
+    "system:bootstrappers",
+];
+
+/// Why no request for Pods is of a user of this name.
+fn problem_of_username(username: &str) -> Option<&'static str> {
+    let is_group =
+        |group: &&str| username.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+    // Upstream: `SplitUsername` of `k8s.io/apiserver/pkg/authentication/serviceaccount`.
+    let is_service_account =
+        |(namespace, name): (&str, &str)| syntax::is_dns_label(namespace) && syntax::is_subdomain(name);
+    let service_account = username.strip_prefix("system:serviceaccount:");
+    match username {
+        _ if GROUPS.iter().any(is_group) => Some(
+            "is a group, and exempts nobody; write the name of a user, such as system:serviceaccount:NAMESPACE:NAME",
+        ),
+        _ if username.starts_with("system:node:") => {
+            Some("is a kubelet, whose Pods are mirror Pods, which are exempt anyway; remove it")
+        }
+        _ if service_account.is_some_and(|rest| !rest.split_once(':').is_some_and(is_service_account)) => {
+            Some("is no service account, and exempts nobody; write system:serviceaccount:NAMESPACE:NAME")
+        }
+        // It binds Pods, which exemptions are not about.
+        "system:kube-scheduler" => Some("creates no Pods, and so exempts no Pod; remove it"),
+        _ if username.contains(char::is_whitespace) => Some("has a space, and exempts nobody; remove the space"),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use node_placement_policy::settings::Settings;
 
-    use super::remarks;
+    use super::{Findings, find};
 
     /// All remarks on a block `placement`, a line each.
     fn said(placement: &str) -> Vec<String> {
@@ -35,7 +195,9 @@ mod tests {
         let mistakes = node_placement_policy::settings::mistakes(&text);
         assert!(mistakes.is_empty(), "{mistakes:?}");
         let placement = Settings::read(Some(&text)).unwrap().placement.unwrap();
-        remarks(&placement, &[&placement]).iter().map(ToString::to_string).collect()
+        let mut findings = Findings::default();
+        find(&placement, &[&placement], &mut findings);
+        findings.remarks.iter().map(ToString::to_string).collect()
     }
 
     const FENCE: &str = "requiredNodeSelector: node-restriction.kubernetes.io/pool=a";

@@ -1,0 +1,158 @@
+//! What settings need of the policy around them: rules, look-ups, `failurePolicy`; and what holds by default where the
+//! policy says nothing.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+
+use super::finding::{Finding, Findings};
+use crate::{
+    SettingsFile,
+    input::{policy_spec::PolicySpec, settings::PLACEMENT},
+    policies::required_rules::{Feature, Request},
+    requests::resource::group_of,
+};
+
+/// Fields that let the policy be bypassed, that break what its settings say, or that are missing.
+pub fn find_in_fields(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
+    find_lacking_look_ups(file, policy, findings);
+    // Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
+    if policy.namespace_selector.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
+        let text = "Kubewarden drops it, and so the policy covers other namespaces; write matchExpressions";
+        findings.mistake("spec.namespaceSelector.matchLabels", text);
+    }
+    find_defaults(file, policy, findings);
+    let bypassed = bypassed(file, policy);
+    if policy.only_monitors() { &mut findings.remarks } else { &mut findings.mistakes }.extend(bypassed);
+}
+
+/// Kinds that the settings look up, and that the policy may not. Without one of them look-ups fail, and whatever
+/// depends on them is rejected.
+fn find_lacking_look_ups(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
+    let mut lacking = BTreeMap::new();
+    for (setting, feature) in Feature::in_file(file) {
+        for kind in feature.look_ups(&file.settings).filter(|kind| !policy.context_aware_resources.contains(kind)) {
+            lacking.entry(kind).or_insert(setting);
+        }
+    }
+    for (lacking, setting) in lacking {
+        let (api_version, kind) = (&lacking.api_version, &lacking.kind);
+        let text = format!("lacks apiVersion {api_version}, kind {kind}, which {setting} needs; add it");
+        findings.mistake("spec.contextAwareResources", text);
+    }
+}
+
+/// Settings that need `failurePolicy: Fail`, one of each block.
+fn bypassed(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
+    if policy.failure_policy.as_deref() != Some("Ignore") || policy.only_reports() {
+        return vec![];
+    }
+    let needing = Feature::in_settings(&file.settings).filter(|(_, feature)| feature.needs_fail);
+    let block = |(setting, _): (&'static str, _)| if setting.starts_with(PLACEMENT) { PLACEMENT } else { setting };
+    let mut settings: Vec<_> = needing.map(block).collect();
+    settings.dedup();
+    let later = if policy.only_monitors() { ", as soon as its mode is protect" } else { "" };
+    let text = |setting: &str| {
+        format!("Ignore, but {setting} needs Fail: with Ignore, users can bypass a healthy policy{later}; set Fail")
+    };
+    settings.into_iter().map(|setting| Finding::new("spec.failurePolicy", text(setting))).collect()
+}
+
+fn find_defaults(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
+    let is_about_pods = !policy.is_about_nodes();
+    let only_validates = policy.mutating == Some(false);
+    let has_placement = file.typed.placement.is_some() || file.typed.pod_node_selector_plugin_config.is_some();
+    // A policy that only validates proves that no other webhook undid what one that mutates wrote. For that, creations
+    // are enough.
+    let sends_updates = ["pods", "daemonsets"].iter().any(|name| policy.sends((group_of(name), name, "UPDATE")));
+    let has_subresources = policy.resources().any(|resource| resource.contains('/'));
+    let remarks = [
+        (
+            policy.spec["namespaceSelector"].is_null() && is_about_pods,
+            "spec.namespaceSelector",
+            "missing, and so the policy covers every namespace but Kubewarden's, kube-system too; \
+             exclude those that the cluster needs to start",
+        ),
+        (policy.failure_policy.is_none(), "spec.failurePolicy", "missing, and so it is Fail; write it, or Ignore"),
+        (
+            // Node metadata refuses nobody, and a policy that only validates proves what another one does.
+            policy.mode.is_none() && has_placement && !(only_validates && is_about_pods),
+            "spec.mode",
+            "missing, and so it is protect; start with monitor",
+        ),
+        (
+            only_validates && sends_updates && !policy.only_reports(),
+            "spec.mutating",
+            "false, and so what the settings would write is rejected; set true, or, to prove that nothing is missing, \
+             send creations alone, as examples/verify.yml does",
+        ),
+        (
+            // It is true by default.
+            policy.background_audit != Some(false) && has_subresources,
+            "spec.backgroundAudit",
+            "true, but the audit scanner counts a policy whose rules have subresources as errored; set false",
+        ),
+        (
+            policy.object_selector != LabelSelector::default() && file.places_pods() && !policy.only_reports(),
+            "spec.objectSelector",
+            "users choose the labels of their objects, and can bypass placement with others; select namespaces instead",
+        ),
+    ];
+    for (_, path, text) in remarks.into_iter().filter(|(holds, ..)| *holds) {
+        findings.remark(path, text);
+    }
+}
+
+/// Holds the rules of a policy to what its settings need. It is one of the `policies` of a deployment: what another one
+/// sends for the same setting is not missing.
+pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[SettingsFile], findings: &mut Findings) {
+    // It proves what another policy did, or reports. To guard Nodes, nothing need be changed either.
+    if policy.mutating == Some(false) && !policy.is_about_nodes() {
+        return;
+    }
+    let mut lacking: Vec<Request> = vec![];
+    for (setting, feature) in Feature::in_file(file) {
+        let Some(request) = feature.essential().filter(|request| !is_sent(feature, *request, policies)) else {
+            continue;
+        };
+        if !lacking.contains(&request) {
+            lacking.push(request);
+            let request = in_words(request.1, request.2);
+            let text = format!("no {request}, which {setting} needs: {}; add the rule", feature.otherwise);
+            findings.mistake("spec.rules", text);
+        }
+    }
+    // What else is missing, a line for each resource.
+    let mut missing: BTreeMap<&str, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
+    for (_, feature) in Feature::in_file(file) {
+        for request in feature.requests() {
+            if !lacking.contains(&request) && !is_sent(feature, request, policies) {
+                let (operations, reasons) = missing.entry(request.1).or_default();
+                operations.push(request.2);
+                reasons.push(&feature.otherwise);
+            }
+        }
+    }
+    for (resource, (operations, reasons)) in missing {
+        let request = in_words(resource, &each_once(operations).join(", "));
+        findings.remark("spec.rules", format!("no {request}: {}; add the rule", each_once(reasons).join("; ")));
+    }
+}
+
+/// Whether one of the policies that have a feature sends a request to itself.
+fn is_sent(feature: &Feature, request: Request, policies: &[SettingsFile]) -> bool {
+    let sends = |file: &&SettingsFile| file.policy.as_ref().is_some_and(|policy| policy.sends(request));
+    policies.iter().filter(sends).any(|file| feature.setting_in(&file.settings).is_some())
+}
+
+/// `CREATE of pods (apiGroup "")`
+fn in_words(resource: &str, operations: &str) -> String {
+    let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
+    format!("{operations} of {resource} (apiGroup {group})")
+}
+
+fn each_once<'t>(mut texts: Vec<&'t str>) -> Vec<&'t str> {
+    let mut seen = std::collections::BTreeSet::new();
+    texts.retain(|text| seen.insert(*text));
+    texts
+}
