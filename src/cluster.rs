@@ -25,7 +25,7 @@ const NODE: Kind = ("v1", "Node");
 const RUNTIME_CLASS: Kind = ("node.k8s.io/v1", "RuntimeClass");
 
 /// What the host is asked for by its call `kubernetes/get_resource`, as Kubewarden's SDK writes it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetResourceRequest {
     /// As in `node.k8s.io/v1`.
     pub api_version: String,

@@ -35,11 +35,7 @@ pub mod stored;
 pub mod testing;
 pub mod trial;
 
-pub use engine::{
-    call::{Call, Metadata},
-    cluster::{Cluster, Lookup, NoCluster},
-    policy::{Answer, Evaluation, Policy, SettingsAnswer, admission_request, payload},
-};
+pub use engine::policy::{Answer, Call, Evaluation, Policy, SettingsAnswer, admission_request, payload};
 pub use input::{
     documents::{read_document, read_documents},
     manifests::{Identity, Manifest, Manifests},
@@ -47,4 +43,5 @@ pub use input::{
     settings::ManagedKeys,
     settings_file::SettingsFile,
 };
-pub use output::{changes::changes, terminal::wrap};
+pub use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
+pub use output::terminal::wrap;

@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile, admission_request,
+    Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
     engine::policy_chain::Admission,
     explain::{
         fit::{Fit, Placed},
@@ -24,8 +24,6 @@ pub struct Trial<'p> {
     pub files: &'p [SettingsFile],
     /// The objects that can be looked up.
     pub known: &'p Manifests,
-    /// Whether these are a cluster. Else nothing is known of what is not among them.
-    pub has_cluster: bool,
 }
 
 /// What becomes of a document.
@@ -82,12 +80,7 @@ impl<'p> Trial<'p> {
     /// # Errors
     /// A policy failed to answer.
     pub fn ask(&self, request: Value) -> Result<Admission<'p>> {
-        let (mut known, has_cluster) = (self.known.clone(), self.has_cluster);
-        let cluster = move |lookup: &Lookup| {
-            let found = if has_cluster || known.finds(lookup) { known.get(lookup) } else { NoCluster.get(lookup) };
-            found.map_err(|error| error.to_string())
-        };
-        Admission::review(self.policy, self.files, request, self.known, cluster)
+        Admission::review(self.policy, self.files, request, self.known)
     }
 
     /// What all policies answer together; and why none is asked, if none is.
@@ -106,14 +99,14 @@ impl<'p> Trial<'p> {
     }
 
     /// What was looked up, and does not exist.
-    pub fn missing<'e>(&self, evaluation: &'e Evaluation) -> impl Iterator<Item = &'e Lookup> {
-        evaluation.record.lookups.iter().filter(|lookup| !self.known.finds(lookup))
+    pub fn missing(&self, evaluation: &Evaluation) -> impl Iterator<Item = Identity> {
+        evaluation.looked_up().filter(|object| self.known.find(object).is_none())
     }
 
     /// What was looked up and does not exist, a line each.
     pub fn missing_lines(&self, evaluation: &Evaluation) -> Vec<String> {
-        let lacking = if self.has_cluster { "the cluster has no" } else { "without a cluster (-c), there is no" };
-        self.missing(evaluation).map(|lookup| format!("{lacking} {lookup}")).collect()
+        let lacking = if self.known.is_partial { "without a cluster (-c), there is no" } else { "the cluster has no" };
+        self.missing(evaluation).map(|object| format!("{lacking} {object}")).collect()
     }
 
     /// What becomes of a request, and of the Pods that come of it.
@@ -181,7 +174,7 @@ impl<'p> Trial<'p> {
     /// The nodes of the cluster, if it has some, on which Pods could run. They are called `who` in the lines.
     fn where_to_run(&self, who: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
         let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
-        let has_nodes = self.has_cluster && self.known.objects().iter().any(|object| is_node(&object.identity.kind));
+        let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
         if !has_nodes || runtime_class::missing(spec, self.known).is_some() {
             return Ok(Pods { lines, nodes: None });
         }
@@ -215,9 +208,9 @@ impl<'p> Trial<'p> {
     }
 
     fn evaluation_data(&self, name: &str, policy: Option<&str>, evaluation: &Evaluation) -> Value {
-        let Evaluation { answer, patch, record } = evaluation;
-        let lookups: Vec<String> = record.lookups.iter().map(ToString::to_string).collect();
-        let missing: Vec<String> = self.missing(evaluation).map(ToString::to_string).collect();
+        let Evaluation { answer, patch, .. } = evaluation;
+        let lookups: Vec<String> = evaluation.looked_up().map(|object| object.to_string()).collect();
+        let missing: Vec<String> = self.missing(evaluation).map(|object| object.to_string()).collect();
         json!({
             "request": name,
             "policy": policy,
@@ -246,7 +239,6 @@ fn add(together: &mut Evaluation, next: Evaluation) {
     record.cause = next.record.cause;
     record.lookups.extend(next.record.lookups);
     record.logs.extend(next.record.logs);
-    record.refused.extend(next.record.refused);
 }
 
 fn is_pod_creation(request: &Value) -> bool {

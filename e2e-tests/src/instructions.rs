@@ -5,14 +5,7 @@
 //! is of WASI: random numbers, always the same ones. A policy that answers needs no more; calling anything else is a
 //! trap.
 
-use std::{
-    cell::Cell,
-    error::Error,
-    fs,
-    path::Path,
-    rc::Rc,
-    sync::{Arc, Mutex},
-};
+use std::{cell::Cell, error::Error, fs, path::Path, rc::Rc, sync::Arc};
 
 use anyhow::{Context, Result, anyhow};
 use wapc::{
@@ -26,17 +19,13 @@ use wasmtime_provider::wasmtime::{
     self, Caller, Config, Engine, Extern, InstancePre, Linker, Memory, Module, Store, TypedFunc, error::format_err,
 };
 
-use cli::{
-    Cluster, Metadata,
-    engine::call::{Call, HostCalls},
-};
+use cli::{Call, Cluster, engine::host::Host};
 
 use crate::wasm;
 
 /// A module that is compiled so that its instructions are counted.
 pub struct InstructionCounter {
     instance: InstancePre<Guest>,
-    metadata: Arc<Metadata>,
 }
 
 /// What an evaluation took.
@@ -52,31 +41,36 @@ pub struct Cost {
 type Guest = Arc<ModuleState>;
 
 impl InstructionCounter {
-    /// Compiles a module that is bound by what its metadata file declares.
-    pub fn load(module: &Path, metadata: &Path) -> Result<Self> {
+    /// Compiles the module in a file.
+    pub fn load(module: &Path) -> Result<Self> {
         let bytes = fs::read(module).with_context(|| format!("cannot read the module {}", module.display()))?;
-        Self::from_bytes(&bytes, Metadata::load(metadata)?)
+        Self::from_bytes(&bytes)
     }
 
     /// Compiles a module, in binary or text format.
-    pub fn from_bytes(module: &[u8], metadata: Metadata) -> Result<Self> {
+    pub fn from_bytes(module: &[u8]) -> Result<Self> {
         let instance = compile(module).map_err(|error| anyhow!("{error:#}"))?;
-        Ok(Self { instance, metadata: Arc::new(metadata) })
+        Ok(Self { instance })
     }
 
     /// Calls one operation of a fresh instance, and tells how many instructions it took from its start to its answer.
-    pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> (Call, u64) {
+    pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + Send + Sync + 'static) -> (Call, u64) {
         let (call, cost) = self.measure(operation, payload, cluster);
         (call, cost.instructions)
     }
 
     /// Calls one operation of a fresh instance, and tells what it took.
-    pub fn measure(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> (Call, Cost) {
-        let host_calls = Arc::new(Mutex::new(HostCalls::new(self.metadata.clone(), Box::new(cluster))));
+    pub fn measure(
+        &self,
+        operation: &str,
+        payload: &[u8],
+        cluster: impl Cluster + Send + Sync + 'static,
+    ) -> (Call, Cost) {
+        let host = Arc::new(Host::new(cluster));
         let cost = Rc::new(Cell::new(Cost::default()));
         let engine = CountingEngine { instance: self.instance.clone(), running: None, cost: cost.clone() };
-        let result = wasm::call(Box::new(engine), operation, payload, host_calls.clone());
-        (Call::of(result, &host_calls), cost.get())
+        let result = wasm::call(Box::new(engine), operation, payload, host.clone());
+        (Call::new(result, &host), cost.get())
     }
 }
 

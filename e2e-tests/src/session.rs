@@ -1,9 +1,14 @@
-use std::{collections::VecDeque, fs, path::Path};
+use std::{
+    collections::VecDeque,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
-use cli::{Cluster, Lookup};
+use cli::{Cluster, GetResourceRequest, LogLevel};
 
 /// A recorded conversation between a policy and its host, in the format of
 /// `kwctl run --replay-host-capabilities-interactions`.
@@ -11,8 +16,11 @@ use cli::{Cluster, Lookup};
 /// It is replayed strictly in order, and every look-up must equal the recorded one. Where `kwctl`
 /// only warns of exchanges that were never asked for, this is an error.
 #[derive(Clone, Debug)]
-pub struct Session {
-    exchanges: VecDeque<(Lookup, Response)>,
+pub struct Session(Arc<Mutex<Replay>>);
+
+#[derive(Debug)]
+struct Replay {
+    exchanges: VecDeque<(GetResourceRequest, Response)>,
     mismatch: Option<String>,
 }
 
@@ -25,7 +33,7 @@ struct Exchange {
 
 #[derive(Deserialize)]
 enum Request {
-    KubernetesGetResource(Lookup),
+    KubernetesGetResource(GetResourceRequest),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -48,10 +56,37 @@ impl Session {
                 .with_context(|| format!("the request of exchange {}", index + 1))?;
             Ok((lookup, exchange.response))
         });
-        Ok(Self { exchanges: exchanges.collect::<Result<_>>()?, mismatch: None })
+        let replay = Replay { exchanges: exchanges.collect::<Result<_>>()?, mismatch: None };
+        Ok(Self(Arc::new(Mutex::new(replay))))
     }
 
-    fn replay(&mut self, lookup: &Lookup) -> Result<Response, String> {
+    /// Whether all went as it was recorded, once the policy has answered.
+    ///
+    /// # Errors
+    /// The policy asked for something else, or did not ask for all.
+    pub fn verify(&self) -> Result<()> {
+        let replay = self.replay();
+        if let Some(mismatch) = &replay.mismatch {
+            bail!("{mismatch}");
+        }
+        match replay.exchanges.front() {
+            None => Ok(()),
+            Some((next, _)) => bail!(
+                "the policy never asked for {} exchange(s) of the session; the next one is {} {}",
+                replay.exchanges.len(),
+                next.kind,
+                next.name
+            ),
+        }
+    }
+
+    fn replay(&self) -> MutexGuard<'_, Replay> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Replay {
+    fn next(&mut self, lookup: &GetResourceRequest) -> Result<Response, String> {
         match self.exchanges.pop_front() {
             None => Err(format!("the session is over, but the policy looks up {lookup:?}")),
             Some((expected, _)) if expected != *lookup => {
@@ -63,27 +98,17 @@ impl Session {
 }
 
 impl Cluster for Session {
-    fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        match self.replay(lookup) {
+    fn get_resource(&self, lookup: &GetResourceRequest) -> Result<String> {
+        let mut replay = self.replay();
+        match replay.next(lookup) {
             Ok(Response::Success { payload }) => Ok(payload),
             Ok(Response::Error { message }) => Err(anyhow!(message)),
             Err(mismatch) => {
-                self.mismatch.get_or_insert_with(|| mismatch.clone());
+                replay.mismatch.get_or_insert_with(|| mismatch.clone());
                 Err(anyhow!(mismatch))
             }
         }
     }
 
-    fn verify(&self) -> Result<()> {
-        if let Some(mismatch) = &self.mismatch {
-            bail!("{mismatch}");
-        }
-        match self.exchanges.front() {
-            None => Ok(()),
-            Some((next, _)) => bail!(
-                "the policy never asked for {} exchange(s) of the session; the next one is {next}",
-                self.exchanges.len()
-            ),
-        }
-    }
+    fn log(&self, _: LogLevel, _: &str) {}
 }

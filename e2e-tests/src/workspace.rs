@@ -9,15 +9,22 @@ use anyhow::{Result, bail};
 
 use cli::Policy;
 
+#[cfg(not(feature = "wasm"))]
+use cli::engine::host::Native;
+
+use crate::clusters::Metadata;
+#[cfg(not(feature = "wasm"))]
+use crate::clusters::Strict;
 #[cfg(feature = "wasm")]
-use crate::wasm::Compiled;
+use crate::wasm::Module;
 
 /// The policy that tests are about: the module, or without the feature `wasm` the crate.
 pub fn policy_under_test() -> Result<Policy> {
+    let metadata = Metadata::load(&policy_metadata())?;
     #[cfg(feature = "wasm")]
-    return Policy::load(&policy_module()?, &policy_metadata());
+    return Module::load(&policy_module()?)?.bound_by(metadata);
     #[cfg(not(feature = "wasm"))]
-    return Ok(Policy::native());
+    return Ok(Policy::new(Strict { engine: Native, metadata: metadata.into() }));
 }
 
 /// The policy's module: `$POLICY_WASM`, else `policy.wasm` at the root of the workspace.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, str::from_utf8};
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
-    Answer, Call, Lookup, NoCluster, Policy, SettingsAnswer, admission_request, payload, policy_under_test,
+    Answer, Call, NoCluster, Policy, Scripted, SettingsAnswer, admission_request, payload, policy_under_test,
     read_document,
 };
 use rstest::{fixture, rstest};
@@ -90,7 +90,7 @@ fn what_is_no_settings_is_invalid_settings(policy: &Policy, #[case] bytes: &[u8]
 fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[case] reason: &str) -> Result<()> {
     let settings = json!({"placement": {}});
     let error = error.to_owned();
-    let failing = move |_: &Lookup| Err::<String, String>(error.clone());
+    let failing = Scripted(move |_: &_| Err(error.clone()));
     let call = policy.call("validate", &payload(&request("pod-create"), &settings), failing);
     let answer = answer(&call)?;
     let message = answer.message.unwrap_or_default();
@@ -108,7 +108,7 @@ fn a_failed_look_up_is_told_in_one_line(policy: &Policy, #[case] error: &str, #[
 fn a_node_that_cannot_be_read_is_no_mismatch(policy: &Policy, #[case] name: &str) -> Result<()> {
     let placement = json!({"namespaceAnnotations": [], "clusterDefaultNodeSelector": "a=b", "onBindings": "Verify"});
     let settings = json!({ "placement": placement });
-    let away = |_: &Lookup| Err::<String, String>("the API server is away".to_owned());
+    let away = Scripted(|_: &_| Err("the API server is away".to_owned()));
     let answer = answer(&policy.call("validate", &payload(&request(name), &settings), away))?;
     ensure!(answer.code == Some(500), "{answer:?}");
     let message = answer.message.unwrap_or_default();
@@ -127,7 +127,7 @@ fn a_node_that_cannot_be_read_is_no_mismatch(policy: &Policy, #[case] name: &str
 #[case::a_label_of_a_wrong_type(r#"{"metadata":{"labels":{"a":{}}}}"#)]
 #[case::annotations_of_a_wrong_type(r#"{"metadata":{"annotations":true}}"#)]
 fn a_malformed_answer_is_a_failed_look_up(policy: &Policy, #[case] object: &'static str) -> Result<()> {
-    let broken = move |_: &Lookup| Ok::<String, String>(object.to_owned());
+    let broken = Scripted(move |_: &_| Ok(object.to_owned()));
     let placement = json!({"placement": {}});
     let metadata = json!({"nodeMetadata": {"propagate": [{"nodeLabel": "zone"}, {"nodeAnnotation": "a"}]}});
     for (name, settings, what) in
@@ -156,7 +156,7 @@ fn what_is_accepted_is_not_logged(policy: &Policy) -> Result<()> {
 #[rstest]
 fn truncated_requests_are_answered(policy: &Policy) -> Result<()> {
     let settings = everything("a=b");
-    let object = |_: &Lookup| Ok::<String, String>(r#"{"metadata":{"labels":{"a":"b"}}}"#.to_owned());
+    let object = Scripted(|_: &_| Ok(r#"{"metadata":{"labels":{"a":"b"}}}"#.to_owned()));
     let mut requests = 0;
     for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/requests"))? {
         let whole = payload(admission_request(&read_document(&entry?.path())?), &settings);
@@ -259,7 +259,7 @@ fn requests_with_swapped_types_are_answered(
     #[case] of_this: &[(&str, Place)],
 ) -> Result<()> {
     let settings = everything("a=b,c in (d,e)");
-    let object = |_: &Lookup| Ok::<String, String>(r#"{"metadata":{"labels":{"a":"b","c":"d"}}}"#.to_owned());
+    let object = Scripted(|_: &_| Ok(r#"{"metadata":{"labels":{"a":"b","c":"d"}}}"#.to_owned()));
     let read: BTreeMap<&str, Place> = OF_ALL.iter().chain(of_this).copied().collect();
     let not_read = ["/object/status", "/object/status/phase", "/object/unknown", "/options", "/uid", "/dryRun"];
     ensure!(not_read.iter().all(|place| !read.contains_key(place)), "{read:?}");

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{
     InstructionCounter,
     cost::{Case, cases},
-    policy_metadata, policy_module,
+    policy_module,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const TABLE: &str = "instructions.tsv";
 
 fn main() -> Result<ExitCode> {
-    let policy = Arc::new(InstructionCounter::load(&policy_module()?, &policy_metadata())?);
+    let policy = Arc::new(InstructionCounter::load(&policy_module()?)?);
     let trials = kept()?.into_iter().map(|kept| {
         let policy = policy.clone();
         Trial::test(kept.case.to_string(), move || {

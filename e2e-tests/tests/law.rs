@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use e2e_tests::{Cluster, Lookup, NoCluster, Policy, policy_under_test};
+use e2e_tests::{Cluster, NoCluster, Policy, Scripted, policy_under_test};
 use node_placement_policy::{placement::node_affinity::NodeSelection, selector::parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -120,11 +120,11 @@ fn judge(pod: &Value, required: &str, annotation: &str) -> Value {
     let settings = json!({"placement": {"namespaces": [{"name": "team-a", "requiredNodeSelector": required}]}});
     let annotations = json!({"scheduler.alpha.kubernetes.io/node-selector": annotation});
     let namespace = json!({"metadata": {"name": "team-a", "annotations": annotations}}).to_string();
-    answer_to_creation(pod, &settings, move |_: &Lookup| Ok::<String, String>(namespace.clone()))
+    answer_to_creation(pod, &settings, Scripted(move |_: &_| Ok(namespace.clone())))
 }
 
 /// What the policy answers where somebody creates `pod` in namespace team-a.
-fn answer_to_creation(pod: &Value, settings: &Value, cluster: impl Cluster + 'static) -> Value {
+fn answer_to_creation(pod: &Value, settings: &Value, cluster: impl Cluster + Send + Sync + 'static) -> Value {
     let request = json!({
         "resource": {"group": "", "version": "v1", "resource": "pods"},
         "operation": "CREATE",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
-use e2e_tests::{Cluster, Evaluation, NoCluster, Policy, Session, policy_under_test, read_document};
+use e2e_tests::{Evaluation, NoCluster, Policy, Session, policy_under_test, read_document};
 
 /// A row of `fixtures/runs.tsv`.
 struct Run {
@@ -82,16 +82,14 @@ impl Run {
         let settings = read_document(&fixture("settings", &self.settings, "yml"))?;
         let answer = policy.validate_settings(&settings)?;
         ensure!(answer.valid, "the settings are not valid: {:?}", answer.message);
-        let cluster: Box<dyn Cluster> = match &self.session {
-            Some(name) => Box::new(Session::load(&fixture("sessions", name, "yml"))?),
-            None => Box::new(NoCluster),
+        let Some(name) = &self.session else {
+            let evaluation = policy.validate(&request, &settings, NoCluster)?;
+            ensure!(evaluation.record.lookups.is_empty(), "looked up {:?}", evaluation.record.lookups);
+            return Ok(evaluation);
         };
-        let evaluation = policy.validate(&request, &settings, cluster)?;
-        ensure!(
-            self.session.is_some() || evaluation.record.lookups.is_empty(),
-            "looked up {:?}",
-            evaluation.record.lookups
-        );
+        let session = Session::load(&fixture("sessions", name, "yml"))?;
+        let evaluation = policy.validate(&request, &settings, session.clone())?;
+        session.verify()?;
         Ok(evaluation)
     }
 

@@ -5,22 +5,22 @@ use std::sync::LazyLock;
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
-    Answer, Compiled, Lookup, Metadata, Policy, admission_request, floor_module, payload, policy_metadata,
-    policy_module, read_document,
+    Answer, Module, Policy, Scripted, admission_request, floor_module, payload, policy_module, read_document,
 };
 use serde_json::{Value, json};
 
 const PAGE: usize = 64 * 1024;
 
-static POLICY: LazyLock<Policy> =
-    LazyLock::new(|| Policy::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy"));
+static MODULE: LazyLock<Module> =
+    LazyLock::new(|| Module::load(&policy_module().expect("the module")).expect("the policy"));
+
+static POLICY: LazyLock<Policy> = LazyLock::new(|| MODULE.policy(None).expect("the policy"));
 
 /// The least memory in which the floor answers to the smallest request.
 static FLOOR: LazyLock<usize> = LazyLock::new(|| {
-    let bytes = std::fs::read(floor_module().expect("the floor")).expect("its bytes");
-    let floor = Policy::from_bytes(&bytes, Metadata::load(&policy_metadata()).expect("the metadata"), None).unwrap();
+    let floor = Module::load(&floor_module().expect("the floor")).unwrap();
     let answers = |pages: &usize| {
-        let bound = floor.with_max_memory(pages * PAGE).expect("the floor");
+        let bound = floor.policy(Some(pages * PAGE)).expect("the floor");
         bound.call("validate", b"{}", e2e_tests::NoCluster).result.is_ok()
     };
     (1..100).find(answers).expect("a bound within which the floor answers") * PAGE
@@ -36,8 +36,8 @@ fn answer(request: &Value, settings: &Value, object: &Value) -> Result<Answer> {
     let payload = payload(request, settings);
     let object = object.to_string();
     let allowed = 2 * *FLOOR + 4 * (payload.len() + object.len());
-    let policy = POLICY.with_max_memory(allowed)?;
-    let call = policy.call("validate", &payload, move |_: &Lookup| Ok::<String, String>(object.clone()));
+    let policy = MODULE.policy(Some(allowed))?;
+    let call = policy.call("validate", &payload, Scripted(move |_: &_| Ok(object.clone())));
     let bytes = call.result.map_err(|error| anyhow::anyhow!("within {allowed} bytes: {error}"))?;
     serde_json::from_slice(&bytes).context("the answer is JSON")
 }
@@ -149,7 +149,7 @@ fn a_thousand_containers_and_thirty_variables() -> Result<()> {
     let settings = json!({"nodeMetadata": {"propagate": (0..30).map(entry).collect::<Vec<_>>()}});
     let mut pod = request("pod-create")?;
     pod["object"]["spec"]["containers"] = (0..990).map(|at| json!({"name": format!("c-{at}")})).collect();
-    let policy = POLICY.with_max_memory(16 * 1024 * 1024)?;
+    let policy = MODULE.policy(Some(16 * 1024 * 1024))?;
     let call = policy.call("validate", &payload(&pod, &settings), e2e_tests::NoCluster);
     let answer: Answer = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
     let message = answer.message.unwrap_or_default();

@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, fs, path::Path, sync::LazyLock};
 use anyhow::{Result, bail, ensure};
 use arbitrary::Unstructured;
 use e2e_tests::{
-    Answer, Cost, InstructionCounter, Lookup, NoCluster, Policy, admission_request, floor_module, payload,
-    policy_metadata, policy_module, read_document,
+    Answer, Cost, GetResourceRequest, InstructionCounter, NoCluster, Policy, Scripted, admission_request, floor_module,
+    payload, policy_module, read_document,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,13 +26,12 @@ const MOST_WARNINGS: usize = 20;
 const FIRST: &str = "0-first";
 const LAST: &str = "z-last";
 
-static POLICY: LazyLock<InstructionCounter> = LazyLock::new(|| {
-    InstructionCounter::load(&policy_module().expect("the module"), &policy_metadata()).expect("the policy")
-});
+static POLICY: LazyLock<InstructionCounter> =
+    LazyLock::new(|| InstructionCounter::load(&policy_module().expect("the module")).expect("the policy"));
 
 /// What the policy that reads nothing has from the start.
 static FLOOR: LazyLock<usize> = LazyLock::new(|| {
-    let floor = InstructionCounter::load(&floor_module().expect("the floor"), &policy_metadata()).expect("the floor");
+    let floor = InstructionCounter::load(&floor_module().expect("the floor")).expect("the floor");
     floor.measure("validate", b"{}", NoCluster).1.memory
 });
 
@@ -61,10 +60,10 @@ impl Worst {
         let answers: BTreeMap<&str, String> =
             self.objects.iter().map(|(kind, object)| (*kind, object.to_string())).collect();
         let sizes: BTreeMap<&str, usize> = answers.iter().map(|(kind, answer)| (*kind, answer.len())).collect();
-        let cluster = move |lookup: &Lookup| match answers.get(lookup.kind.as_str()) {
+        let cluster = Scripted(move |lookup: &GetResourceRequest| match answers.get(lookup.kind.as_str()) {
             Some(answer) => Ok(answer.clone()),
             None => Err(format!("Cannot find v1/{} named '{}' inside of namespace 'None'", lookup.kind, lookup.name)),
-        };
+        });
         let payload = String::from_utf8(payload(&self.request, &self.settings))?.replace(FIRST, LAST).into_bytes();
         let (call, cost) = POLICY.measure("validate", &payload, cluster);
         let read: usize = call.record.lookups.iter().filter_map(|lookup| sizes.get(lookup.kind.as_str())).sum();

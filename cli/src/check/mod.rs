@@ -190,13 +190,3 @@ pub fn obstacles(file: &SettingsFile, engine: &Policy) -> Result<(Vec<Finding>, 
     }
     Ok(findings.mistakes.into_iter().partition(|mistake| !NO_OBSTACLES.contains(&mistake.path.as_str())))
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::output::schema::ensure_schema;
-
-    #[test]
-    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
-        ensure_schema::<super::Lines>("docs/check.schema.json")
-    }
-}

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Policy,
-    engine::native,
+    engine::policy,
     input::{
         json::pointer,
         settings::{covers, covers_names, entries_at, entry_name, fence, namespace_selector, node_selector},
@@ -31,7 +31,7 @@ pub fn mistakes(settings: &Value, engine: &Policy) -> anyhow::Result<Vec<Finding
         return Ok(vec![]);
     }
     let message = answer.message.unwrap_or_default();
-    let mistakes = native::mistakes(settings);
+    let mistakes = policy::mistakes(settings);
     let lines = if mistakes.join("; ") == message { mistakes } else { vec![message] };
     let mut findings: Vec<Finding> = lines.iter().map(|line| Finding::from_line(line)).collect();
     for finding in &mut findings {

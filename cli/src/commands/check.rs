@@ -14,7 +14,7 @@ use crate::{
     input::documents::read_text,
     output::{
         printer::{Format, Printer},
-        terminal::complain,
+        terminal::print_stderr,
     },
 };
 
@@ -57,7 +57,7 @@ impl Check {
 }
 
 fn tell(path: &str, lines: &Lines, printer: &mut Printer) {
-    lines.mistakes.iter().for_each(|line| complain(&format!("error: {line}")));
+    lines.mistakes.iter().for_each(|line| print_stderr(&format!("error: {line}")));
     if lines.mistakes.is_empty() {
         printer.write(&format!("{path}: no mistakes"));
     }

@@ -13,7 +13,7 @@ use crate::{
     check::exempt_entries,
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
-    output::{printer::Printer, terminal::complain},
+    output::{printer::Printer, terminal::print_stderr},
     policies::{overrides::Overrides, policy_file::policy_file},
 };
 
@@ -63,7 +63,7 @@ impl Convert {
             text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {
                 let exempt = file.policy.iter().flat_map(|policy| exempt_entries::find(&file, policy));
-                exempt.for_each(|finding| complain(&format!("warning: {finding}")));
+                exempt.for_each(|finding| print_stderr(&format!("warning: {finding}")));
             }
         }
         printer.write(text.trim_end());

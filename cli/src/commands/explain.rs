@@ -11,7 +11,7 @@ use super::{
 use crate::{
     explain::{explain, subject::SubjectName},
     input::kubectl::{Kubectl, Listed, NODE_POOLS, listed_as},
-    output::{explanation, printer::Printer, progress::Progress},
+    output::{explanation, printer::Printer, terminal::Progress},
 };
 
 /// What has the templates of Pods: their owners, and the Deployments of these.
@@ -83,7 +83,7 @@ impl Explain {
         let namespace = self.namespace.as_str();
         let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
         let progress = Progress::begin();
-        let tell = |what: &str| progress.tell(what);
+        let tell = |what: &str| progress.update(what);
         let Some(subject) = subject else { return kubectl.get(&asked, tell) };
         let (resource, owners) = (listed_as(subject.resource), OWNERS.map(listed_as));
         asked.push(vec![&resource, &subject.name, "--namespace", namespace]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use crate::output::terminal::complain;
+use crate::output::terminal::print_stderr;
 use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
@@ -51,7 +51,7 @@ impl Settings {
         let mut policies = files.iter().filter_map(|file| file.policy.as_ref()).peekable();
         if policies.peek().is_some() && policies.all(PolicySpec::only_monitors) {
             let now = "nothing is refused or changed yet; this is what enforcing would do";
-            complain(&format!("note: {}: mode: monitor: {now}", self.name()));
+            print_stderr(&format!("note: {}: mode: monitor: {now}", self.name()));
         }
         Ok(files)
     }
@@ -71,7 +71,7 @@ pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>>
     for file in &files {
         let (obstacles, others) = obstacles(file, policy)?;
         lines.extend(obstacles.iter().map(|mistake| format!("{}: {mistake}", path.display())));
-        others.iter().for_each(|mistake| complain(&format!("warning: {}: {mistake}", path.display())));
+        others.iter().for_each(|mistake| print_stderr(&format!("warning: {}: {mistake}", path.display())));
     }
     ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
     Ok(files)
@@ -99,11 +99,11 @@ impl Cluster {
         let told = |names: Vec<String>| shortened(&names, 1).unwrap_or_else(|| listed(&names));
         if !manifests.repeated.is_empty() {
             let repeated = told(manifests.repeated.iter().map(ToString::to_string).collect());
-            complain(&format!("{}: duplicate objects are ignored: {repeated}", path.display()));
+            print_stderr(&format!("{}: duplicate objects are ignored: {repeated}", path.display()));
         }
         if !manifests.unread.is_empty() {
             let unread = told(manifests.unread.iter().map(|file| file.display().to_string()).collect());
-            complain(&format!("not read, since it is neither JSON nor YAML: {unread}"));
+            print_stderr(&format!("not read, since it is neither JSON nor YAML: {unread}"));
         }
         Ok(Some(manifests))
     }

@@ -19,7 +19,7 @@ use clap_complete::{Shell, generate};
 
 pub use crate::output::printer::Format;
 use crate::output::printer::Printer;
-use crate::output::terminal::complain;
+use crate::output::terminal::print_stderr;
 
 /// How a command ends: its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +80,7 @@ pub fn main() -> ExitCode {
     match arguments.run() {
         Ok(status) => status.into(),
         Err(error) => {
-            complain(&format!("error: {error:#}"));
+            print_stderr(&format!("error: {error:#}"));
             ExitStatus::Mistaken.into()
         }
     }
@@ -95,7 +95,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
     let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
-    complain(&format!("{problem}; see kubectl node-placement --help"));
+    print_stderr(&format!("{problem}; see kubectl node-placement --help"));
     ExitStatus::Mistaken.into()
 }
 

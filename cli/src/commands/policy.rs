@@ -8,10 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::{ExitStatus, input::existing};
 use crate::{
-    engine::native,
+    engine::policy::mistakes,
     input::documents::{read_text, yaml_documents},
     input::settings_file::SettingsFile,
-    output::{printer::Printer, terminal::complain},
+    output::{printer::Printer, terminal::print_stderr},
     policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
 };
 
@@ -72,12 +72,12 @@ impl Policy {
         let path = self.settings.display();
         let text = read_text(existing(&self.settings)?)?;
         for file in yaml_documents(&text).and_then(SettingsFile::read_all).with_context(|| path.to_string())? {
-            let mistakes = native::mistakes(&file.settings);
+            let mistakes = mistakes(&file.settings);
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
             if !self.backstop {
                 for line in lost(&file) {
-                    complain(&format!("warning: {path}: {line}"));
+                    print_stderr(&format!("warning: {path}: {line}"));
                 }
             }
         }

@@ -13,8 +13,7 @@ use crate::{
     output::{
         preview::{Origin, commands, page, text},
         printer::Printer,
-        progress::Progress,
-        terminal::width,
+        terminal::{Progress, width},
     },
     preview::{self, Accepted, Input},
 };
@@ -79,14 +78,14 @@ impl Preview {
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
         let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;
-        let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.tell(what)))?;
+        let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.update(what)))?;
         let accepted = Accepted::new(self.accept.iter().map(|wanted| match wanted {
             Wanted::Moves => preview::Outcome::Moves,
             Wanted::LeavesNodes => preview::Outcome::LeavesNodes,
         }));
         let (files, old) = (files.as_slice(), old.as_deref());
         let input = Input { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
-        let told = |done, total| progress.tell(&format!("{done} of {total} workloads and namespaces"));
+        let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
         match self.output {
             Output::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     Policy,
-    output::{printer::Printer, progress::Progress, terminal::complain},
+    output::{
+        printer::Printer,
+        terminal::{Progress, print_stderr},
+    },
     testing::{
         Report, Suite,
         init::write_tests,
@@ -72,7 +75,7 @@ impl Test {
                 // CI systems read the report, and not what is printed beside it.
                 Err(error) if self.output == Output::Junit => {
                     report.mistake = Some(format!("{error:#}"));
-                    complain(&format!("error: {error:#}"));
+                    print_stderr(&format!("error: {error:#}"));
                     break;
                 }
                 Err(error) => return Err(error),
@@ -97,8 +100,8 @@ impl Test {
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
         let progress = Progress::begin();
-        let trial = Trial { policy, files: &files, known: &cluster, has_cluster: true };
-        printer.write(write_tests(&trial, [settings, path], |what| progress.tell(what))?.trim_end());
+        let trial = Trial { policy, files: &files, known: &cluster };
+        printer.write(write_tests(&trial, [settings, path], |what| progress.update(what))?.trim_end());
         Ok(ExitStatus::Accepted)
     }
 }
@@ -109,7 +112,7 @@ fn results(path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<Case
     let mut results = vec![];
     for test in &suite.tests {
         for case in &test.cases {
-            progress.tell(&format!("{file}: {}: {}", test.name, case.name));
+            progress.update(&format!("{file}: {}: {}", test.name, case.name));
             let checked = test.check(case, policy);
             let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
             let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;

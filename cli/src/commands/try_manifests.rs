@@ -56,8 +56,7 @@ impl Try {
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
         let known = self.known(&documents)?;
-        let has_cluster = self.cluster.cluster.is_some();
-        let trial = Trial { policy: &policy, files: &files, known: &known, has_cluster };
+        let trial = Trial { policy: &policy, files: &files, known: &known };
         let mut outcomes = vec![];
         for (document, request) in documents {
             outcomes.push(match request {
@@ -106,7 +105,7 @@ impl Try {
 
     /// What may be looked up: the cluster, and the Namespaces that are created here.
     fn known(&self, documents: &[Document]) -> Result<Manifests> {
-        let cluster = self.cluster.manifests()?.unwrap_or_default();
+        let cluster = self.cluster.manifests()?.unwrap_or_else(Manifests::partial);
         let requests = documents.iter().filter_map(|(_, request)| request.as_ref());
         let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
         let namespaces =

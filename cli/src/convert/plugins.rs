@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    engine::native::mistakes,
+    engine::policy::mistakes,
     input::{documents::read_document, json::typed},
 };
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::plugins::{PairList, Plugins, PodTolerationRestriction};
 use crate::{
-    engine::native::mistakes,
+    engine::policy::mistakes,
     input::{documents::yaml_documents, yaml::quoted},
     output::template::{comment, render},
     wrap,

@@ -5,16 +5,14 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex},
+    mem,
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail};
 use wasmi::{Caller, Config, Engine as Interpreter, Error, Extern, Linker, Memory, Module, Store, errors::MemoryError};
 
-use super::{
-    call::{Engine, HostCalls, lock},
-    native::cause_of,
-};
+use super::host::{Engine, Host};
 
 const WAPC: &str = "wapc";
 const WASI: &str = "wasi_snapshot_preview1";
@@ -35,7 +33,7 @@ struct Guest {
     payload: Vec<u8>,
     response: Vec<u8>,
     error: Option<String>,
-    host_calls: Arc<Mutex<HostCalls>>,
+    host: Arc<Host>,
     /// The answer to the last host call, or the error.
     host_answer: Vec<u8>,
     stderr: Vec<u8>,
@@ -63,13 +61,13 @@ impl Interpreted {
 }
 
 impl Engine for Interpreted {
-    fn call(&self, operation: &str, payload: &[u8], host_calls: Arc<Mutex<HostCalls>>) -> Result<Vec<u8>> {
+    fn call(&self, operation: &str, payload: &[u8], host: Arc<Host>) -> Result<Vec<u8>> {
         let guest = Guest {
             operation: operation.as_bytes().to_owned(),
             payload: payload.to_owned(),
             response: vec![],
             error: None,
-            host_calls,
+            host: host.clone(),
             host_answer: vec![],
             stderr: vec![],
         };
@@ -80,8 +78,7 @@ impl Engine for Interpreted {
         match (answered, guest.error) {
             (Ok(1), _) => {
                 if operation == "validate" {
-                    let cause = cause_of(&guest.response, payload, &guest.host_calls);
-                    lock(&guest.host_calls).record.cause = cause;
+                    host.find_cause(payload, &guest.response);
                 }
                 Ok(guest.response)
             }
@@ -121,8 +118,7 @@ type Guests<'c> = Caller<'c, Guest>;
 
 fn define_wapc(linker: &mut Linker<Guest>) -> Result<(), Error> {
     linker.func_wrap(WAPC, "__guest_request", |mut guest: Guests<'_>, operation: i32, payload: i32| {
-        let (called, asked) =
-            (std::mem::take(&mut guest.data_mut().operation), std::mem::take(&mut guest.data_mut().payload));
+        let (called, asked) = (mem::take(&mut guest.data_mut().operation), mem::take(&mut guest.data_mut().payload));
         write(&mut guest, operation, &called)?;
         write(&mut guest, payload, &asked)
     })?;
@@ -140,7 +136,7 @@ fn define_wapc(linker: &mut Linker<Guest>) -> Result<(), Error> {
     for (of_length, fetch) in [("__host_response_len", "__host_response"), ("__host_error_len", "__host_error")] {
         linker.func_wrap(WAPC, of_length, |guest: Guests<'_>| length(&guest.data().host_answer))?;
         linker.func_wrap(WAPC, fetch, |mut guest: Guests<'_>, at: i32| {
-            let answer = std::mem::take(&mut guest.data_mut().host_answer);
+            let answer = mem::take(&mut guest.data_mut().host_answer);
             write(&mut guest, at, &answer)
         })?;
     }
@@ -166,7 +162,7 @@ fn host_call(
     let operation = read_text(&guest, operation, operation_length)?;
     let payload = read(&guest, payload, payload_length)?;
     let guest = guest.data_mut();
-    let answer = lock(&guest.host_calls).serve(&binding, &namespace, &operation, &payload);
+    let answer = guest.host.serve(&binding, &namespace, &operation, &payload);
     let answered = answer.is_ok();
     guest.host_answer = answer.unwrap_or_else(|error| error.to_string().into_bytes());
     Ok(i32::from(answered))

@@ -1,38 +1,46 @@
 //! A policy, what it says to one request, and to its settings.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, bail};
 use json_patch::Patch;
+use node_placement_policy::cluster::Cluster;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
-use super::{
-    call::{Call, Engine, HostCalls, Metadata, Record},
-    cluster::{Cluster, NoCluster},
-    native::Native,
-};
+use crate::input::manifests::{Identity, Manifests};
 
-/// A policy, bound by what its metadata declares.
-pub struct Policy {
-    engine: Box<dyn Engine>,
-    metadata: Arc<Metadata>,
+/// A policy, whatever runs it.
+pub struct Policy(Box<dyn Engine>);
+
+/// What came of one call into a policy.
+#[derive(Debug)]
+pub struct Call {
+    /// The bytes the policy answered with, or the error of the call.
+    pub result: Result<Vec<u8>, String>,
+    /// What happened meanwhile.
+    pub record: Record,
+}
+
+impl Call {
+    /// With what `host` has recorded meanwhile.
+    pub fn new(result: Result<Vec<u8>>, host: &Host) -> Self {
+        Self { result: result.map_err(|error| format!("{error:#}")), record: host.record().clone() }
+    }
 }
 
 impl Policy {
     /// A policy that `engine` runs.
-    pub fn new(engine: impl Engine, metadata: Metadata) -> Self {
-        Self { engine: Box::new(engine), metadata: Arc::new(metadata) }
+    pub fn new(engine: impl Engine + 'static) -> Self {
+        Self(Box::new(engine))
     }
 
     /// The policy's crate, as it is linked here.
     pub fn native() -> Self {
-        Self::new(Native, Metadata::of_this_policy())
+        Self::new(Native)
     }
 
     /// A module of the policy, in WebAssembly's binary format, by an interpreter.
@@ -41,29 +49,26 @@ impl Policy {
     /// It is no module, or none that a waPC host can run.
     #[cfg(feature = "module")]
     pub fn interpreted(module: &[u8]) -> Result<Self> {
-        Ok(Self::new(Interpreted::load(module)?, Metadata::of_this_policy()))
+        Ok(Self::new(Interpreted::load(module)?))
     }
 
-    /// What runs it.
-    pub fn engine(&self) -> &dyn Engine {
-        &*self.engine
+    /// Calls one operation of a fresh instance, whose look-ups reach `cluster`.
+    pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + Send + Sync + 'static) -> Call {
+        let host = Arc::new(Host::new(cluster));
+        let result = self.0.call(operation, payload, host.clone());
+        Call::new(result, &host)
     }
 
-    /// What it may ask its host for.
-    pub fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    /// Calls one operation of a fresh instance.
-    pub fn call(&self, operation: &str, payload: &[u8], cluster: impl Cluster + 'static) -> Call {
-        let host_calls = Arc::new(Mutex::new(HostCalls::new(self.metadata.clone(), Box::new(cluster))));
-        let result = self.engine.call(operation, payload, host_calls.clone());
-        Call::of(result, &host_calls)
-    }
-
-    /// Evaluates a request: a bare one, or a whole AdmissionReview. Fails if the policy fails to
-    /// answer, or if the cluster complains.
-    pub fn validate(&self, request: &Value, settings: &Value, cluster: impl Cluster + 'static) -> Result<Evaluation> {
+    /// Evaluates a request: a bare one, or a whole AdmissionReview.
+    ///
+    /// # Errors
+    /// The policy failed to answer.
+    pub fn validate(
+        &self,
+        request: &Value,
+        settings: &Value,
+        cluster: impl Cluster + Send + Sync + 'static,
+    ) -> Result<Evaluation> {
         let request = admission_request(request);
         let call = self.call("validate", &payload(request, settings), cluster);
         let answer: Answer = parse_answer(&call)?;
@@ -79,8 +84,13 @@ impl Policy {
     /// # Errors
     /// The policy failed to answer.
     pub fn validate_settings(&self, settings: &Value) -> Result<SettingsAnswer> {
-        parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), NoCluster))
+        parse_answer(&self.call("validate_settings", settings.to_string().as_bytes(), Manifests::default()))
     }
+}
+
+/// What is wrong with settings, a line each.
+pub fn mistakes(settings: &Value) -> Vec<String> {
+    node_placement_policy::settings::mistakes(&settings.to_string()).iter().map(ToString::to_string).collect()
 }
 
 /// What a policy says to a request, word for word.
@@ -119,6 +129,13 @@ pub struct Evaluation {
     pub record: Record,
 }
 
+impl Evaluation {
+    /// The objects that the policy looked up.
+    pub fn looked_up(&self) -> impl Iterator<Item = Identity> {
+        self.record.lookups.iter().map(Identity::from)
+    }
+}
+
 /// The request within an AdmissionReview; anything else is taken for the request itself.
 pub fn admission_request(document: &Value) -> &Value {
     if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
@@ -130,9 +147,6 @@ pub fn payload(request: &Value, settings: &Value) -> Vec<u8> {
 }
 
 fn parse_answer<T: DeserializeOwned>(call: &Call) -> Result<T> {
-    if let Some(complaint) = &call.complaint {
-        bail!("{complaint}");
-    }
     let bytes = call.result.as_ref().map_err(|error| anyhow!("the call failed: {error}"))?;
     serde_json::from_slice(bytes).with_context(|| format!("the policy answered {:?}", String::from_utf8_lossy(bytes)))
 }

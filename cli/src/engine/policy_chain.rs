@@ -6,8 +6,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
-    call::Record,
-    cluster::Cluster,
+    host::Record,
     policy::{Answer, Evaluation, Policy},
     reply::{Gap, Refusal, Reply},
 };
@@ -41,13 +40,8 @@ fn may_not_mutate(file: &SettingsFile) -> bool {
 }
 
 /// The answer of a policy to a request, as its policy-server hands it on.
-fn evaluate(
-    policy: &Policy,
-    file: &SettingsFile,
-    request: &Value,
-    cluster: impl Cluster + 'static,
-) -> Result<Evaluation> {
-    let mut evaluation = policy.validate(request, &file.settings, cluster)?;
+fn evaluate(policy: &Policy, file: &SettingsFile, request: &Value, cluster: &Manifests) -> Result<Evaluation> {
+    let mut evaluation = policy.validate(request, &file.settings, cluster.clone())?;
     if may_not_mutate(file) && evaluation.patch.take().is_some() {
         evaluation.record.cause = None;
         evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
@@ -57,7 +51,7 @@ fn evaluate(
 
 impl<'d> Admission<'d> {
     /// Sends a request to each policy of a deployment whose rules take it, and hands on what one has changed, up to the
-    /// first that rejects it. `known` has the Namespaces; look-ups reach `cluster`.
+    /// first that rejects it. Look-ups reach `cluster`.
     ///
     /// # Errors
     /// A policy failed to answer.
@@ -65,10 +59,9 @@ impl<'d> Admission<'d> {
         policy: &Policy,
         files: impl IntoIterator<Item = &'d SettingsFile>,
         mut request: Value,
-        known: &Manifests,
-        cluster: impl Cluster + Clone + 'static,
+        cluster: &Manifests,
     ) -> Result<Self> {
-        let namespace = request["namespace"].as_str().and_then(|name| known.namespace(name));
+        let namespace = request["namespace"].as_str().and_then(|name| cluster.namespace(name));
         let mut admission = Admission::default();
         let mut kept_away = None;
         let mut files: Vec<&SettingsFile> = files.into_iter().collect();
@@ -92,7 +85,7 @@ impl<'d> Admission<'d> {
             if unknown.is_some() {
                 return Ok(Self { unknown, ..admission });
             }
-            let evaluation = evaluate(policy, file, &request, cluster.clone())?;
+            let evaluation = evaluate(policy, file, &request, cluster)?;
             let is_accepted = evaluation.answer.accepted;
             if let Some(object) = &evaluation.answer.mutated_object {
                 request["object"] = object.clone();
@@ -156,14 +149,13 @@ impl<'p> PolicyChain<'p> {
 
     fn review_in(&self, cluster: &Manifests, request: Value) -> Result<Reply> {
         let files = self.files.iter().map(AsRef::as_ref);
-        let Admission { evaluations, not_sent, unknown } =
-            Admission::review(self.policy, files, request, cluster, cluster.clone())?;
+        let Admission { evaluations, not_sent, unknown } = Admission::review(self.policy, files, request, cluster)?;
         if let Some(reason) = not_sent {
             return Ok(Reply::NotSent(reason));
         }
         let mut changed = None;
         for (_, Evaluation { answer, patch, record: Record { lookups, cause, .. } }) in evaluations {
-            if let Some(lookup) = lookups.iter().find(|lookup| !cluster.finds(lookup)) {
+            if let Some(lookup) = lookups.iter().find(|lookup| cluster.find(&(*lookup).into()).is_none()) {
                 return Ok(Reply::Unknown(lacking(&lookup.kind, &lookup.name)));
             }
             let message = answer.message.unwrap_or_default();

@@ -428,13 +428,3 @@ impl Demand {
         requirements.into_iter().map(one).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::output::schema::ensure_schema;
-
-    #[test]
-    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
-        ensure_schema::<super::Explanation>("docs/explain.schema.json")
-    }
-}

@@ -8,7 +8,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 use super::yaml;
 
@@ -71,7 +74,8 @@ pub fn json_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
 /// The objects in YAML documents.
 pub fn yaml_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
-    for document in yaml::read_texts(text)? {
+    for document in yaml::read_values(text) {
+        let document = to_raw_value(&document?)?;
         add_items(document, &mut objects)?;
     }
     Ok(objects)

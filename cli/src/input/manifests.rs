@@ -1,7 +1,7 @@
 //! A cluster that is written down: objects, each as the JSON that came, typed when somebody asks for it.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use k8s_openapi::Resource;
-use node_placement_policy::settings::reference;
+use node_placement_policy::{
+    cluster::{Cluster, GetResourceRequest, LogLevel},
+    settings::reference,
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{
     Value,
@@ -32,6 +35,24 @@ pub struct Manifests {
     pub contradictory: Arc<Vec<Identity>>,
     /// The files of the folder that were not read, since they are neither JSON nor YAML.
     pub unread: Arc<Vec<PathBuf>>,
+    /// Whether there may be other objects, of which nothing is known.
+    pub is_partial: bool,
+}
+
+/// Where the policy looks objects up.
+impl Cluster for Manifests {
+    /// The real host's words where there is no such object: the policy recognizes them.
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
+        let GetResourceRequest { api_version, kind, name, namespace, field_masks, .. } = request;
+        let identity = Identity::from(request);
+        match self.manifest(&identity) {
+            Some(manifest) => Ok(manifest.with_parts_of(field_masks.as_ref())?),
+            None if self.is_partial => bail!("there is no cluster to look up {identity} in"),
+            None => bail!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"),
+        }
+    }
+
+    fn log(&self, _: LogLevel, _: &str) {}
 }
 
 /// What tells an object from all others.
@@ -54,6 +75,11 @@ pub struct Manifest {
 }
 
 impl Manifests {
+    /// Nothing, of a cluster that nobody has written down.
+    pub fn partial() -> Self {
+        Self { is_partial: true, ..Self::default() }
+    }
+
     /// Reads a JSON or YAML file, or all such files of a folder and of those in it. A `List`, as `kubectl get -o yaml`
     /// prints it, stands for its items.
     ///
@@ -88,7 +114,7 @@ impl Manifests {
         for object in more {
             objects.push(Manifest::read(to_raw_value(&object)?)?);
         }
-        Ok(Self::of(objects))
+        Ok(Self { is_partial: self.is_partial, ..Self::of(objects) })
     }
 
     /// In the order in which they were read.
@@ -171,7 +197,7 @@ impl Manifests {
             places: Arc::new(places),
             repeated: Arc::new(repeated),
             contradictory: Arc::new(contradictory),
-            unread: Arc::default(),
+            ..Self::default()
         }
     }
 }
@@ -218,6 +244,17 @@ impl Manifest {
             object
         };
         said(self) != said(other)
+    }
+
+    /// The object with its metadata, and those of its other parts in which one of `fields` is, such as `spec.taints`. No
+    /// fields are all of it.
+    fn with_parts_of(&self, fields: Option<&BTreeSet<String>>) -> serde_json::Result<String> {
+        let Some(fields) = fields.filter(|fields| !fields.is_empty()) else { return Ok(self.text.get().to_owned()) };
+        let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(self.text.get())?;
+        let mut wanted = BTreeSet::from(["apiVersion", "kind", "metadata"]);
+        wanted.extend(fields.iter().filter_map(|path| path.split('.').next()));
+        parts.retain(|name, _| wanted.contains(name.as_str()));
+        serde_json::to_string(&parts)
     }
 
     /// Parses the object. What is asked about once need not stay.
@@ -280,6 +317,14 @@ impl Identity {
             bail!("expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {called:?})");
         };
         Ok(Self { api_version, kind, namespace, name })
+    }
+}
+
+/// Of what the policy looks up.
+impl From<&GetResourceRequest> for Identity {
+    fn from(request: &GetResourceRequest) -> Self {
+        let GetResourceRequest { api_version, kind, name, namespace, .. } = request;
+        Self::new(api_version, kind, namespace.as_deref(), name)
     }
 }
 

@@ -9,12 +9,7 @@ use std::{
 use anyhow::Result;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde::Serialize;
-use serde_json::{
-    Map, Value,
-    value::{RawValue, to_raw_value},
-};
-
-use super::json::remove;
+use serde_json::{Map, Value};
 
 /// As deep as Kubewarden's host reads JSON.
 const MOST_LEVELS: usize = 128;
@@ -141,46 +136,30 @@ impl From<Marker> for Position {
 
 /// Reads the documents of a file.
 pub fn read(text: &str) -> File {
-    let mut reader = Reader::new(text);
     let mut file = File::default();
-    loop {
-        match reader.document() {
-            Ok(Some(document)) => document.add_to(&mut file.documents),
-            Ok(None) => return file,
+    for document in Reader::new(text, true) {
+        match document {
+            Ok(document) => document.add_to(&mut file.documents),
             Err(error) => {
                 // JSON may write a character as two halves, which YAML does not know.
                 match serde_json::from_str(text).ok().filter(|_| error.problem.contains("Unicode character escape")) {
                     Some(value) => Document { value, ..Document::default() }.add_to(&mut file.documents),
                     None => file.error = Some(error),
                 }
-                return file;
+                break;
             }
         }
     }
+    file
 }
 
-/// Reads the documents of a file as JSON texts. The items of a list become text as soon as they are read, so that a
-/// long one is never there as a tree.
+/// Reads the documents of a file one by one, as they are: without positions, which would take more memory than a large
+/// one itself, and lists in one piece.
 ///
 /// # Errors
 /// Something can't be read: where, and why.
-pub fn read_texts(text: &str) -> Result<Vec<Box<RawValue>>> {
-    #[derive(Serialize)]
-    struct List {
-        #[serde(flatten)]
-        fields: Value,
-        items: Vec<Box<RawValue>>,
-    }
-    let mut reader = Reader { items: Some(vec![]), ..Reader::new(text) };
-    let mut documents = vec![];
-    while let Some(Document { value: mut fields, .. }) = reader.document()? {
-        let items = reader.items.replace(vec![]).unwrap_or_default();
-        if !items.is_empty() {
-            remove(&mut fields, &["items"]);
-        }
-        documents.push(if items.is_empty() { to_raw_value(&fields)? } else { to_raw_value(&List { fields, items })? });
-    }
-    Ok(documents)
+pub fn read_values(text: &str) -> impl Iterator<Item = Result<Value, SyntaxError>> {
+    Reader::new(text, false).map(|document| Ok(document?.value))
 }
 
 impl Document {
@@ -222,10 +201,13 @@ impl Document {
     }
 }
 
+/// The documents of a text, up to the first error.
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// Where the event stands that was read last.
     here: Span,
+    /// Whether anybody asks for marks.
+    has_marks: bool,
     marks: Marks,
     /// What aliases stand for, and how many values that has.
     anchors: BTreeMap<usize, (Value, usize)>,
@@ -233,25 +215,31 @@ struct Reader<'t> {
     values: usize,
     /// How many of the values are copies.
     copies: usize,
-    /// The items of the document so far, if they shall be texts; then nobody asks for positions.
-    items: Option<Vec<Box<RawValue>>>,
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Result<Document, SyntaxError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.document().transpose()
+    }
 }
 
 impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, has_marks: bool) -> Self {
         Self {
             parser: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
             here: Span::empty(Marker::new(0, 1, 0)),
+            has_marks,
             marks: Marks::default(),
             anchors: BTreeMap::new(),
             levels: 0,
             values: 0,
             copies: 0,
-            items: None,
         }
     }
 
-    fn next(&mut self) -> Result<Event<'t>, SyntaxError> {
+    fn event(&mut self) -> Result<Event<'t>, SyntaxError> {
         let (event, span) = self.parser.next_event().unwrap_or(Ok((Event::StreamEnd, Span::default())))?;
         if event != Event::StreamEnd {
             self.here = span;
@@ -259,28 +247,28 @@ impl<'t> Reader<'t> {
         Ok(event)
     }
 
-    fn mistake(&self, problem: String) -> SyntaxError {
-        SyntaxError { position: self.here.start.into(), problem }
+    fn mistake(&self, problem: impl Into<String>) -> SyntaxError {
+        SyntaxError { position: self.here.start.into(), problem: problem.into() }
     }
 
     fn document(&mut self) -> Result<Option<Document>, SyntaxError> {
         loop {
-            match self.next()? {
+            match self.event()? {
                 Event::StreamEnd => return Ok(None),
                 Event::DocumentStart(_) => break,
                 _ => {}
             }
         }
-        let first = self.next()?;
+        let first = self.event()?;
         let value = self.value(first, "")?;
-        let marks = Arc::new(mem::take(&mut self.marks));
-        Ok(Some(Document { value, root: String::new(), marks }))
+        Ok(Some(Document { value, root: String::new(), marks: Arc::new(mem::take(&mut self.marks)) }))
     }
 
     fn value(&mut self, event: Event<'t>, path: &str) -> Result<Value, SyntaxError> {
-        let here = self.here.start;
-        if self.items.is_none() {
-            self.marks.positions.entry(path.to_owned()).or_insert_with(|| here.into());
+        if self.has_marks {
+            // A field stands where its key does.
+            let here = self.here.start.into();
+            self.marks.positions.entry(path.to_owned()).or_insert(here);
         }
         let before = self.values;
         self.values += 1;
@@ -311,7 +299,7 @@ impl<'t> Reader<'t> {
 
     fn copy(&mut self, anchor: usize) -> Result<Value, SyntaxError> {
         let Some((value, values)) = self.anchors.get(&anchor) else {
-            return Err(self.mistake("an alias stands within what it refers to".to_owned()));
+            return Err(self.mistake("an alias stands within what it refers to"));
         };
         self.values += values;
         self.copies += values;
@@ -324,13 +312,9 @@ impl<'t> Reader<'t> {
     fn list(&mut self, path: &str) -> Result<Value, SyntaxError> {
         let mut elements = vec![];
         loop {
-            let value = match self.next()? {
+            match self.event()? {
                 Event::SequenceEnd => return Ok(elements.into()),
-                event => self.value(event, &format!("{path}[{}]", elements.len()))?,
-            };
-            match &mut self.items {
-                Some(items) if path == ".items" => items.extend(to_raw_value(&value)),
-                _ => elements.push(value),
+                event => elements.push(self.value(event, &format!("{path}[{}]", elements.len()))?),
             }
         }
     }
@@ -338,7 +322,7 @@ impl<'t> Reader<'t> {
     fn object(&mut self, path: &str) -> Result<Value, SyntaxError> {
         let mut fields = Map::new();
         loop {
-            let key = match self.next()? {
+            let key = match self.event()? {
                 Event::MappingEnd => return Ok(fields.into()),
                 Event::Scalar(text, style, ..) => {
                     if style == ScalarStyle::Plain {
@@ -346,23 +330,23 @@ impl<'t> Reader<'t> {
                     }
                     text.into_owned()
                 }
-                _ => return Err(self.mistake("expected a key that is a text".to_owned())),
+                _ => return Err(self.mistake("expected a key that is a text")),
             };
             if fields.contains_key(&key) {
                 return Err(self.mistake(format!("repeated key {key:?}")));
             }
             let path = format!("{path}.{key}");
-            if self.items.is_none() {
+            if self.has_marks {
                 self.marks.positions.insert(path.clone(), self.here.start.into());
             }
-            let event = self.next()?;
+            let event = self.event()?;
             let value = self.value(event, &path)?;
             fields.insert(key, value);
         }
     }
 
     fn note_word(&mut self, text: &str, path: &str) {
-        if needs_quotes(text) {
+        if self.has_marks && needs_quotes(text) {
             let (text, path) = (text.to_owned(), path.to_owned());
             self.marks.words.push(Word { text, path, end: self.here.end.index() });
         }

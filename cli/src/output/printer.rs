@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Evaluation, Lookup, Manifests,
+    Evaluation, Identity, Manifests,
     input::yaml,
     output::{
         changes::changes,
@@ -121,10 +121,7 @@ impl Printer {
         for warning in answer.warnings.iter().flatten() {
             self.below(&format!("warning: {warning}"));
         }
-        for refused in &evaluation.record.refused {
-            self.below(&format!("refused: {refused}"));
-        }
-        let lookups: Vec<_> = evaluation.record.lookups.iter().map(|lookup| looked_up(lookup, cluster)).collect();
+        let lookups: Vec<_> = evaluation.looked_up().map(|object| with_annotations(&object, cluster)).collect();
         if !lookups.is_empty() {
             self.aside(&format!("looked up: {}", lookups.join(", ")));
         }
@@ -228,11 +225,11 @@ impl Printer {
 }
 
 /// `Namespace team-a`, with its annotations: they may say what holds there.
-fn looked_up(lookup: &Lookup, cluster: &Manifests) -> String {
-    let object = cluster.find(&lookup.into()).filter(|_| lookup.kind == "Namespace");
+fn with_annotations(identity: &Identity, cluster: &Manifests) -> String {
+    let object = cluster.find(identity).filter(|_| identity.kind == "Namespace");
     let annotations = object.and_then(|object| object["metadata"]["annotations"].as_object());
     let written = annotations.into_iter().flatten().filter(|(key, _)| !key.starts_with("kubectl.kubernetes.io/"));
     let written: Vec<_> =
         written.map(|(key, value)| format!("{key}: {}", value.as_str().unwrap_or_default())).collect();
-    if written.is_empty() { lookup.to_string() } else { format!("{lookup}, annotated {}", written.join(", ")) }
+    if written.is_empty() { identity.to_string() } else { format!("{identity}, annotated {}", written.join(", ")) }
 }

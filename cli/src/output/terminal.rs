@@ -1,10 +1,11 @@
-//! What a terminal is shown: how wide it is, lines that fit, and what must not reach it.
+//! The terminal: how wide it is, lines that fit, what must not reach it, and how far a command is.
 
 use std::{
     borrow::Cow,
+    cell::Cell,
     env,
-    fmt::Write as _,
     io::{IsTerminal, Write, stderr, stdout},
+    time::{Duration, Instant},
 };
 
 use terminal_size::{Width, terminal_size};
@@ -41,18 +42,16 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     }
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_dangerous(character) {
-            // A String takes everything.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(character));
-        } else {
-            escaped.push(character);
+        match is_dangerous(character) {
+            true => escaped += &format!("\\u{:04x}", u32::from(character)),
+            false => escaped.push(character),
         }
     }
     Cow::Owned(escaped)
 }
 
 /// Prints a line to the standard error. Readers that leave early are free to.
-pub fn complain(text: &str) {
+pub fn print_stderr(text: &str) {
     let _ = writeln!(stderr(), "{}", escaped(text));
 }
 
@@ -64,6 +63,44 @@ fn is_dangerous(character: char) -> bool {
             character,
             '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
         )
+}
+
+/// A line on the terminal that says how far a command is, for who waits longer than two seconds.
+pub struct Progress {
+    start: Instant,
+    is_terminal: bool,
+    last_update: Cell<Option<Instant>>,
+}
+
+/// Who waits longer than this wants to see that something happens.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// So often, at most, the line changes.
+const TICK: Duration = Duration::from_millis(100);
+
+impl Progress {
+    /// Of what begins now.
+    pub fn begin() -> Self {
+        Self { start: Instant::now(), is_terminal: stderr().is_terminal(), last_update: Cell::new(None) }
+    }
+
+    /// Says what is being done.
+    pub fn update(&self, activity: &str) {
+        let is_early = self.last_update.get().is_some_and(|last| last.elapsed() < TICK);
+        if !self.is_terminal || is_early || self.start.elapsed() < PATIENCE {
+            return;
+        }
+        let _ = write!(stderr(), "\r\x1b[K{}", escaped(activity));
+        self.last_update.set(Some(Instant::now()));
+    }
+}
+
+/// The line goes before anything else is printed, errors too.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.last_update.get().is_some() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -117,13 +117,3 @@ impl From<&pool::Pool> for Pool {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::output::schema::ensure_schema;
-
-    #[test]
-    fn the_schema_is_that_of_the_types() -> anyhow::Result<()> {
-        ensure_schema::<super::Preview>("docs/preview.schema.json")
-    }
-}

@@ -8,7 +8,7 @@ use super::{
     file::{Case, Test, expanded},
 };
 use crate::{
-    Evaluation, Policy, SettingsFile,
+    Evaluation, Identity, Policy, SettingsFile,
     requests::{runtime_class, template::creation_from},
     scheduling::{constraints::Constraints, places::Places},
     stored,
@@ -28,7 +28,7 @@ impl Test {
                 return Ok(Answered { invalid: Some(answer.message.unwrap_or_default()), ..Answered::default() });
             }
         }
-        let trial = Trial { policy, files: &files, known: self.cluster(), has_cluster: true };
+        let trial = Trial { policy, files: &files, known: self.cluster() };
         let request = self.request(case)?;
         let (evaluation, not_asked) = trial.evaluate(request.clone())?;
         let mut nodes = None;
@@ -53,10 +53,10 @@ impl Test {
         }
         let mut mismatches = case.expect.compare(&answered);
         if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
-            let lookups = answered.evaluation.record.lookups.iter();
-            mismatches.extend(lookups.filter(|lookup| !self.cluster().finds(lookup)).map(|lookup| Mismatch {
+            let lacks = |object: &Identity| self.cluster().find(object).is_none();
+            mismatches.extend(answered.evaluation.looked_up().filter(lacks).map(|object| Mismatch {
                 field: "cluster".to_owned(),
-                expected: lookup.to_string(),
+                expected: object.to_string(),
                 found: "nothing".to_owned(),
             }));
         }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Evaluation, Lookup,
+    Evaluation, GetResourceRequest, Identity,
     input::json::{list_of, members, text},
     output::changes::gets,
     stored,
@@ -130,7 +130,7 @@ impl Answered {
             "environment": stored::environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
             "invalid": self.invalid,
             "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
-            "lookups": record.lookups.iter().map(Lookup::describe).collect::<Vec<_>>(),
+            "lookups": record.lookups.iter().map(with_fields).collect::<Vec<_>>(),
             "message": message,
             "nodes": self.nodes,
             "patch": patch.clone().unwrap_or_default(),
@@ -138,6 +138,12 @@ impl Answered {
             "warnings": answer.warnings,
         })
     }
+}
+
+/// `Node worker-1 (metadata.labels)`: a look-up, with the fields that are asked for.
+fn with_fields(lookup: &GetResourceRequest) -> String {
+    let fields: Vec<&str> = lookup.field_masks.iter().flatten().map(String::as_str).collect();
+    format!("{} ({})", Identity::from(lookup), fields.join(", "))
 }
 
 /// What is expected of a field, and not found.

@@ -4,12 +4,26 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use cli::Policy;
+use cli::{Evaluation, Policy};
+use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use serde_json::{Value, json};
 
 use crate::matching::{node_pool_takes, node_takes};
 
 const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+
+/// Where the policy looks things up.
+struct Objects(Vec<Value>);
+
+impl Cluster for Objects {
+    fn get_resource(&self, GetResourceRequest { kind, name, .. }: &GetResourceRequest) -> Result<String> {
+        let is_it = |object: &&Value| object["kind"] == kind.as_str() && object["metadata"]["name"] == name.as_str();
+        let object = self.0.iter().find(is_it).map(ToString::to_string);
+        object.with_context(|| format!("Cannot find v1/{kind} named '{name}' inside of namespace 'None'"))
+    }
+
+    fn log(&self, _: LogLevel, _: &str) {}
+}
 
 /// Nobody knows which of a NodePool's labels a node would have.
 pub const WHATEVER: &str = "Whatever";
@@ -360,20 +374,10 @@ impl<'o> Oracle<'o> {
     }
 
     fn ask(&self, request: &Value, settings: &Value) -> Result<Said> {
-        let objects = self.objects.to_vec();
-        let lacks = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let noted = lacks.clone();
-        let answer = self.policy.validate(request, settings, move |lookup: &cli::Lookup| {
-            let is_it = |object: &&Value| {
-                object["kind"] == lookup.kind.as_str() && object["metadata"]["name"] == lookup.name.as_str()
-            };
-            objects.iter().find(is_it).map(ToString::to_string).ok_or_else(|| {
-                noted.store(true, std::sync::atomic::Ordering::Relaxed);
-                format!("Cannot find v1/{} named '{}' inside of namespace 'None'", lookup.kind, lookup.name)
-            })
-        })?;
-        let answer = answer.answer;
-        Ok(match (lacks.load(std::sync::atomic::Ordering::Relaxed), answer.accepted) {
+        let Evaluation { answer, record, .. } =
+            self.policy.validate(request, settings, Objects(self.objects.to_vec()))?;
+        let lacks = record.lookups.iter().any(|lookup| self.find(&lookup.kind, &lookup.name).is_none());
+        Ok(match (lacks, answer.accepted) {
             (true, _) => Said::Lacking,
             (false, false) => Said::Refused,
             (false, true) => Said::LetIn(answer.mutated_object.unwrap_or_else(|| request["object"].clone())),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use bench::{Contender, Turns, contender, measured};
 use criterion::Criterion;
 use e2e_tests::{
-    Compiled, Metadata, Policy,
+    Module,
     cost::{Case, cases},
 };
 
@@ -52,7 +52,7 @@ fn compile(criterion: &mut Criterion, contenders: &[Contender], turns: &mut Turn
     let mut group = criterion.benchmark_group(measured::COMPILE);
     group.sample_size(10);
     for contender in contenders {
-        let run = || drop(black_box(Policy::from_bytes(black_box(&contender.bytes), Metadata::default(), None)));
+        let run = || drop(black_box(Module::new(black_box(&contender.bytes)).and_then(|module| module.policy(None))));
         group.bench_function(contender.name, |bencher| bencher.iter_custom(|runs| turns.sample(runs, run)));
         turns.keep(measured::COMPILE, contender.name)?;
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt};
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
-    Lookup,
+    GetResourceRequest,
     cost::{
         Case, Family, KB,
         objects::{pod, request},
@@ -77,7 +77,8 @@ fn host_call(policy: &Contender, what: &str, request: &Value, settings: &Value, 
     let call = Case::validate(Family::Injected, 0, request, settings).evaluate(&policy.policy);
     let answer: Value = serde_json::from_slice(&call.result.map_err(anyhow::Error::msg)?)?;
     ensure!(answer["accepted"] == true, "{what}: {answer}");
-    let kinds: BTreeSet<&str> = call.record.lookups.iter().map(|lookup: &Lookup| lookup.kind.as_str()).collect();
+    let kinds: BTreeSet<&str> =
+        call.record.lookups.iter().map(|lookup: &GetResourceRequest| lookup.kind.as_str()).collect();
     let once = kinds.len() == call.record.lookups.len();
     Ok(Bound {
         what: format!("Host calls: {what}"),

@@ -2,15 +2,16 @@ use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 use e2e_tests::{
-    Call, Compiled, InstructionCounter, Metadata, Policy,
+    Call, InstructionCounter, Module, Policy,
     cost::{Case, limit},
-    floor_module, policy_metadata, policy_module, typed_twin_module,
+    floor_module, policy_module, typed_twin_module,
 };
 
 /// One of the modules whose costs are compared.
 pub struct Contender {
     pub name: &'static str,
     pub bytes: Vec<u8>,
+    pub module: Module,
     pub policy: Policy,
 }
 
@@ -39,8 +40,9 @@ impl Contender {
     }
 
     fn of(name: &'static str, bytes: Vec<u8>) -> Result<Self> {
-        let policy = Policy::from_bytes(&bytes, Metadata::load(&policy_metadata())?, None)?;
-        Ok(Self { name, bytes, policy })
+        let module = Module::new(&bytes)?;
+        let policy = module.policy(None)?;
+        Ok(Self { name, bytes, module, policy })
     }
 
     /// One evaluation. Fails if this contender does not do what the case asks of it; the floor never changes anything.
@@ -52,6 +54,6 @@ impl Contender {
 
     /// The same module, compiled so that its instructions are counted.
     pub fn counter(&self) -> Result<InstructionCounter> {
-        InstructionCounter::from_bytes(&self.bytes, Metadata::load(&policy_metadata())?)
+        InstructionCounter::from_bytes(&self.bytes)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use e2e_tests::{
-    InstructionCounter, Lookup,
+    GetResourceRequest, InstructionCounter,
     cost::{Case, Family, cases},
 };
 
@@ -34,7 +34,7 @@ pub struct Row {
     pub instructions: Costs,
     pub memory: Costs,
     /// What the policy looked up.
-    pub lookups: Vec<Lookup>,
+    pub lookups: Vec<GetResourceRequest>,
 }
 
 /// One figure of each contender: nanoseconds, instructions or bytes. The typed twin's is not there where it does not take part.

@@ -1,7 +1,6 @@
 //! How much linear memory an evaluation needs.
 
 use anyhow::{Context, Result};
-use e2e_tests::Compiled;
 use e2e_tests::cost::{Case, KB};
 use gag::Gag;
 
@@ -15,7 +14,7 @@ const PAGES: usize = 4096;
 pub fn needed(contender: &Contender, case: &Case) -> Result<usize> {
     let answer = case.evaluate(&contender.policy).result.ok().context("an answer")?;
     let suffices = |pages: usize| -> Result<bool> {
-        let bounded = contender.policy.with_max_memory(pages * PAGE)?;
+        let bounded = contender.module.policy(Some(pages * PAGE))?;
         Ok(case.evaluate(&bounded).result.is_ok_and(|bounded| bounded == answer))
     };
     // Who runs out of memory complains there.

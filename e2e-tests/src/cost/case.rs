@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
 use crate::{
-    Call, Cluster, InstructionCounter, Lookup, Policy,
+    Call, Cluster, GetResourceRequest, InstructionCounter, Policy, Scripted,
     cost::{
         KB,
         objects::{namespace, node},
@@ -90,12 +90,12 @@ impl Case {
         counter.call(self.operation, &self.payload, self.cluster())
     }
 
-    fn cluster(&self) -> impl Cluster + use<> {
+    fn cluster(&self) -> impl Cluster + Send + Sync + use<> {
         let (node, namespace) = (self.node.clone(), self.namespace.clone());
-        move |lookup: &Lookup| match lookup.kind.as_str() {
-            "Node" => Ok::<String, String>(node.to_string()),
+        Scripted(move |lookup: &GetResourceRequest| match lookup.kind.as_str() {
+            "Node" => Ok(node.to_string()),
             _ => Ok(namespace.to_string()),
-        }
+        })
     }
 
     /// Fails if the policy did not do what is asked of it: who answers wrongly is easily fast.
@@ -113,7 +113,7 @@ impl Case {
     }
 
     /// The request with its settings, and what the look-ups of a call answered.
-    pub fn bytes_read(&self, lookups: &[Lookup]) -> usize {
+    pub fn bytes_read(&self, lookups: &[GetResourceRequest]) -> usize {
         let answers = lookups.iter().map(|lookup| match lookup.kind.as_str() {
             "Node" => self.node.len(),
             _ => self.namespace.len(),

@@ -4,10 +4,9 @@
 use std::fmt::Write;
 
 use anyhow::{Result, anyhow};
-use serde_json::json;
 
 use super::Case;
-use crate::{Call, Lookup};
+use crate::Call;
 
 const PAGE: usize = 64 * 1024;
 
@@ -25,10 +24,10 @@ pub fn module(case: &Case, call: &Call) -> Result<String> {
         .iter()
         .map(|lookup| {
             let [binding, namespace, operation] = &names;
-            let request = texts.add(&request(lookup));
-            format!("(drop (call $host_call {binding} {namespace} {operation} {request}))")
+            let request = texts.add(&serde_json::to_vec(lookup)?);
+            Ok(format!("(drop (call $host_call {binding} {namespace} {operation} {request}))"))
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let answer = texts.add(answer);
     // Where the request goes, and after it whatever a look-up answers.
     let request = texts.length;
@@ -53,20 +52,6 @@ pub fn module(case: &Case, call: &Call) -> Result<String> {
 "#,
         data = texts.escaped
     ))
-}
-
-/// A look-up as the host is asked for it.
-fn request(lookup: &Lookup) -> Vec<u8> {
-    let Lookup { api_version, kind, name, namespace, disable_cache, field_masks } = lookup;
-    let request = json!({
-        "api_version": api_version,
-        "kind": kind,
-        "name": name,
-        "namespace": namespace,
-        "disable_cache": disable_cache,
-        "field_masks": field_masks,
-    });
-    request.to_string().into_bytes()
 }
 
 /// What the module has in its memory from the start.

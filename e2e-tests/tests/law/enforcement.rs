@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use e2e_tests::{Answer, Cluster, Evaluation, Lookup, Manifests};
+use e2e_tests::{Answer, Cluster, Evaluation, GetResourceRequest, LogLevel, Manifests};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -31,12 +31,14 @@ const SENTENCES: [&str; 4] = [
 struct Troubled(Manifests);
 
 impl Cluster for Troubled {
-    fn get(&mut self, lookup: &Lookup) -> Result<String> {
-        if lookup.name == "node-broken" {
+    fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
+        if request.name == "node-broken" {
             bail!("the API server is away");
         }
-        self.0.get(lookup)
+        self.0.get_resource(request)
     }
+
+    fn log(&self, _: LogLevel, _: &str) {}
 }
 
 fn preferences() -> impl Strategy<Value = Value> {

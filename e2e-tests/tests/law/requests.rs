@@ -85,7 +85,11 @@ pub(super) fn cluster(namespace: &Value, labels: &Value, tolerations: &Value) ->
     [namespace.clone(), node].into_iter().collect()
 }
 
-pub(super) fn evaluate(request: &Value, settings: &Value, cluster: impl e2e_tests::Cluster + 'static) -> Evaluation {
+pub(super) fn evaluate(
+    request: &Value,
+    settings: &Value,
+    cluster: impl e2e_tests::Cluster + Send + Sync + 'static,
+) -> Evaluation {
     policy().validate(request, settings, cluster).expect("an answer")
 }
 
