@@ -8,10 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
-use serde_json::{
-    Value,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::{Value, value::RawValue};
 
 use super::yaml;
 
@@ -74,9 +71,8 @@ pub fn json_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
 /// The objects in YAML documents.
 pub fn yaml_objects(text: &str) -> Result<Vec<Box<RawValue>>> {
     let mut objects = vec![];
-    for document in yaml::read_values(text) {
-        let document = to_raw_value(&document?)?;
-        add_items(document, &mut objects)?;
+    for document in yaml::json_documents(text) {
+        add_items(RawValue::from_string(document?)?, &mut objects)?;
     }
     Ok(objects)
 }

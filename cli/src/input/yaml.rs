@@ -3,18 +3,19 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     error, fmt, mem,
+    ops::Range,
     sync::Arc,
 };
 
 use anyhow::Result;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// As deep as Kubewarden's host reads JSON.
 const MOST_LEVELS: usize = 128;
-/// An alias stands for a copy, so that a few lines could become more than fits into memory.
-const MOST_COPIES: usize = 1_000_000;
+/// An alias stands for a copy, so that a few lines could become more than fits into memory: as many bytes of JSON.
+const MOST_COPIED: usize = 8 * 1024 * 1024;
 
 /// A place in a file, counted from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,29 +138,30 @@ impl From<Marker> for Position {
 /// Reads the documents of a file.
 pub fn read(text: &str) -> File {
     let mut file = File::default();
-    for document in Reader::new(text, true) {
-        match document {
-            Ok(document) => document.add_to(&mut file.documents),
+    let mut reader = Reader::new(text, true);
+    loop {
+        match reader.document() {
+            Ok(Some(document)) => document.add_to(&mut file.documents),
+            Ok(None) => return file,
             Err(error) => {
                 // JSON may write a character as two halves, which YAML does not know.
                 match serde_json::from_str(text).ok().filter(|_| error.problem.contains("Unicode character escape")) {
                     Some(value) => Document { value, ..Document::default() }.add_to(&mut file.documents),
                     None => file.error = Some(error),
                 }
-                break;
+                return file;
             }
         }
     }
-    file
 }
 
-/// Reads the documents of a file one by one, as they are: without positions, which would take more memory than a large
-/// one itself, and lists in one piece.
+/// The documents of a file as JSON texts, one by one. A large one is never there as a tree.
 ///
 /// # Errors
 /// Something can't be read: where, and why.
-pub fn read_values(text: &str) -> impl Iterator<Item = Result<Value, SyntaxError>> {
-    Reader::new(text, false).map(|document| Ok(document?.value))
+pub fn json_documents(text: &str) -> impl Iterator<Item = Result<String, SyntaxError>> {
+    let mut reader = Reader::new(text, false);
+    std::iter::from_fn(move || reader.json_document().transpose())
 }
 
 impl Document {
@@ -201,28 +203,20 @@ impl Document {
     }
 }
 
-/// The documents of a text, up to the first error.
+/// Writes YAML as JSON.
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     /// Where the event stands that was read last.
     here: Span,
-    /// Whether anybody asks for marks.
+    /// The document so far.
+    json: String,
+    /// Of a large document they would take more memory than itself.
     has_marks: bool,
     marks: Marks,
-    /// What aliases stand for, and how many values that has.
-    anchors: BTreeMap<usize, (Value, usize)>,
+    /// Where in the document so far that stands which aliases stand for.
+    anchors: BTreeMap<usize, Range<usize>>,
     levels: usize,
-    values: usize,
-    /// How many of the values are copies.
-    copies: usize,
-}
-
-impl Iterator for Reader<'_> {
-    type Item = Result<Document, SyntaxError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.document().transpose()
-    }
+    copied: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -230,16 +224,37 @@ impl<'t> Reader<'t> {
         Self {
             parser: Parser::new_from_str(text.trim_start_matches('\u{feff}')),
             here: Span::empty(Marker::new(0, 1, 0)),
+            json: String::new(),
             has_marks,
             marks: Marks::default(),
             anchors: BTreeMap::new(),
             levels: 0,
-            values: 0,
-            copies: 0,
+            copied: 0,
         }
     }
 
-    fn event(&mut self) -> Result<Event<'t>, SyntaxError> {
+    fn document(&mut self) -> Result<Option<Document>, SyntaxError> {
+        let Some(json) = self.json_document()? else { return Ok(None) };
+        // Aliases may add levels.
+        let value = serde_json::from_str(&json).map_err(|_| self.too_deep())?;
+        Ok(Some(Document { value, root: String::new(), marks: Arc::new(mem::take(&mut self.marks)) }))
+    }
+
+    fn json_document(&mut self) -> Result<Option<String>, SyntaxError> {
+        self.anchors.clear();
+        loop {
+            match self.next()? {
+                Event::StreamEnd => return Ok(None),
+                Event::DocumentStart(_) => break,
+                _ => {}
+            }
+        }
+        let first = self.next()?;
+        self.add_value(first, "")?;
+        Ok(Some(mem::take(&mut self.json)))
+    }
+
+    fn next(&mut self) -> Result<Event<'t>, SyntaxError> {
         let (event, span) = self.parser.next_event().unwrap_or(Ok((Event::StreamEnd, Span::default())))?;
         if event != Event::StreamEnd {
             self.here = span;
@@ -251,79 +266,86 @@ impl<'t> Reader<'t> {
         SyntaxError { position: self.here.start.into(), problem: problem.into() }
     }
 
-    fn document(&mut self) -> Result<Option<Document>, SyntaxError> {
-        loop {
-            match self.event()? {
-                Event::StreamEnd => return Ok(None),
-                Event::DocumentStart(_) => break,
-                _ => {}
-            }
-        }
-        let first = self.event()?;
-        let value = self.value(first, "")?;
-        Ok(Some(Document { value, root: String::new(), marks: Arc::new(mem::take(&mut self.marks)) }))
+    fn too_deep(&self) -> SyntaxError {
+        self.mistake(format!("nested deeper than {MOST_LEVELS} levels"))
     }
 
-    fn value(&mut self, event: Event<'t>, path: &str) -> Result<Value, SyntaxError> {
+    fn add_value(&mut self, event: Event<'t>, path: &str) -> Result<(), SyntaxError> {
         if self.has_marks {
             // A field stands where its key does.
             let here = self.here.start.into();
             self.marks.positions.entry(path.to_owned()).or_insert(here);
         }
-        let before = self.values;
-        self.values += 1;
         self.levels += 1;
         if self.levels > MOST_LEVELS {
-            return Err(self.mistake(format!("nested deeper than {MOST_LEVELS} levels")));
+            return Err(self.too_deep());
         }
-        let (value, anchor) = match event {
-            Event::Alias(anchor) => (self.copy(anchor)?, 0),
+        let start = self.json.len();
+        let anchor = match event {
+            Event::Alias(anchor) => {
+                self.add_copy(anchor)?;
+                0
+            }
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
                 let value = if is_text { text.as_ref().into() } else { plain(&text) };
                 if !is_text && value.is_string() {
                     self.note_word(&text, path);
                 }
-                (value, anchor)
+                self.json += &value.to_string();
+                anchor
             }
-            Event::SequenceStart(anchor, _) => (self.list(path)?, anchor),
-            Event::MappingStart(anchor, _) => (self.object(path)?, anchor),
+            Event::SequenceStart(anchor, _) => {
+                self.add_list(path)?;
+                anchor
+            }
+            Event::MappingStart(anchor, _) => {
+                self.add_object(path)?;
+                anchor
+            }
             event => return Err(self.mistake(format!("expected a value, found {event:?}"))),
         };
         self.levels -= 1;
         if anchor != 0 {
-            self.anchors.insert(anchor, (value.clone(), self.values - before));
+            self.anchors.insert(anchor, start..self.json.len());
         }
-        Ok(value)
+        Ok(())
     }
 
-    fn copy(&mut self, anchor: usize) -> Result<Value, SyntaxError> {
-        let Some((value, values)) = self.anchors.get(&anchor) else {
+    fn add_copy(&mut self, anchor: usize) -> Result<(), SyntaxError> {
+        let Some(original) = self.anchors.get(&anchor).cloned() else {
             return Err(self.mistake("an alias stands within what it refers to"));
         };
-        self.values += values;
-        self.copies += values;
-        if self.copies > MOST_COPIES {
-            return Err(self.mistake(format!("repetition limit exceeded: aliases copy more than {MOST_COPIES} values")));
+        self.copied += original.len();
+        if self.copied > MOST_COPIED {
+            return Err(self.mistake(format!("repetition limit exceeded: aliases copy more than {MOST_COPIED} bytes")));
         }
-        Ok(value.clone())
+        self.json.extend_from_within(original);
+        Ok(())
     }
 
-    fn list(&mut self, path: &str) -> Result<Value, SyntaxError> {
-        let mut elements = vec![];
-        loop {
-            match self.event()? {
-                Event::SequenceEnd => return Ok(elements.into()),
-                event => elements.push(self.value(event, &format!("{path}[{}]", elements.len()))?),
+    fn add_list(&mut self, path: &str) -> Result<(), SyntaxError> {
+        self.json.push('[');
+        for position in 0.. {
+            let event = self.next()?;
+            if event == Event::SequenceEnd {
+                break;
             }
+            if position > 0 {
+                self.json.push(',');
+            }
+            self.add_value(event, &format!("{path}[{position}]"))?;
         }
+        self.json.push(']');
+        Ok(())
     }
 
-    fn object(&mut self, path: &str) -> Result<Value, SyntaxError> {
-        let mut fields = Map::new();
+    fn add_object(&mut self, path: &str) -> Result<(), SyntaxError> {
+        let mut keys = BTreeSet::new();
+        self.json.push('{');
         loop {
-            let key = match self.event()? {
-                Event::MappingEnd => return Ok(fields.into()),
+            let key = match self.next()? {
+                Event::MappingEnd => break,
                 Event::Scalar(text, style, ..) => {
                     if style == ScalarStyle::Plain {
                         self.note_word(&text, &format!("{path}.{text}"));
@@ -332,17 +354,23 @@ impl<'t> Reader<'t> {
                 }
                 _ => return Err(self.mistake("expected a key that is a text")),
             };
-            if fields.contains_key(&key) {
+            if keys.contains(&key) {
                 return Err(self.mistake(format!("repeated key {key:?}")));
             }
             let path = format!("{path}.{key}");
             if self.has_marks {
                 self.marks.positions.insert(path.clone(), self.here.start.into());
             }
-            let event = self.event()?;
-            let value = self.value(event, &path)?;
-            fields.insert(key, value);
+            if !keys.is_empty() {
+                self.json.push(',');
+            }
+            self.json += &format!("{}:", Value::from(key.as_str()));
+            keys.insert(key);
+            let event = self.next()?;
+            self.add_value(event, &path)?;
         }
+        self.json.push('}');
+        Ok(())
     }
 
     fn note_word(&mut self, text: &str, path: &str) {
