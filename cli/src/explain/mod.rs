@@ -10,6 +10,7 @@ pub mod subject;
 use std::fmt::Display;
 
 use anyhow::{Context, Result, bail};
+use k8s_openapi::api::core::v1;
 use node_placement_policy::{
     resource::Resource,
     settings::{Enforcement, NamespaceEntry},
@@ -291,7 +292,7 @@ fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> 
         return Some(format!("has ended ({}); it was on {node}", text(&pod["status"]["phase"])));
     }
     // Where no Nodes are known, nobody can tell.
-    let is_missing = cluster.nodes().next().is_some() && cluster.node(node).is_none();
+    let is_missing = cluster.all::<v1::Node>().next().is_some() && cluster.node(node).is_none();
     is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
 }
 

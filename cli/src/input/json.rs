@@ -1,7 +1,7 @@
 //! Reading JSON values whose types nobody has checked: what is of another type is as if it were absent, or a mistake.
 
 use anyhow::{Result, anyhow};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 /// A text; of anything else, the empty text.
@@ -63,28 +63,38 @@ pub fn pointer(path: &str) -> String {
 /// The first field of a wrong type: its path, what was expected, and what was found.
 pub fn typed<T: DeserializeOwned>(value: &Value, at: &str) -> Result<(T, Vec<String>)> {
     let mut unknown = vec![];
-    let mut note = |path: serde_ignored::Path<'_>| unknown.push(format!("{at}{}", with_positions(&path.to_string())));
-    let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(value, &mut note));
-    let read = read.map_err(|error| {
-        anyhow!("{at}{}: {}", with_positions(&error.path().to_string()), expectation(error.inner()))
-    })?;
+    let mut add = |path: serde_ignored::Path<'_>| unknown.push(format!("{at}{}", without_options(&path.to_string())));
+    let read = deserialize(serde_ignored::Deserializer::new(value, &mut add), at)?;
     Ok((read, unknown))
 }
 
-/// `rules.?.0.resorces` as `rules[0].resorces`.
-fn with_positions(path: &str) -> String {
-    let mut written = String::new();
-    for step in path.split('.').filter(|step| *step != "?") {
-        match step.parse::<usize>() {
-            Ok(position) => written += &format!("[{position}]"),
-            Err(_) if written.is_empty() => written += step,
-            Err(_) => written += &format!(".{step}"),
-        }
-    }
-    written
+/// A value of a type, whose path begins with `at`.
+///
+/// # Errors
+/// The first field of a wrong type: its path, what was expected, and what was found.
+pub fn deserialize<'de, T, D>(json: D, at: &str) -> Result<T>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de, Error = serde_json::Error>,
+{
+    serde_path_to_error::deserialize(json)
+        .map_err(|error| anyhow!("{at}{}: {}", without_options(&error.path().to_string()), expectation(error.inner())))
 }
 
-/// What `serde` says, in the words of the other mistakes.
+/// `rules.?.0.resorces` as `rules[0].resorces`: an `Option` is no step of a path.
+fn without_options(path: &str) -> String {
+    let mut fields = String::new();
+    for step in path.split('.').filter(|step| *step != "?") {
+        match step.parse::<usize>() {
+            Ok(position) => fields += &format!("[{position}]"),
+            Err(_) if fields.is_empty() => fields += step,
+            Err(_) => fields += &format!(".{step}"),
+        }
+    }
+    fields
+}
+
+/// The words of an error of serde, as other mistakes have them.
 pub fn expectation(error: &serde_json::Error) -> String {
     let text = error.to_string().replace("unknown variant", "unknown word");
     // The path says it better.

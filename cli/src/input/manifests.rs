@@ -1,4 +1,4 @@
-//! A cluster that is written down: objects, each as the JSON that came, typed when somebody asks for it.
+//! A cluster as its objects: each is the JSON text that came, which is parsed or typed when somebody asks for it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
@@ -21,14 +21,14 @@ use serde_json::{
 
 use super::{
     documents::{manifest_files, read_objects},
-    json::{expectation, remove},
+    json::{deserialize, remove},
 };
 
-/// A cluster written down: the objects of some manifests. Of several with the same identity, the first is there.
+/// The objects of a cluster. Of several with the same identity, the first counts.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
-    places: Arc<HashMap<Identity, usize>>,
+    positions: Arc<HashMap<Identity, usize>>,
     /// The objects that were left out, since one with the same identity came before.
     pub repeated: Arc<Vec<Identity>>,
     /// Those of them that say something else than the first.
@@ -66,7 +66,7 @@ pub struct Identity {
     pub name: String,
 }
 
-/// An object: a text, which is parsed when somebody looks it up, and then stays so.
+/// An object: a JSON text, and its value once somebody has looked it up.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     pub identity: Identity,
@@ -75,7 +75,7 @@ pub struct Manifest {
 }
 
 impl Manifests {
-    /// Nothing, of a cluster that nobody has written down.
+    /// No objects, where no cluster is given.
     pub fn partial() -> Self {
         Self { is_partial: true, ..Self::default() }
     }
@@ -90,11 +90,11 @@ impl Manifests {
         let files = manifest_files(path)?;
         for file in &files.manifests {
             for (index, text) in read_objects(file)?.into_iter().enumerate() {
-                let place = || format!("{}: object {}", file.display(), index + 1);
-                objects.push(Manifest::read(text).with_context(place)?);
+                let object = || format!("{}: object {}", file.display(), index + 1);
+                objects.push(Manifest::read(text).with_context(object)?);
             }
         }
-        Ok(Self { unread: Arc::new(files.others), ..Self::of(objects) })
+        Ok(Self { unread: Arc::new(files.others), ..Self::new(objects) })
     }
 
     /// Of the texts of objects.
@@ -102,7 +102,7 @@ impl Manifests {
     /// # Errors
     /// One is no Kubernetes object.
     pub fn read(objects: Vec<Box<RawValue>>) -> Result<Self> {
-        Ok(Self::of(objects.into_iter().map(Manifest::read).collect::<Result<_>>()?))
+        Ok(Self::new(objects.into_iter().map(Manifest::read).collect::<Result<_>>()?))
     }
 
     /// With more objects.
@@ -114,7 +114,7 @@ impl Manifests {
         for object in more {
             objects.push(Manifest::read(to_raw_value(&object)?)?);
         }
-        Ok(Self { is_partial: self.is_partial, ..Self::of(objects) })
+        Ok(Self { is_partial: self.is_partial, ..Self::new(objects) })
     }
 
     /// In the order in which they were read.
@@ -124,12 +124,11 @@ impl Manifests {
 
     /// An object as JSON, if it is there.
     pub fn find(&self, identity: &Identity) -> Option<&Value> {
-        self.manifest(identity).map(Manifest::kept)
+        self.manifest(identity).map(Manifest::object)
     }
 
-    /// An object, if it is there.
-    pub fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
-        self.places.get(identity).and_then(|place| self.objects.get(*place))
+    fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
+        self.positions.get(identity).and_then(|position| self.objects.get(*position))
     }
 
     /// A Namespace as JSON, if it is there.
@@ -142,14 +141,9 @@ impl Manifests {
         self.find(&Identity::new("v1", "Node", None, name))
     }
 
-    /// All Nodes.
-    pub fn nodes(&self) -> impl Iterator<Item = &Value> {
-        self.of_kind("v1", "Node").map(Manifest::kept)
-    }
-
     /// All Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
-        self.of_kind("v1", "Namespace").map(Manifest::kept)
+        self.of_kind("v1", "Namespace").map(Manifest::object)
     }
 
     /// All objects of a kind, typed.
@@ -173,28 +167,27 @@ impl Manifests {
         self.manifest(&Identity::new(T::API_VERSION, T::KIND, namespace, name)).map(Manifest::typed).transpose()
     }
 
-    fn of(manifests: Vec<Manifest>) -> Self {
-        let mut objects = Vec::with_capacity(manifests.len());
-        let mut places = HashMap::with_capacity(manifests.len());
+    fn new(manifests: Vec<Manifest>) -> Self {
+        let mut objects: Vec<Manifest> = vec![];
+        let mut positions = HashMap::new();
         let (mut repeated, mut contradictory) = (vec![], vec![]);
         for manifest in manifests {
-            match places.entry(manifest.identity.clone()) {
-                Entry::Occupied(place) => {
-                    let first: Option<&Manifest> = objects.get(*place.get());
-                    if first.is_some_and(|first| first.contradicts(&manifest)) {
+            match positions.entry(manifest.identity.clone()) {
+                Entry::Occupied(position) => {
+                    if objects.get(*position.get()).is_some_and(|first| first.contradicts(&manifest)) {
                         contradictory.push(manifest.identity.clone());
                     }
                     repeated.push(manifest.identity);
                 }
-                Entry::Vacant(place) => {
-                    place.insert(objects.len());
+                Entry::Vacant(position) => {
+                    position.insert(objects.len());
                     objects.push(manifest);
                 }
             }
         }
         Self {
             objects: Arc::new(objects),
-            places: Arc::new(places),
+            positions: Arc::new(positions),
             repeated: Arc::new(repeated),
             contradictory: Arc::new(contradictory),
             ..Self::default()
@@ -229,12 +222,12 @@ impl Manifest {
     /// # Errors
     /// It is none of the kind: where, and what was expected.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
-        typed(&self.text).map_err(|error| anyhow!("{}: {error}", self.identity))
+        deserialize(&*self.text, "").map_err(|error| anyhow!("{}: {error}", self.identity))
     }
 
-    /// Whether another object of the same name says something else, but for what the API server counts and reports.
+    /// Whether another object of the same identity differs in more than what the API server counts and reports.
     fn contradicts(&self, other: &Self) -> bool {
-        let said = |manifest: &Self| {
+        let content = |manifest: &Self| {
             let mut object = manifest.parse();
             // What has finished runs no more.
             let is_finished = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
@@ -243,7 +236,7 @@ impl Manifest {
             remove(&mut object["metadata"], &["resourceVersion", "generation", "managedFields"]);
             object
         };
-        said(self) != said(other)
+        content(self) != content(other)
     }
 
     /// The object with its metadata, and those of its other parts in which one of `fields` is, such as `spec.taints`. No
@@ -263,15 +256,9 @@ impl Manifest {
     }
 
     /// The object, parsed at most once.
-    fn kept(&self) -> &Value {
+    fn object(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
-}
-
-fn typed<T: DeserializeOwned>(text: &RawValue) -> Result<T> {
-    let mut json = serde_json::Deserializer::from_str(text.get());
-    serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| anyhow!("{}: {}", error.path(), expectation(error.inner())))
 }
 
 /// A Namespace with the label that the API server always gives it: a manifest may lack it.
@@ -303,20 +290,22 @@ impl Identity {
             kind: Option<String>,
             metadata: Option<Metadata>,
         }
-        #[derive(Deserialize)]
+        #[derive(Default, Deserialize)]
         struct Metadata {
             name: Option<String>,
             namespace: Option<String>,
         }
         // It would be read as the fields of one.
         ensure!(!text.get().starts_with('['), "expected a Kubernetes object; found a list");
-        let object: Object = typed(text).context("expected a Kubernetes object")?;
-        let Metadata { name, namespace } = object.metadata.unwrap_or(Metadata { name: None, namespace: None });
-        let called = name.clone().unwrap_or_default();
-        let (Some(api_version), Some(kind), Some(name)) = (object.api_version, object.kind, name) else {
-            bail!("expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {called:?})");
-        };
-        Ok(Self { api_version, kind, namespace, name })
+        let object: Object = deserialize(text, "").context("expected a Kubernetes object")?;
+        let Metadata { name, namespace } = object.metadata.unwrap_or_default();
+        match (object.api_version, object.kind, name) {
+            (Some(api_version), Some(kind), Some(name)) => Ok(Self { api_version, kind, namespace, name }),
+            (_, _, name) => bail!(
+                "expected Kubernetes objects with apiVersion, kind and metadata.name (metadata.name is {:?})",
+                name.unwrap_or_default()
+            ),
+        }
     }
 }
 
