@@ -8,10 +8,9 @@ use serde_json::Value;
 use crate::{
     demands::{Demand, DemandKind},
     input::manifests::Manifests,
-    requests::runtime_class,
     scheduling::{
         constraints::Constraints,
-        exclusion::{Exclusion, LabelExclusion},
+        constraints::{Exclusion, LabelExclusion},
         label_values::LabelValues,
         node::Node,
         node_pool::CREATED,
@@ -88,10 +87,7 @@ impl Placed {
     /// # Errors
     /// One is none.
     pub fn read(specs: &[Value], cluster: &Manifests) -> Result<Self> {
-        let constraints = specs.iter().map(|spec| {
-            let class = runtime_class::class_of(spec, cluster)?;
-            Constraints::read(spec, class.as_ref())
-        });
+        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster));
         let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
         Ok(Self { constraints: constraints.collect::<Result<_>>()?, requests })
     }
@@ -116,7 +112,8 @@ impl Placed {
                 excluded_by = refused.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
             }
             let fits = excluded_by.is_none();
-            let large: Vec<&Node> = nodes.iter().copied().filter(|node| self.requests.fit(node)).collect();
+            let large: Vec<&Node> =
+                nodes.iter().copied().filter(|node| self.requests.lacking(&node.allocatable).is_none()).collect();
             let is_ready = |node: &&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
             let usable: Vec<String> = large.iter().copied().filter(is_ready).map(|node| node.name.clone()).collect();
             let is_too_small = fits && !creates && large.is_empty();
@@ -167,7 +164,7 @@ impl Placed {
     /// What it requests of which nodes have too little.
     fn lacking(&self, nodes: &[&Node]) -> Vec<String> {
         let mut lacking: Vec<String> =
-            nodes.iter().filter_map(|node| self.requests.lacking(node)).map(str::to_owned).collect();
+            nodes.iter().filter_map(|node| self.requests.lacking(&node.allocatable)).map(str::to_owned).collect();
         lacking.sort_unstable();
         lacking.dedup();
         lacking
@@ -176,7 +173,7 @@ impl Placed {
 
 /// The exclusion, and who asked for it.
 fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
-    let mut told = excluded.describe(pool.place());
+    let mut told = excluded.describe(pool.target());
     let Exclusion::Label(label) = excluded else { return told };
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
     if terms > 1 && !pod.node_selector.contains_key(&label.key) {
@@ -195,7 +192,8 @@ fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d 
     // What is needed of a NodePool is told as Karpenter compares values.
     let is_needed = |requirement: &Requirement| {
         needed.requirements().iter().any(|own| own.same_as(requirement))
-            || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
+            || LabelValues::from_requirement(requirement)
+                .is_some_and(|values| values.describe(requirement.key()) == label.needs)
     };
     let required = demands.iter().filter(|demand| demand.kind == DemandKind::Required);
     let mut demanding =

@@ -36,7 +36,7 @@ use crate::{
         settings_file::{SettingsFile, selected_labels},
     },
     preview::is_left_out,
-    requests::{admission::is_terminating, owner::maker_of, plain_pod, pod, template},
+    requests::{admission::is_terminating, controllers::controller_of, pod, template},
     scheduling::pool::Pools,
 };
 
@@ -177,9 +177,9 @@ pub fn explain(
     };
     let chain = PolicyChain::new(policy, files, cluster);
     let enforced = chain.enforced();
-    let maker = object.and_then(|object| maker_of(object, cluster));
+    let maker = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(maker) {
-        template::check(object).with_context(|| title(object))?;
+        template::check_types(object).with_context(|| title(object))?;
     }
     let create = |chain: &PolicyChain<'_>| match object {
         Some(object) => chain.create(object, maker),
@@ -219,8 +219,9 @@ fn refused(written: &Created, enforced: &Created, part: &str) -> Option<String> 
 /// The ReplicaSets or Jobs of a workload that still make Pods from an older template.
 fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
     let parts = cluster.objects().iter().filter(|part| ["ReplicaSet", "Job"].contains(&&*part.identity.kind));
-    let is_older =
-        |part: &Value| maker_of(part, cluster) == Some(object) && !is_left_out(part) && template::differ(object, part);
+    let is_older = |part: &Value| {
+        controller_of(part, cluster) == Some(object) && !is_left_out(part) && template::makes_other_pods(object, part)
+    };
     parts.map(Manifest::parse).filter(is_older).collect()
 }
 
@@ -240,7 +241,7 @@ fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l
 
 /// The PodSpec of the subject without the policy.
 fn pod_as_it_is(object: Option<&Value>, namespace: &str, cluster: &Manifests) -> Result<Value> {
-    let Some(object) = object else { return Ok(plain_pod::creation(namespace)["object"]["spec"].take()) };
+    let Some(object) = object else { return Ok(pod::plain_pod_request(namespace)["object"]["spec"].take()) };
     if object["kind"] != "Pod" {
         return Ok(pod_of(object, cluster)?["object"]["spec"].take());
     }
@@ -390,7 +391,7 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p Placed>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    Pools::of(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
+    Pools::read(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
 }
 
 /// Why an entry does not hold.

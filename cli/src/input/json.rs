@@ -66,7 +66,8 @@ pub fn typed<T: DeserializeOwned>(value: &Value, at: &str) -> Result<(T, Vec<Str
     let mut note = |path: serde_ignored::Path<'_>| unknown.push(format!("{at}{}", with_positions(&path.to_string())));
     let read = serde_path_to_error::deserialize(serde_ignored::Deserializer::new(value, &mut note));
     let read = read.map_err(|error| {
-        anyhow!("{at}{}: {}", with_positions(&error.path().to_string()), expectation(error.inner()))
+        let path = format!("{at}{}", with_positions(&error.path().to_string()));
+        anyhow!("{}: {}", path.trim_end_matches('.'), expectation(error.inner()))
     })?;
     Ok((read, unknown))
 }
