@@ -8,10 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     Answer, Cluster, Evaluation, Lookup, ManagedKeys, Manifests, NoCluster, Policy, SettingsFile, admission_request,
     engine::policy_chain::Admission,
-    explain::{
-        fit::{Fit, Placed},
-        pools_for,
-    },
+    explain::fit::{Fit, PodNeeds, pools_for},
     input::json::{path, text},
     output::{changes::gets, explanation::where_to_run},
     requests::{admission::manifest_request, plugins, template::pod_request},
@@ -185,8 +182,8 @@ impl<'p> Trial<'p> {
         if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
             return Ok(Pods { lines, nodes: None });
         }
-        let placed = Placed::read(std::slice::from_ref(spec), self.known)?;
-        let fit: Fit = placed.fit(&pools_for(self.files, [&placed], self.known)?, &[], None)?;
+        let pod = PodNeeds::read(std::slice::from_ref(spec), self.known)?;
+        let fit: Fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
         lines.extend(where_to_run(who, &fit));
         let nodes = fit.usable().flat_map(|pool| &pool.usable).cloned().collect();
         Ok(Pods { lines, nodes: Some(nodes) })
