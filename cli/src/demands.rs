@@ -26,7 +26,7 @@ use crate::{
         json::{members, text},
         settings_file::SettingsFile,
     },
-    requests::{delivery::delivery, plain_pod},
+    requests::{delivery::delivery, pod::plain_pod_request},
 };
 
 /// What one policy holds a namespace to.
@@ -242,7 +242,7 @@ impl<'s> Demands<'s> {
 /// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
 pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<&Value>) -> Vec<&'f SettingsFile> {
     let placing: Vec<&SettingsFile> = files.iter().filter(|file| file.places_pods()).collect();
-    let pod = plain_pod::creation(name);
+    let pod = plain_pod_request(name);
     let is_asked = |file: &&SettingsFile| {
         file.policy.as_ref().is_none_or(|policy| delivery(policy, &pod, namespace).kept_away().is_none())
     };

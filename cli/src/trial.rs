@@ -8,13 +8,10 @@ use serde_json::{Value, json};
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
     engine::policy_chain::Admission,
-    explain::{
-        fit::{Fit, Placed},
-        pools_for,
-    },
+    explain::fit::{Fit, PodNeeds, pools_for},
     input::json::{path, text},
     output::{changes::gets, explanation::where_to_run},
-    requests::{admission::of_manifest, runtime_class, template::creation_from},
+    requests::{admission::manifest_request, plugins, template::pod_request},
 };
 
 /// The policies of a deployment, and the cluster in which they look things up.
@@ -66,7 +63,7 @@ pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value
         document.get("kind").is_some() && document.get("metadata").is_some_and(Value::is_object),
         "expected an object with apiVersion, kind and metadata, or an admission request"
     );
-    of_manifest(document.clone(), old)
+    manifest_request(document.clone(), old)
 }
 
 /// The request that a document is, with or without its AdmissionReview.
@@ -117,7 +114,7 @@ impl<'p> Trial<'p> {
         let name = request_name(&request);
         // The API server does that before anybody is asked.
         if is_pod_creation(&request) {
-            runtime_class::merge(&mut request["object"]["spec"], self.known);
+            plugins::merge_runtime_class(&mut request["object"]["spec"], self.known);
         }
         let answers = self.ask(request.clone())?;
         let is_let_in = answers.unknown.is_none() && answers.is_accepted();
@@ -134,7 +131,7 @@ impl<'p> Trial<'p> {
         if is_pod_creation(request) {
             return self.where_to_run("it", &object["spec"], vec![]);
         }
-        let Some(creation) = creation_from(object, self.known) else { return Ok(Pods::default()) };
+        let Some(creation) = pod_request(object, self.known) else { return Ok(Pods::default()) };
         let answers = self.ask(creation.clone())?;
         let unknown = |lines| Ok(Pods { lines, nodes: None });
         let evaluations = || answers.evaluations.iter().map(|(_, evaluation)| evaluation);
@@ -175,11 +172,11 @@ impl<'p> Trial<'p> {
     fn where_to_run(&self, who: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
         let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
         let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
-        if !has_nodes || runtime_class::missing(spec, self.known).is_some() {
+        if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
             return Ok(Pods { lines, nodes: None });
         }
-        let placed = Placed::read(std::slice::from_ref(spec), self.known)?;
-        let fit: Fit = placed.fit(&pools_for(self.files, [&placed], self.known)?, &[], None)?;
+        let pod = PodNeeds::read(std::slice::from_ref(spec), self.known)?;
+        let fit: Fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
         lines.extend(where_to_run(who, &fit));
         let nodes = fit.usable().flat_map(|pool| &pool.usable).cloned().collect();
         Ok(Pods { lines, nodes: Some(nodes) })

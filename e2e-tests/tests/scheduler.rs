@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use cli::scheduling::{constraints::Constraints, exclusion::Exclusion, node::Node};
+use cli::scheduling::{constraints::Constraints, constraints::Exclusion, node::Node};
 use k8s_openapi::api::core::v1;
 use serde_json::{Value, json};
 

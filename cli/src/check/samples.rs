@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 
 use crate::{
     ManagedKeys, PolicySpec, SettingsFile,
-    input::{json::text, settings::entries},
+    input::settings::entries,
     policies::required_rules::{Feature, Request, Update},
     requests::{
-        admission::{self, created_by, kubelet, scheduler, somebody},
-        defaults,
-        owner::controller,
+        admission::{creator, kubelet, request_for, scheduler},
+        plugins::admitted,
     },
 };
 
@@ -135,11 +134,10 @@ impl Sample {
     pub fn request(&self, namespace: &str) -> Value {
         let (_, name, operation) = self.request;
         let known = known(name);
-        let mut user_info = match (known, controller(&self.object)) {
-            (Resource::Node, _) => kubelet("node-a"),
-            (Resource::Binding, _) => scheduler(),
-            (_, Some(owner)) => created_by(text(&owner["kind"])),
-            _ => somebody(),
+        let mut user_info = match known {
+            Resource::Node => kubelet("node-a"),
+            Resource::Binding => scheduler(),
+            _ => creator(&self.object),
         };
         user_info["uid"] = UID.into();
         let place = match known {
@@ -151,10 +149,10 @@ impl Sample {
             Value::Null => Value::Null,
             object => merged(object.clone(), &place),
         });
-        let mut request = admission::request_for(known, name, object, user_info);
+        let mut request = request_for(known, name, object, user_info);
         request["operation"] = operation.into();
         request["oldObject"] = old_object;
-        defaults::completed(&request)
+        admitted(&request)
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::plugins::{PairList, Plugins};
 use crate::{
     Manifests, Policy,
-    requests::{admission, plain_pod},
+    requests::{admission, pod},
 };
 
 /// A line for each namespace and difference. `settings` are those that `plugins` were converted to; the policy is asked
@@ -27,14 +27,15 @@ pub fn differences(plugins: &Plugins, settings: &Value, cluster: &Manifests, pol
     for namespace in cluster.namespaces() {
         let name = namespace["metadata"]["name"].as_str().unwrap_or_default();
         let subject = Subject { plugins, namespace };
-        let found = match refusal(policy, &admission::creation(Resource::Namespace, namespace), settings, cluster)? {
-            Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],
-            None => {
-                let refused = refusal(policy, &plain_pod::creation(name), settings, cluster)?;
-                let refused = refused.map(|message| format!("a Pod that asks for nothing is refused: {message}"));
-                [subject.set_based_selector(), subject.wider_whitelist(), refused].into_iter().flatten().collect()
-            }
-        };
+        let found =
+            match refusal(policy, &admission::workload_request(Resource::Namespace, namespace), settings, cluster)? {
+                Some(message) => vec![format!("{message}{}", subject.as_the_plugins_read())],
+                None => {
+                    let refused = refusal(policy, &pod::plain_pod_request(name), settings, cluster)?;
+                    let refused = refused.map(|message| format!("a Pod that asks for nothing is refused: {message}"));
+                    [subject.set_based_selector(), subject.wider_whitelist(), refused].into_iter().flatten().collect()
+                }
+            };
         lines.extend(found.into_iter().map(|line| format!("{name}: {line}")));
     }
     Ok(lines)

@@ -11,10 +11,10 @@ use super::{
 use crate::{
     input::{json::text, manifests::Manifests},
     requests::{
-        admission::{self, request, somebody},
-        plain_pod, pod,
+        admission::{self, creation_request, ordinary_user},
+        plugins, pod,
         resource::{REQUIRED_AFFINITY, resource_of},
-        runtime_class, template,
+        template,
     },
 };
 
@@ -71,11 +71,11 @@ impl PolicyChain<'_> {
         let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))
             .context("expected an object that makes Pods")?;
         if resource == Resource::Pod {
-            let mut request = pod::creation(object, maker, &self.managed, self.cluster);
-            runtime_class::merge(&mut request["object"]["spec"], self.cluster);
+            let mut request = pod::recreation_request(object, maker, &self.managed, self.cluster);
+            plugins::merge_runtime_class(&mut request["object"]["spec"], self.cluster);
             return self.create_pod(request);
         }
-        let workload = self.review(admission::creation(resource, object))?;
+        let workload = self.review(admission::workload_request(resource, object))?;
         let (mut request, template) = self.pod_of(resource, object)?;
         let before = specs(template, request["object"]["spec"].take());
         let changed = match &workload {
@@ -91,7 +91,7 @@ impl PolicyChain<'_> {
     /// # Errors
     /// The policy failed to answer.
     pub fn create_plain_pod(&self, namespace: &str) -> Result<Created> {
-        self.create_pod(plain_pod::creation(namespace))
+        self.create_pod(pod::plain_pod_request(namespace))
     }
 
     fn create_pod(&self, request: Value) -> Result<Created> {
@@ -105,8 +105,9 @@ impl PolicyChain<'_> {
             return Ok((pod_of(workload, self.cluster)?, None));
         }
         // The policy does not look at which node it is.
-        let request = template::creation_on(workload, "any", self.cluster).context("a DaemonSet without a template")?;
-        Ok((request, template::seen_by_controller(workload)))
+        let request =
+            template::daemon_pod_request(workload, "any", self.cluster).context("a DaemonSet without a template")?;
+        Ok((request, template::daemon_controller_spec(workload)))
     }
 
     /// What becomes of the Pod of a `request`, after the reply to its `workload`.
@@ -120,7 +121,7 @@ impl PolicyChain<'_> {
         let spec = request["object"]["spec"].clone();
         let pod = self.review(request)?;
         let is_of_pods = workload.is_some();
-        let lacks_class = runtime_class::missing(&spec, self.cluster).is_some();
+        let lacks_class = plugins::missing_runtime_class(&spec, self.cluster).is_some();
         let changes = |reply: &Reply| matches!(reply, Reply::LetIn(Some(_)));
         let is_changed = workload.as_ref().is_some_and(changes) || changes(&pod);
         let after = match (workload, pod) {
@@ -154,17 +155,17 @@ fn specs(template: Option<Value>, mut spec: Value) -> PodSpecs {
 /// # Errors
 /// It has no Pod template.
 pub fn pod_of(workload: &Value, cluster: &Manifests) -> Result<Value> {
-    if let Some(request) = template::creation_from(workload, cluster) {
+    if let Some(request) = template::pod_request(workload, cluster) {
         return Ok(request);
     }
     // Nobody makes Pods of a PodTemplate but whoever reads it.
     let mut pod = template::template(workload).context("there is no Pod template in it")?.clone();
-    runtime_class::merge(&mut pod["spec"], cluster);
+    plugins::merge_runtime_class(&mut pod["spec"], cluster);
     pod["apiVersion"] = "v1".into();
     pod["kind"] = Resource::Pod.kind().into();
     pod["metadata"]["namespace"] = workload["metadata"]["namespace"].clone();
     pod["metadata"]["generateName"] = format!("{}-", text(&workload["metadata"]["name"])).into();
-    Ok(request(Resource::Pod, pod, somebody()))
+    Ok(creation_request(Resource::Pod, pod, ordinary_user()))
 }
 
 /// Takes away the node that the DaemonSet controller names, as it does it for each node.

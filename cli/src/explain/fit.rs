@@ -1,5 +1,7 @@
 //! Which pools take a Pod, and what excludes it from the others.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use node_placement_policy::selector::{Requirement, Selector, parse};
 use serde::Serialize;
@@ -7,14 +9,15 @@ use serde_json::Value;
 
 use crate::{
     demands::{Demand, DemandKind},
-    input::manifests::Manifests,
-    requests::runtime_class,
+    engine::{policy_chain::PolicyChain, reply::Reply},
+    input::{
+        manifests::Manifests,
+        settings_file::{SettingsFile, selected_labels},
+    },
     scheduling::{
-        constraints::Constraints,
-        exclusion::{Exclusion, LabelExclusion},
+        constraints::{Constraints, Exclusion, LabelExclusion},
         label_values::LabelValues,
         node::Node,
-        node_pool::CREATED,
         pool::{Pool, Pools},
         resources::Requests,
     },
@@ -49,156 +52,182 @@ pub struct PoolFit {
     pub fits: bool,
     /// The first thing that excludes the Pod, if it does not.
     pub excluded_by: Option<String>,
-    /// What the Pod requests more of than any of its nodes has.
+    /// Whether it takes the Pod, and none of its nodes has as much as the Pod requests.
+    #[serde(skip)]
+    pub is_too_small: bool,
+    /// Whether it takes the Pod, and its nodes that are large enough are all cordoned, not ready, or about to go.
+    #[serde(skip)]
+    pub is_not_now: bool,
+    /// What the Pod requests more of than some of its nodes have.
     #[serde(skip)]
     pub lacks: Vec<String>,
     /// The names of its nodes where the Pod can run now: they take it, are large enough, and ready.
     #[serde(skip)]
     pub usable: Vec<String>,
-    /// Whether the Pod is too large for some of its nodes.
-    #[serde(skip)]
-    pub has_small_nodes: bool,
 }
 
 impl Fit {
     /// The pools where the Pod can run now: they take it, are large enough, and ready.
     pub fn usable(&self) -> impl Iterator<Item = &PoolFit> {
-        let is_usable =
-            |pool: &&PoolFit| pool.fits && !self.too_small.contains(&pool.name) && !self.not_now.contains(&pool.name);
-        self.pools.iter().filter(is_usable)
+        self.pools.iter().filter(|pool| pool.fits && !pool.is_too_small && !pool.is_not_now)
     }
 }
 
-/// Why the policy refuses to bind the Pod to a node, by its name; or to one that Karpenter would create, with this
-/// metadata. Nothing, if it does not.
-pub type Refuses<'r> = dyn Fn(&str, Option<&Value>) -> Result<Option<String>> + 'r;
+/// Asks the policy whether a Pod may be bound.
+pub struct Binder<'b> {
+    /// The policies that are asked.
+    pub chain: &'b PolicyChain<'b>,
+    /// The namespace of the Pod.
+    pub namespace: &'b str,
+    /// Its name.
+    pub pod: &'b str,
+}
 
-/// A Pod, as far as nodes are concerned. One of a DaemonSet must suit two who compare.
+impl Binder<'_> {
+    /// Why the policy refuses to bind the Pod to a node, if it does.
+    fn refusal(&self, node: &str) -> Result<Option<String>> {
+        Ok(match self.chain.bind(self.namespace, self.pod, node)? {
+            Reply::Refused(refusal) => Some(refusal.message),
+            _ => None,
+        })
+    }
+
+    /// Likewise, for a node that Karpenter would create with this metadata.
+    fn refusal_of_created(&self, metadata: &Value) -> Result<Option<String>> {
+        Ok(match self.chain.bind_to_created(self.namespace, self.pod, metadata)? {
+            // Something else may give the node what its NodePool does not.
+            Reply::Refused(refusal) if !refusal.is_about_metadata() => Some(refusal.message),
+            _ => None,
+        })
+    }
+}
+
+/// What a Pod needs of the node that it runs on.
 #[derive(Debug)]
-pub struct Placed {
-    /// What it asks of nodes.
-    pub constraints: Vec<Constraints>,
+pub struct PodNeeds {
+    /// What it asks of nodes; of a DaemonSet also, and first, what its controller sees.
+    constraints: Vec<Constraints>,
     requests: Requests,
 }
 
-impl Placed {
+/// The pools of a cluster, told apart by what the settings of a deployment and some Pods name.
+///
+/// # Errors
+/// A Node or a NodePool can't be read.
+pub fn pools_for<'p>(
+    files: &[SettingsFile],
+    pods: impl IntoIterator<Item = &'p PodNeeds>,
+    cluster: &Manifests,
+) -> Result<Pools> {
+    Pools::read(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
+}
+
+impl PodNeeds {
     /// Reads PodSpecs that stand for one Pod; the last is its own. What its controller sees of a template lacks the
     /// overhead of a RuntimeClass.
     ///
     /// # Errors
     /// One is none.
     pub fn read(specs: &[Value], cluster: &Manifests) -> Result<Self> {
-        let constraints = specs.iter().map(|spec| {
-            let class = runtime_class::class_of(spec, cluster)?;
-            Constraints::read(spec, class.as_ref())
-        });
+        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
         let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
-        Ok(Self { constraints: constraints.collect::<Result<_>>()?, requests })
+        Ok(Self { constraints, requests })
     }
 
-    /// Where it fits; `demands` are those of its namespace, where it has them. It `refuses` Bindings, if it is asked about
-    /// them.
+    /// Where it fits; `demands` are those of its namespace, where it has them. The Pod is bound by the `binder`, if it has
+    /// to be bound.
     ///
     /// # Errors
-    /// Those of `refuses`.
-    pub fn fit(&self, pools: &Pools, demands: &[Demand], refuses: Option<&Refuses<'_>>) -> Result<Fit> {
-        let mut fit = Fit::default();
-        for pool in &pools.pools {
-            let name = &pool.name;
-            let excluded = self.constraints.iter().find_map(|pod| Some((pod, pool.excludes(pod)?)));
-            let mut excluded_by = excluded.map(|(pod, excluded)| in_words(&excluded, pod, pool, demands));
-            let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
-            // A NodePool may take what its nodes do not.
-            let takes_it = self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none());
-            let mut nodes: Vec<&Node> = pool.nodes.iter().filter(|_| takes_it).collect();
-            if let Some(refuses) = refuses.filter(|_| excluded_by.is_none()) {
-                let refused = self.refused(pool, &mut nodes, creates, refuses)?;
-                excluded_by = refused.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
-            }
-            let fits = excluded_by.is_none();
-            let large: Vec<&Node> = nodes.iter().copied().filter(|node| self.requests.fit(node)).collect();
-            let is_ready = |node: &&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
-            let usable: Vec<String> = large.iter().copied().filter(is_ready).map(|node| node.name.clone()).collect();
-            let is_too_small = fits && !creates && large.is_empty();
-            if is_too_small {
-                fit.too_small.push(name.clone());
-            }
-            // Where no node is large enough, it is still worth knowing that none is ready either.
-            let counted = if is_too_small { &nodes } else { &large };
-            if fits && !creates && !counted.iter().copied().any(|node| is_ready(&node)) {
-                fit.not_now.push(name.clone());
-            }
-            fit.pools.push(PoolFit {
-                name: name.clone(),
-                nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
-                fits,
-                excluded_by,
-                lacks: if is_too_small { self.lacking(&nodes) } else { vec![] },
-                usable,
-                has_small_nodes: large.len() < nodes.len(),
-            });
+    /// The policy failed to answer.
+    pub fn fit(&self, pools: &Pools, demands: &[Demand], binder: Option<&Binder<'_>>) -> Result<Fit> {
+        let pools = pools.pools.iter().map(|pool| self.fit_pool(pool, demands, binder));
+        let pools = pools.collect::<Result<Vec<PoolFit>>>()?;
+        let too_small = pools.iter().filter(|pool| pool.is_too_small).map(|pool| pool.name.clone()).collect();
+        let not_now = pools.iter().filter(|pool| pool.is_not_now).map(|pool| pool.name.clone()).collect();
+        Ok(Fit { refused: None, pools, too_small, not_now })
+    }
+
+    fn fit_pool(&self, pool: &Pool, demands: &[Demand], binder: Option<&Binder<'_>>) -> Result<PoolFit> {
+        let excluded = |pod| Some(in_words(&pool.excludes(pod)?, pod, pool, demands));
+        let mut excluded_by = self.constraints.iter().find_map(excluded);
+        let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
+        // A NodePool may take what its nodes do not.
+        let takes_it = self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none());
+        let mut nodes: Vec<&Node> = pool.nodes.iter().filter(|_| takes_it).collect();
+        if let Some(binder) = binder.filter(|_| excluded_by.is_none()) {
+            let refusal = self.retain_bindable(pool, &mut nodes, creates, binder)?;
+            excluded_by = refusal.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
         }
-        Ok(fit)
+        let fits = excluded_by.is_none();
+        let lacks_on = |node: &Node| self.requests.lacking(&node.allocatable);
+        let (large, small): (Vec<&Node>, Vec<&Node>) = nodes.into_iter().partition(|node| lacks_on(node).is_none());
+        let is_ready = |node: &&&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
+        let is_too_small = fits && !creates && large.is_empty();
+        // Where no node is large enough, it is still worth knowing that none is ready either.
+        let mut counted = if is_too_small { &small } else { &large }.iter();
+        let lacks: BTreeSet<&str> = small.iter().filter_map(|node| lacks_on(node)).collect();
+        Ok(PoolFit {
+            name: pool.name.clone(),
+            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
+            fits,
+            excluded_by,
+            is_too_small,
+            is_not_now: fits && !creates && !counted.any(|node| is_ready(&node)),
+            lacks: lacks.into_iter().map(str::to_owned).collect(),
+            usable: large.iter().filter(is_ready).map(|node| node.name.clone()).collect(),
+        })
     }
 
     /// Takes away the nodes to which the policy refuses to bind the Pod; why, if none is left.
-    fn refused(
+    fn retain_bindable(
         &self,
         pool: &Pool,
         nodes: &mut Vec<&Node>,
         creates: bool,
-        refuses: &Refuses<'_>,
+        binder: &Binder<'_>,
     ) -> Result<Option<String>> {
         let created = pool.creates.as_ref().filter(|_| creates && nodes.is_empty()).zip(self.constraints.last());
         if let Some((node_pool, pod)) = created {
-            return refuses(CREATED, Some(&node_pool.node_for(pod)));
+            return binder.refusal_of_created(&node_pool.node_for(pod));
         }
-        let (mut first, mut left) = (None, vec![]);
+        let (mut first, mut bindable) = (None, vec![]);
         for node in nodes.iter() {
-            match refuses(&node.name, None)? {
-                None => left.push(*node),
+            match binder.refusal(&node.name)? {
+                None => bindable.push(*node),
                 Some(why) => first = first.or(Some(why)),
             }
         }
-        *nodes = left;
+        *nodes = bindable;
         Ok(first.filter(|_| nodes.is_empty()))
-    }
-
-    /// What it requests of which nodes have too little.
-    fn lacking(&self, nodes: &[&Node]) -> Vec<String> {
-        let mut lacking: Vec<String> =
-            nodes.iter().filter_map(|node| self.requests.lacking(node)).map(str::to_owned).collect();
-        lacking.sort_unstable();
-        lacking.dedup();
-        lacking
     }
 }
 
 /// The exclusion, and who asked for it.
 fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
-    let mut told = excluded.describe(pool.place());
-    let Exclusion::Label(label) = excluded else { return told };
+    let mut text = excluded.describe(pool.target());
+    let Exclusion::Label(label) = excluded else { return text };
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();
     if terms > 1 && !pod.node_selector.contains_key(&label.key) {
-        told += &format!(", or to meet another of the {terms} terms of its node affinity");
+        text += &format!(", or to meet another of the {terms} terms of its node affinity");
     }
     match demanded_by(label, demands) {
-        _ if label.class.is_some() => told,
-        Some(source) => format!("{told}, demanded by {source}"),
-        None => format!("{told}, which it asks for itself"),
+        _ if label.class.is_some() => text,
+        Some(source) => format!("{text}, demanded by {source}"),
+        None => format!("{text}, which it asks for itself"),
     }
 }
 
-/// Who demands the label that excludes a Pod; nobody but the Pod, perhaps.
+/// Where the label is demanded that excludes a Pod, if it is.
 fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d str> {
     let needed = parse(&label.needs).unwrap_or_default();
     // What is needed of a NodePool is told as Karpenter compares values.
     let is_needed = |requirement: &Requirement| {
         needed.requirements().iter().any(|own| own.same_as(requirement))
-            || LabelValues::of(requirement).is_some_and(|values| values.describe(requirement.key()) == label.needs)
+            || LabelValues::from_requirement(requirement)
+                .is_some_and(|values| values.describe(requirement.key()) == label.needs)
     };
-    let required = demands.iter().filter(|demand| demand.kind == DemandKind::Required);
-    let mut demanding =
-        required.filter(|demand| demand.selector.iter().flat_map(Selector::requirements).any(is_needed));
-    demanding.next().map(|demand| demand.source.as_str())
+    let is_demanding = |demand: &&Demand| {
+        demand.kind == DemandKind::Required && demand.selector.iter().flat_map(Selector::requirements).any(is_needed)
+    };
+    demands.iter().find(is_demanding).map(|demand| demand.source.as_str())
 }

@@ -1,7 +1,20 @@
-//! Whom somebody asks about: a Pod, or a workload that makes Pods.
+//! What is explained: a Pod, or a workload that makes Pods, by the name that kubectl has for it.
 
 use anyhow::{Context, Result, bail, ensure};
+use k8s_openapi::api::core::v1;
 use node_placement_policy::resource::Resource;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::fit::Fit;
+use crate::{
+    input::{
+        json::{list_of, text},
+        kubectl::{Listed, listed_as},
+        manifests::{Identity, Manifests},
+    },
+    requests::pod::is_finished,
+};
 
 /// The kinds that have, or are, Pods, and what kubectl calls them for short.
 const KINDS: [(Resource, &str); 9] = [
@@ -30,12 +43,12 @@ impl SubjectName {
     ///
     /// # Errors
     /// It is something else.
-    pub fn read(written: &str) -> Result<Self> {
-        let Some((written_kind, name)) = written.split_once('/') else {
-            bail!("expected KIND/NAME, such as pod/{written} or deployment/{written}; found {written:?}");
+    pub fn read(text: &str) -> Result<Self> {
+        let Some((kind, name)) = text.split_once('/') else {
+            bail!("expected KIND/NAME, such as pod/{text} or deployment/{text}; found {text:?}");
         };
-        ensure!(!name.is_empty() && !name.contains('/'), "expected KIND/NAME, with one name; found {written:?}");
-        let lower = written_kind.to_lowercase();
+        ensure!(!name.is_empty() && !name.contains('/'), "expected KIND/NAME, with one name; found {text:?}");
+        let lower = kind.to_lowercase();
         let is_meant = |(resource, short): &(Resource, &str)| {
             let (name, of_group) = lower.split_once('.').unwrap_or((&lower, resource.group()));
             let of_group = of_group.strip_prefix("v1").map_or(of_group, |group| group.trim_start_matches('.'));
@@ -44,10 +57,90 @@ impl SubjectName {
         };
         let (resource, _) = KINDS.into_iter().find(is_meant).with_context(|| {
             let kinds: Vec<String> = KINDS.iter().map(|(resource, _)| resource.kind().to_lowercase()).collect();
-            format!("{written}: no Pods come from a {written_kind}; expected one of {}", kinds.join(", "))
+            format!("{text}: no Pods come from a {kind}; expected one of {}", kinds.join(", "))
         })?;
         Ok(Self { resource, name: name.to_owned() })
     }
+}
+
+/// A Pod, or a workload.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Subject {
+    /// Its kind. Nothing for a Pod that asks for nothing, which stands for all others.
+    pub kind: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// The node that it runs on.
+    pub node: Option<String>,
+    /// Why a Pod that names its node does not run there: it has ended, or there is no such node.
+    pub not_running: Option<String>,
+    /// Whether it is a DaemonSet that fits fewer nodes with the policy.
+    #[serde(skip)]
+    pub leaves_nodes: bool,
+    /// As it is: of a workload, its Pods without the policy.
+    pub as_is: Fit,
+    /// As it would be created now.
+    pub as_new: Fit,
+}
+
+impl Subject {
+    /// The subject of this name, before anything is known of where it fits; `object` is what the cluster has of it.
+    pub fn new(name: Option<&SubjectName>, object: Option<&Value>, cluster: &Manifests) -> Self {
+        let node = object.and_then(|object| object["spec"]["nodeName"].as_str());
+        let not_running = object.and_then(|object| why_it_does_not_run(object, node, cluster));
+        Self {
+            kind: name.map(|name| name.resource.kind().to_owned()),
+            name: name.map(|name| name.name.clone()),
+            node: node.filter(|_| not_running.is_none()).map(str::to_owned),
+            not_running,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is a Pod of the cluster.
+    pub fn is_pod(&self) -> bool {
+        self.kind.as_deref() == Some("Pod")
+    }
+
+    /// Whether it is a Pod that the scheduler looks for a node for.
+    pub fn is_waiting(&self) -> bool {
+        self.is_pod() && self.node.is_none() && self.not_running.is_none()
+    }
+}
+
+/// Why a Pod that names a node does not run there, or why no scheduler looks at it.
+fn why_it_does_not_run(pod: &Value, node: Option<&str>, cluster: &Manifests) -> Option<String> {
+    let gates: Vec<&str> = list_of(&pod["spec"]["schedulingGates"]).iter().map(|gate| text(&gate["name"])).collect();
+    if !gates.is_empty() {
+        return Some(format!("waits while it has spec.schedulingGates: {}", gates.join(", ")));
+    }
+    let node = node?;
+    if is_finished(pod) {
+        return Some(format!("has ended ({}); it was on {node}", text(&pod["status"]["phase"])));
+    }
+    // Without any Node in the cluster as given, this one may exist.
+    let is_missing = cluster.all::<v1::Node>().next().is_some() && cluster.node(node).is_none();
+    is_missing.then(|| format!("names the node {node}, which does not exist, and does not run"))
+}
+
+/// Finds a Namespace, or an object in one.
+///
+/// # Errors
+/// It does not exist, or could not be listed.
+pub fn find<'l>(resource: Resource, namespace: Option<&str>, name: &str, listed: &'l Listed) -> Result<&'l Value> {
+    let identity = Identity::new(resource.api_version(), resource.kind(), namespace, name);
+    if let Some(found) = listed.manifests.find(&identity) {
+        return Ok(found);
+    }
+    let kind = listed_as(resource);
+    if let Some(unreadable) = listed.unreadable.iter().find(|it| it.resource == kind && !it.is_not_found) {
+        let what = if namespace.is_some() { format!("becomes of {identity}") } else { format!("applies in {name}") };
+        bail!("it can't be told what {what}: {}", unreadable.reason);
+    }
+    let option = namespace.map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+    bail!("there is no {identity}; kubectl get {kind}{option} lists those that are there")
 }
 
 #[cfg(test)]

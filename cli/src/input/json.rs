@@ -77,8 +77,10 @@ where
     T: Deserialize<'de>,
     D: Deserializer<'de, Error = serde_json::Error>,
 {
-    serde_path_to_error::deserialize(json)
-        .map_err(|error| anyhow!("{at}{}: {}", without_options(&error.path().to_string()), expectation(error.inner())))
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let path = format!("{at}{}", without_options(&error.path().to_string()));
+        anyhow!("{}: {}", path.trim_end_matches('.'), expectation(error.inner()))
+    })
 }
 
 /// `rules.?.0.resorces` as `rules[0].resorces`: an `Option` is no step of a path.

@@ -127,7 +127,8 @@ impl Manifests {
         self.manifest(identity).map(Manifest::object)
     }
 
-    fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
+    /// An object, if it is there.
+    pub fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
         self.positions.get(identity).and_then(|position| self.objects.get(*position))
     }
 
@@ -159,14 +160,6 @@ impl Manifests {
         self.objects.iter().filter(move |object| is_of_kind(&object.identity))
     }
 
-    /// The object of this kind and name, typed, if there is one.
-    ///
-    /// # Errors
-    /// It is no object of its kind.
-    pub fn find_typed<T: Resource + DeserializeOwned>(&self, namespace: Option<&str>, name: &str) -> Result<Option<T>> {
-        self.manifest(&Identity::new(T::API_VERSION, T::KIND, namespace, name)).map(Manifest::typed).transpose()
-    }
-
     fn new(manifests: Vec<Manifest>) -> Self {
         let mut objects: Vec<Manifest> = vec![];
         let mut positions = HashMap::new();
@@ -174,7 +167,7 @@ impl Manifests {
         for manifest in manifests {
             match positions.entry(manifest.identity.clone()) {
                 Entry::Occupied(position) => {
-                    if objects.get(*position.get()).is_some_and(|first| first.contradicts(&manifest)) {
+                    if objects.get(*position.get()).is_some_and(|first: &Manifest| first.contradicts(&manifest)) {
                         contradictory.push(manifest.identity.clone());
                     }
                     repeated.push(manifest.identity);
@@ -366,8 +359,10 @@ mod tests {
         let cluster = read(text)?;
         let nodes: Vec<v1::Node> = cluster.all().collect::<Result<_>>()?;
         assert_eq!(nodes.len(), 1);
-        assert_eq!(cluster.find_typed::<v1::Node>(None, "n")?, nodes.first().cloned());
-        assert_eq!(cluster.find_typed::<v1::Node>(None, "other")?, None);
+        let node = |name| Identity::new("v1", "Node", None, name);
+        let found = cluster.manifest(&node("n")).map(Manifest::typed::<v1::Node>).transpose()?;
+        assert_eq!(found, nodes.first().cloned());
+        assert!(cluster.manifest(&node("other")).is_none());
         Ok(())
     }
 
@@ -375,7 +370,7 @@ mod tests {
     fn an_object_of_a_wrong_type_is_named_with_its_path() -> Result<()> {
         let text =
             r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"taints": [{"key": 1}]}}"#;
-        let error = read(text)?.find_typed::<v1::Node>(None, "n").unwrap_err().to_string();
+        let error = read(text)?.all::<v1::Node>().next().unwrap().unwrap_err().to_string();
         assert!(error.starts_with("Node n: spec.taints[0].key: expected a text; found integer `1`"), "{error}");
         Ok(())
     }

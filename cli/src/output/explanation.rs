@@ -5,8 +5,10 @@ use crate::{
     demands::DemandKind::{AllowedNodeSelector, AllowedTolerations, ForbiddenTolerations},
     engine::reply::PODS,
     explain::{
-        Demand, Explanation, Subject, WOULD_BE,
+        Explanation, WOULD_BE,
         fit::{Fit, PoolFit},
+        rules::{DemandLine, PassedOver, Rules},
+        subject::Subject,
     },
     input::settings::Enforcement,
     lists::shortened,
@@ -21,22 +23,23 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
     if let Some(reason) = &explanation.not_asked {
         printer.item(&format!("the policy is not asked: {reason}"));
     }
-    match (&explanation.entry, &explanation.entry_for) {
-        (Some(entry), Some(about)) => printer.item(&format!("{entry} ({about}) applies")),
+    let Rules { entry, entry_for, enforcement, passed_over, demands } = &explanation.rules;
+    match (entry, entry_for) {
+        (Some(entry), Some(purpose)) => printer.item(&format!("{entry} ({purpose}) applies")),
         _ => printer.item("no entry of placement.namespaces applies"),
     }
-    if explanation.enforcement == Some(Enforcement::Warn) {
+    if *enforcement == Some(Enforcement::Warn) {
         printer.item("its enforcement is Warn: requests pass unchanged, with a warning");
     }
-    for passed_over in &explanation.passed_over {
-        printer.item(&format!("{} does not: {}", passed_over.entry, passed_over.because));
+    for PassedOver { entry, because } in passed_over {
+        printer.item(&format!("{entry} does not: {because}"));
     }
-    let limits =
-        |demand: &&Demand| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
-    let (limits, demands): (Vec<&Demand>, Vec<&Demand>) = explanation.demands.iter().partition(limits);
+    let is_limit =
+        |demand: &&DemandLine| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
+    let (limits, demands): (Vec<&DemandLine>, Vec<&DemandLine>) = demands.iter().partition(is_limit);
     let nothing = demands.is_empty().then(|| "nothing".to_owned());
-    section("What is demanded", demands.into_iter().flat_map(demanded).chain(nothing), printer);
-    section("What Pods may ask for", limits.into_iter().flat_map(demanded), printer);
+    section("What is demanded", demands.into_iter().flat_map(demand_in_words).chain(nothing), printer);
+    section("What Pods may ask for", limits.into_iter().flat_map(demand_in_words), printer);
     write_subject(explanation, printer);
     section("What can't be told", explanation.unknown.iter().cloned(), printer);
     section("What the cluster itself can tell", explanation.commands.iter().cloned(), printer);
@@ -52,8 +55,8 @@ fn section(heading: &str, lines: impl IntoIterator<Item = String>, printer: &mut
     }
 }
 
-fn demanded(demand: &Demand) -> Vec<String> {
-    let Demand { kind, requirement, source, problem } = demand;
+fn demand_in_words(demand: &DemandLine) -> Vec<String> {
+    let DemandLine { kind, requirement, source, problem } = demand;
     let what = match kind {
         _ if !requirement.is_empty() => requirement,
         AllowedTolerations => "no tolerations",
@@ -88,7 +91,7 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
         (true, true) => "as it is, and if it were created now",
         (true, false) => "with the policy and without",
     };
-    if explanation.enforcement == Some(Enforcement::Warn) && explanation.not_asked.is_none() {
+    if explanation.rules.enforcement == Some(Enforcement::Warn) && explanation.not_asked.is_none() {
         lines.push("placement changes nothing: enforcement is Warn".to_owned());
     }
     lines.extend(where_it_fits(&subject.as_new));
@@ -111,24 +114,26 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
 
 /// Where a Pod runs, and what keeps it from being there if it were not there yet.
 fn runs_on(node: &str, subject: &Subject) -> String {
-    let home = |fit: &Fit| -> Option<Option<String>> {
-        let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node))?;
-        Some(pool.excluded_by.clone())
+    let excluded_by = |fit: &Fit| {
+        let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node));
+        pool.and_then(|pool| pool.excluded_by.clone())
     };
-    match (home(&subject.as_is), home(&subject.as_new)) {
-        (Some(Some(why)), _) => format!("runs on {node}, which would not take it now: {why}"),
-        (_, Some(Some(why))) => format!("runs on {node}, which would not take it if it were created now: {why}"),
-        _ => format!("runs on {node}"),
+    if let Some(why) = excluded_by(&subject.as_is) {
+        return format!("runs on {node}, which would not take it now: {why}");
     }
+    if let Some(why) = excluded_by(&subject.as_new) {
+        return format!("runs on {node}, which would not take it if it were created now: {why}");
+    }
+    format!("runs on {node}")
 }
 
 fn where_it_fits(fit: &Fit) -> Vec<String> {
     let refused = fit.refused.as_ref().map(|message| {
-        let is_told = [WOULD_BE, PODS].iter().any(|beginning| message.starts_with(beginning));
-        if is_told { message.clone() } else { format!("is refused: {message}") }
+        let is_sentence = [WOULD_BE, PODS].iter().any(|beginning| message.starts_with(beginning));
+        if is_sentence { message.clone() } else { format!("is refused: {message}") }
     });
     let summary = (!fit.pools.is_empty()).then(|| summary(fit));
-    let pools = fit.pools.iter().map(|pool| format!("    {}", pool_in_words(pool, fit)));
+    let pools = fit.pools.iter().map(|pool| format!("    {}", pool_in_words(pool)));
     refused.into_iter().chain(summary).chain(pools).collect()
 }
 
@@ -158,22 +163,22 @@ fn why_it_waits(fit: &Fit) -> Option<&'static str> {
     })
 }
 
-/// Where Pods, which are called `whose`, could run; and if they can't, why each pool does not take them.
-pub fn where_to_run(whose: &str, fit: &Fit) -> Vec<String> {
+/// Where Pods could run, which are the `subject` of the sentence; if they can't, why each pool does not take them.
+pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
     if let Some(why) = why_it_waits(fit) {
-        let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool, fit)));
-        return std::iter::once(format!("{whose} would wait: {why}")).chain(pools).collect();
+        let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool)));
+        return std::iter::once(format!("{subject} would wait: {why}")).chain(pools).collect();
     }
     let pools = fit.usable().map(|pool| match pool.usable.as_slice() {
         [] if !pool.nodes.is_empty() => format!("{} (new nodes)", pool.name),
         [] => format!("{} (no nodes yet)", pool.name),
         nodes => names(nodes),
     });
-    vec![format!("{whose} could run on {}", pools.collect::<Vec<_>>().join(", "))]
+    vec![format!("{subject} could run on {}", pools.collect::<Vec<_>>().join(", "))]
 }
 
-fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
-    let PoolFit { name, nodes, excluded_by, lacks, .. } = pool;
+fn pool_in_words(pool: &PoolFit) -> String {
+    let PoolFit { name, nodes, excluded_by, lacks, usable, is_too_small, is_not_now, .. } = pool;
     let name = match nodes.as_slice() {
         [] => format!("{name} (no nodes yet)"),
         [node] => format!("{name} ({node})"),
@@ -181,13 +186,15 @@ fn pool_in_words(pool: &PoolFit, fit: &Fit) -> String {
     };
     match excluded_by {
         Some(why) => format!("{name}: no: {why}"),
-        None if !lacks.is_empty() => format!("{name}: fits, but no node has enough {}", lacks.join(", ")),
-        None if fit.not_now.contains(&pool.name) => {
-            let which = if pool.has_small_nodes { " that is large enough" } else { "" };
+        None if *is_too_small && !lacks.is_empty() => {
+            format!("{name}: fits, but no node has enough {}", lacks.join(", "))
+        }
+        None if *is_not_now => {
+            let which = if lacks.is_empty() { "" } else { " that is large enough" };
             format!("{name}: fits, but every node{which} is cordoned, not ready, or about to go")
         }
-        None if pool.usable.len() < nodes.len() && !pool.usable.is_empty() => {
-            format!("{name}: fits, now on {}", names(&pool.usable))
+        None if usable.len() < nodes.len() && !usable.is_empty() => {
+            format!("{name}: fits, now on {}", names(usable))
         }
         None => format!("{name}: fits"),
     }

@@ -28,7 +28,7 @@ use crate::{
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
-    requests::{runtime_class, template},
+    requests::{plugins, template},
 };
 
 /// Something to do, and why.
@@ -250,7 +250,7 @@ impl<'p> Advisor<'p> {
     fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
         let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
         let spec = &template::template(&object).unwrap_or(&object)["spec"];
-        let class = runtime_class::class_of(spec, self.round.chain.cluster).ok().flatten();
+        let class = plugins::runtime_class(spec, self.round.chain.cluster).ok().flatten();
         let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
         // A Pod of the cluster is merged.
         let is_own = |key| subject.kind() != "Pod" && spec["nodeSelector"].get(key).is_some();

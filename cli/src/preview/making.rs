@@ -31,7 +31,7 @@ use crate::{
     },
     lists::{listed, shortened},
     requests::delivery,
-    scheduling::{constraints::Constraints, node_pool::NodePoolObject, places::Places, pool::Pools},
+    scheduling::{constraints::Constraints, node_pool::NodePoolObject, pool::Pools},
 };
 
 /// So many names stand in a remark.
@@ -68,11 +68,11 @@ impl Input<'_> {
             let old = old.as_ref().map(|old| old.create(subject, &mut shapes)).transpose()?;
             all.push((subject, round.create(subject, &mut shapes)?, old));
         }
-        let pools = Pools::of(cluster, selected_labels(&round), [])?;
+        let pools = Pools::read(cluster, selected_labels(&round), [])?;
         let rounds = [Some(&round), old.as_ref()].into_iter().flatten();
         let labels = rounds
             .flat_map(|round| selected_labels(round).into_iter().chain(RequiredMetadata::new(round.files).labels));
-        let all_pools = Pools::of(cluster, labels.collect(), shapes.constraints())?;
+        let all_pools = Pools::read(cluster, labels.collect(), shapes.constraints())?;
         let judging = Judging::new(&all_pools, &round);
         let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
         let mut preview = Preview { compared: old.is_some(), ..Preview::default() };
@@ -127,7 +127,7 @@ impl Input<'_> {
         preview.verdict = Verdict::new(forecasts, &lacking, self.accepted, can_restart);
         preview.is_bad = if preview.compared { got_worse } else { !preview.verdict.ready };
         preview.advice = advisor.advice();
-        preview.remarks = self.remarks(&round, &subjects, &stranded)?;
+        preview.remarks = self.remarks(&round, &subjects, &pools.left_out, &stranded);
         preview.pools = pools.pools.iter().map(Pool::from).collect();
         preview.rows = rows.rows();
         Ok(preview)
@@ -159,7 +159,13 @@ impl Input<'_> {
         gaps
     }
 
-    fn remarks(&self, round: &Round<'_>, subjects: &Subjects<'_>, stranded: &[String]) -> Result<Vec<String>> {
+    fn remarks(
+        &self,
+        round: &Round<'_>,
+        subjects: &Subjects<'_>,
+        left_out: &[String],
+        stranded: &[String],
+    ) -> Vec<String> {
         let cluster = &self.cluster.manifests;
         let lists = |resource: &str| self.cluster.unreadable.iter().all(|it| it.resource != resource);
         let mut remarks = vec![];
@@ -182,7 +188,7 @@ impl Input<'_> {
         let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", repeated.as_slice()),
-            ("These are taken to run no new Pods", &Places::of(cluster)?.left_out),
+            ("These are taken to run no new Pods", left_out),
             ("These run on nodes that would not take their Pods again, with the policy or without", stranded),
             ("These files are neither JSON nor YAML, and were not read", &unread),
         ] {
@@ -190,7 +196,7 @@ impl Input<'_> {
                 remarks.push(format!("{what}: {}.", shortened(names, NAMED).unwrap_or_else(|| listed(names))));
             }
         }
-        Ok(remarks)
+        remarks
     }
 }
 

@@ -12,10 +12,8 @@ use serde_json::Value;
 
 use crate::{
     input::manifests::Manifests,
-    requests::runtime_class,
     scheduling::{
-        constraints::Constraints,
-        exclusion::Exclusion,
+        constraints::{Constraints, Exclusion},
         pool::{Pool, Pools},
     },
 };
@@ -50,8 +48,7 @@ impl PodShapes {
         if let Some(shape) = self.0.get(&identity) {
             return Ok(shape.clone());
         }
-        let read = |spec| Constraints::read(spec, runtime_class::class_of(spec, cluster)?.as_ref());
-        let constraints = specs.iter().map(read).collect::<Result<_>>()?;
+        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
         let shape = Rc::new(PodShape { constraints, takers: OnceCell::new() });
         self.0.insert(identity, shape.clone());
         Ok(shape)

@@ -22,7 +22,7 @@ use crate::{
     },
     requests::{
         admission::is_terminating,
-        owner::{Belongs, controller, is_part_of_its_owner},
+        controllers::{Owner, controller_reference, is_part_of_its_owner},
         pod,
         resource::resource_of,
         template,
@@ -128,7 +128,7 @@ impl<'c> Subject<'c> {
         self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
         (self.nodes, self.waits) = (nodes, waiting > 0);
         self.nodes.sort();
-        for part in parts.into_iter().filter(|part| template::differ(&object, &part.parse())) {
+        for part in parts.into_iter().filter(|part| template::makes_other_pods(&object, &part.parse())) {
             let Own { nodes, waiting, .. } = own.remove(&part.identity).unwrap_or_default();
             let part = Self::new(Some(part), &self.namespace);
             // Nobody knows which of them the Pods that are lacking belong to.
@@ -180,10 +180,10 @@ impl<'c> Subjects<'c> {
                 continue;
             }
             let object = manifest.parse();
-            let belongs = Belongs::of(&object, cluster);
+            let belongs = Owner::find(&object, cluster);
             let is_left_out = is_left_out(&object);
             // The owner of a Pod that goes may be gone already.
-            if let Belongs::ToAbsent { kind, .. } = &belongs
+            if let Owner::Absent { kind, .. } = &belongs
                 && (resource != Resource::Pod || !is_left_out)
             {
                 absent.insert(kind.clone());
@@ -211,10 +211,10 @@ impl<'c> Subjects<'c> {
                 }
             }
             let is_part = is_part_of_its_owner(identity);
-            let is_there = matches!(belongs, Belongs::To(_));
+            let is_there = matches!(belongs, Owner::Known(_));
             match belongs {
                 // What a Deployment has left behind makes no Pods anew.
-                Belongs::To(owner)
+                Owner::Known(owner)
                     if is_part && is_workload(&owner) && !cluster.find(&owner).is_some_and(is_left_behind) =>
                 {
                     if resource != Resource::Pod {
@@ -222,10 +222,10 @@ impl<'c> Subjects<'c> {
                     }
                     continue;
                 }
-                Belongs::To(Identity { kind, name, .. }) | Belongs::ToAbsent { kind, name } => {
+                Owner::Known(Identity { kind, name, .. }) | Owner::Absent { kind, name } => {
                     subject.owner = Some(format!("{kind} {name}"));
                 }
-                Belongs::ToNobody => {}
+                Owner::Nobody => {}
             }
             if is_part && is_there && resource != Resource::Pod {
                 foreign.push(subject);
@@ -277,12 +277,12 @@ fn check_types(manifest: &Manifest) -> Result<()> {
 }
 
 /// What counts a Pod as its own: what its reference to the controlling owner names, and the workload behind that.
-fn makers(pod: &Value, belongs: &Belongs) -> Vec<Identity> {
+fn makers(pod: &Value, belongs: &Owner) -> Vec<Identity> {
     let namespace = pod["metadata"]["namespace"].as_str();
     let named = |it: &Value| Identity::new(text(&it["apiVersion"]), text(&it["kind"]), namespace, text(&it["name"]));
-    let mut makers: Vec<Identity> = controller(pod).map(named).into_iter().collect();
+    let mut makers: Vec<Identity> = controller_reference(pod).map(named).into_iter().collect();
     match belongs {
-        Belongs::To(owner) if !makers.contains(owner) => makers.push(owner.clone()),
+        Owner::Known(owner) if !makers.contains(owner) => makers.push(owner.clone()),
         _ => {}
     }
     makers
@@ -383,7 +383,9 @@ fn name(object: &Value) -> &str {
 /// A ReplicaSet that makes no Pods now, and that a Deployment keeps to roll back. Of other owners nobody knows what for.
 fn is_left_behind(object: &Value) -> bool {
     let is_deployment = |owner: &Value| owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment";
-    object["kind"] == "ReplicaSet" && object["spec"]["replicas"] == 0 && controller(object).is_some_and(is_deployment)
+    object["kind"] == "ReplicaSet"
+        && object["spec"]["replicas"] == 0
+        && controller_reference(object).is_some_and(is_deployment)
 }
 
 /// Whether a Pod or a Job has run to its end.

@@ -12,7 +12,7 @@ use crate::{
     demands::Demand,
     lists::listed,
     scheduling::{
-        exclusion::{Exclusion, LabelExclusion},
+        constraints::{Exclusion, LabelExclusion},
         label_values::LabelValues,
         pool::Pools,
     },
@@ -146,7 +146,7 @@ pub fn unschedulable(pools: &Pools, pod: &PodShape, demands: &[Demand]) -> Unsch
 fn as_set(needs: &str) -> String {
     let read = selector::parse(needs).ok();
     let requirement = read.as_ref().and_then(|selector| selector.requirements().iter().next());
-    let values = requirement.and_then(|one| Some(LabelValues::of(one)?.describe(one.key())));
+    let values = requirement.and_then(|one| Some(LabelValues::from_requirement(one)?.describe(one.key())));
     values.unwrap_or_else(|| needs.to_owned())
 }
 

@@ -5,14 +5,14 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
+    controllers::{Controller, controller_reference},
     defaults::add_requests,
-    owner::controller,
     resource::{name_in_rules, resource_of_manifest},
 };
 use crate::input::json::{remove, remove_nulls, text};
 
-/// The bare request that creates `object`, an object that was made [`as_new`].
-pub fn request(resource: Resource, object: Value, user_info: Value) -> Value {
+/// The bare request that creates `object`, which is [`without_server_fields`].
+pub fn creation_request(resource: Resource, object: Value, user_info: Value) -> Value {
     request_for(resource, name_in_rules(resource), object, user_info)
 }
 
@@ -57,7 +57,7 @@ pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info:
 ///
 /// # Errors
 /// The policy knows another version of it.
-pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value>> {
+pub fn manifest_request(mut object: Value, old: Option<Value>) -> Result<Option<Value>> {
     let Some(resource) = resource_of_manifest(text(&object["apiVersion"]), text(&object["kind"]))? else {
         return Ok(None);
     };
@@ -70,7 +70,7 @@ pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value
         Resource::Node => kubelet(text(&object["metadata"]["name"])),
         _ => administrator(),
     };
-    let mut request = request(resource, object, user_info);
+    let mut request = creation_request(resource, object, user_info);
     if let Some(old) = old {
         request["operation"] = "UPDATE".into();
         request["options"]["kind"] = "UpdateOptions".into();
@@ -79,15 +79,19 @@ pub fn of_manifest(mut object: Value, old: Option<Value>) -> Result<Option<Value
     Ok(Some(request))
 }
 
-/// The request that creates a workload or a Namespace anew. Whoever that is need not be an administrator, whom a policy
-/// may exempt.
-pub fn creation(resource: Resource, object: &Value) -> Value {
-    let user_info = controller(object).map_or_else(somebody, |owner| created_by(text(&owner["kind"])));
-    request(resource, as_new(object), user_info)
+/// The request that creates a workload or a Namespace anew, by its controller or an ordinary user. A policy may exempt
+/// administrators.
+pub fn workload_request(resource: Resource, object: &Value) -> Value {
+    creation_request(resource, without_server_fields(object), creator(object))
 }
 
-/// The object as somebody would create it: without what the API server and its controllers wrote into it.
-pub fn as_new(object: &Value) -> Value {
+/// Who creates an object: the controller of its owner; an ordinary user, if nothing owns it.
+pub fn creator(object: &Value) -> Value {
+    controller_reference(object).map_or_else(ordinary_user, |owner| controller_user(text(&owner["kind"])))
+}
+
+/// The object as its manifest has it: without what the API server and its controllers write into it.
+pub fn without_server_fields(object: &Value) -> Value {
     let mut object = object.clone();
     let written = [
         "uid",
@@ -123,13 +127,13 @@ fn leave_out_generated_selector(job: &mut Value) {
     }
 }
 
-/// Whoever applies manifests.
+/// The user who applies manifests.
 pub fn administrator() -> Value {
     json!({ "username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"] })
 }
 
-/// A user of no special group: what they may do, all may.
-pub fn somebody() -> Value {
+/// A user of no special group.
+pub fn ordinary_user() -> Value {
     json!({ "username": "somebody", "groups": ["system:authenticated"] })
 }
 
@@ -143,20 +147,11 @@ pub fn scheduler() -> Value {
     json!({ "username": "system:kube-scheduler", "groups": ["system:authenticated"] })
 }
 
-/// The controller for owners of this kind; if that is none of Kubernetes' own, somebody of no special group.
-pub fn created_by(owner: &str) -> Value {
-    let controller = match owner {
-        "Deployment" => "deployment-controller",
-        "ReplicaSet" => "replicaset-controller",
-        "StatefulSet" => "statefulset-controller",
-        "DaemonSet" => "daemon-set-controller",
-        "Job" => "job-controller",
-        "CronJob" => "cronjob-controller",
-        "ReplicationController" => "replication-controller",
-        _ => return somebody(),
-    };
+/// The controller of owners of this kind; if that is none of Kubernetes' own, an ordinary user.
+pub fn controller_user(owner: &str) -> Value {
+    let Some(Controller { user, .. }) = Controller::of_kind(owner) else { return ordinary_user() };
     json!({
-        "username": format!("system:serviceaccount:kube-system:{controller}"),
+        "username": format!("system:serviceaccount:kube-system:{user}"),
         "groups": ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
     })
 }

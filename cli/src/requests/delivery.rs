@@ -8,14 +8,14 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
-    admission::somebody,
-    defaults::{ADMITTED, admitted_otherwise, completed},
-    plain_pod,
+    admission::ordinary_user,
+    plugins::{DIFFERENT_FIELDS, admitted, admitted_with_all},
+    pod::PLAIN_POD,
     resource::{NAMESPACE_NAME, requested},
 };
 use crate::input::{
-    match_conditions::{MatchConditions, Passage},
-    policy_spec::PolicySpec,
+    match_conditions::Passage,
+    policy_spec::{PolicySpec, requirement},
 };
 
 /// What becomes of a request before the policy sees it.
@@ -27,7 +27,7 @@ pub enum Delivery {
     KeptAway(String),
     /// A condition raises an error, and what an API server does then. It may know fields that are not known here.
     Fails(String),
-    /// Nobody can tell here, and why: a condition that can't be evaluated, a Namespace whose labels are not known.
+    /// It can't be told here, and why: a condition that can't be evaluated, a Namespace whose labels are not known.
     Unknown(String),
 }
 
@@ -77,61 +77,57 @@ pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>)
     }
 }
 
-/// The namespaces that a policy covers: Kubewarden drops `matchLabels`.
-///
-/// Upstream: `policy_subreconciler_webhook.go` of Kubewarden's controller.
-fn covered(policy: &PolicySpec) -> LabelSelector {
-    LabelSelector { match_labels: None, ..policy.namespace_selector.clone() }
-}
-
 /// What the conditions say of the request as an API server would send it.
 fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     let conditions = &policy.match_conditions;
     if conditions.is_empty() {
         return Passage::Passes;
     }
-    match passage_as_admitted(conditions, request) {
-        Passage::KeptAway(name) => match conditions.iter().find_map(|own| made_up(request, own, &name)) {
-            Some(reason) => Passage::Unknown(name, reason.to_owned()),
-            None => Passage::KeptAway(name),
-        },
-        passage => passage,
-    }
-}
-
-/// What nobody knows of a request, if the condition of this name is about that: who creates what no controller does, and
-/// with which options; what the Pod that asks for nothing is called, and what runs in it.
-fn made_up(request: &Value, condition: &MatchCondition, name: &str) -> Option<&'static str> {
-    if condition.name != name || request["userInfo"] != somebody() {
-        return None;
-    }
-    // A label such as app.kubernetes.io/name is none of them.
-    let words = || condition.expression.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it)));
-    let is_about = |known: &[&str]| words().any(|word| known.contains(&word));
-    if is_about(&["userInfo", "options"]) {
-        return Some("it depends on who creates the object, and how");
-    }
-    let is_plain_pod = request["object"]["metadata"]["name"] == plain_pod::NAME;
-    (is_plain_pod && is_about(&["name", "containers"])).then_some("it depends on the name and the containers of a Pod")
-}
-
-fn passage_as_admitted(conditions: &MatchConditions, request: &Value) -> Passage {
-    let passage = conditions.evaluate(&completed(request));
+    let mut passage = conditions.evaluate(&admitted(request));
     // Most conditions are about other fields, and evaluating takes long.
-    let mentions = |condition: &MatchCondition| ADMITTED.iter().any(|field| condition.expression.contains(field));
-    if !conditions.iter().any(mentions) {
-        return passage;
+    let is_about_plugins =
+        |condition: &MatchCondition| DIFFERENT_FIELDS.iter().any(|field| condition.expression.contains(field));
+    if conditions.iter().any(is_about_plugins)
+        && let Some(request) = admitted_with_all(request)
+    {
+        passage = common(passage, conditions.evaluate(&request));
     }
-    let Some(other) = admitted_otherwise(request) else { return passage };
-    match (passage, conditions.evaluate(&other)) {
+    let Passage::KeptAway(name) = &passage else { return passage };
+    let condition = conditions.iter().find(|condition| condition.name == *name);
+    match condition.and_then(|condition| reason_for_doubt(request, condition)) {
+        Some(reason) => Passage::Unknown(name.clone(), reason.to_owned()),
+        None => passage,
+    }
+}
+
+/// What becomes of a request for certain, where the API server's plugins may add more or less to it.
+fn common(least: Passage, most: Passage) -> Passage {
+    match (least, most) {
         (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
         (Passage::KeptAway(name) | Passage::Fails(name, _), Passage::Passes)
         | (Passage::Passes, Passage::KeptAway(name) | Passage::Fails(name, _)) => {
             let reason = "it depends on what a ServiceAccount, a PriorityClass or a LimitRange adds to the Pod";
             Passage::Unknown(name, reason.to_owned())
         }
-        (passage, _) => passage,
+        (least, _) => least,
     }
+}
+
+/// Why it can't be told whether a condition keeps a request away: it is about what is only assumed here. That is who
+/// creates what no controller creates, and with which options; and the name and containers of the Pod that asks for
+/// nothing.
+fn reason_for_doubt(request: &Value, condition: &MatchCondition) -> Option<&'static str> {
+    if request["userInfo"] != ordinary_user() {
+        return None;
+    }
+    // A label such as app.kubernetes.io/name is one word.
+    let words = || condition.expression.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it)));
+    let is_about = |known: &[&str]| words().any(|word| known.contains(&word));
+    if is_about(&["userInfo", "options"]) {
+        return Some("it depends on who creates the object, and how");
+    }
+    let is_plain_pod = request["object"]["metadata"]["name"] == PLAIN_POD;
+    (is_plain_pod && is_about(&["name", "containers"])).then_some("it depends on the name and the containers of a Pod")
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
@@ -148,12 +144,9 @@ pub fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();
-    selects_as_known(&covered(policy), &labels, namespace.is_some())
-}
-
-/// Whether the policy leaves a namespace out, whatever other labels the Namespace has.
-pub fn exempts(policy: &PolicySpec, namespace: &str) -> bool {
-    selects_as_known(&covered(policy), &json!({ NAMESPACE_NAME: namespace }), false) == Some(false)
+    // Kubewarden drops `matchLabels`. Upstream: `policy_subreconciler_webhook.go` of its controller.
+    let covered = LabelSelector { match_labels: None, ..policy.namespace_selector.clone() };
+    selects_as_known(&covered, &labels, namespace.is_some())
 }
 
 /// Whether labels are selected; an empty selector selects all.
@@ -165,26 +158,17 @@ pub fn selects(selector: &LabelSelector, labels: &Value) -> bool {
 ///
 /// Upstream: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
 fn selects_as_known(selector: &LabelSelector, labels: &Value, all: bool) -> Option<bool> {
-    let has = |key: &str| labels.get(key).and_then(Value::as_str);
-    let is_met = |requirement: &LabelSelectorRequirement| {
-        let value = has(&requirement.key);
-        let is_listed = value.is_some_and(|value| requirement.values.iter().flatten().any(|listed| listed == value));
-        match requirement.operator.as_str() {
-            "In" => is_listed,
-            "NotIn" => !is_listed,
-            "Exists" => value.is_some(),
-            "DoesNotExist" => value.is_none(),
-            _ => false,
-        }
+    let label = |key: &str| labels.get(key).and_then(Value::as_str);
+    let is_met = |expression: &LabelSelectorRequirement| {
+        requirement(expression).and_then(Result::ok).is_some_and(|own| own.accepts(label(&expression.key)))
     };
-    let equal = selector.match_labels.iter().flatten().map(|(key, value)| (key, has(key) == Some(value)));
+    let equal = selector.match_labels.iter().flatten().map(|(key, value)| (key, label(key) == Some(value)));
     let expressions = selector.match_expressions.iter().flatten().map(|it| (&it.key, is_met(it)));
-    let (known, unknown): (Vec<_>, Vec<_>) = equal.chain(expressions).partition(|(key, _)| all || has(key).is_some());
-    match known.iter().all(|(_, is_met)| *is_met) {
-        false => Some(false),
-        true if unknown.is_empty() => Some(true),
-        true => None,
+    let (known, unknown): (Vec<_>, Vec<_>) = equal.chain(expressions).partition(|(key, _)| all || label(key).is_some());
+    if known.iter().any(|(_, is_met)| !is_met) {
+        return Some(false);
     }
+    unknown.is_empty().then_some(true)
 }
 
 #[cfg(test)]

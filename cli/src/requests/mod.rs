@@ -1,23 +1,21 @@
 //! What an API server would send to the policy.
 //!
-//! | module | the request |
+//! | module | has |
 //! |---|---|
-//! | [`admission`] | of an object that somebody applies, or that is there and is created anew |
-//! | [`template`] | of the Pod that a controller makes from a workload's template |
-//! | [`pod`] | of a Pod that is there, as its controller would make it anew; and the Binding to its node |
-//! | [`plain_pod`] | of a Pod that asks for nothing |
-//!
-//! [`runtime_class`] merges what the API server merges before it asks; [`defaults`] are what it fills in before;
-//! [`owner`] finds what a Pod belongs to;
-//! [`delivery`] says whether the policy's own rules, selectors and conditions let a request through to it;
-//! [`resource`] has the names.
+//! | [`admission`] | the request for an object that is applied, or created anew, and the users who send requests |
+//! | [`template`] | the request for the Pod that a controller creates from a workload's template |
+//! | [`pod`] | the requests for a Pod of its own: one that asks for nothing, one that is created anew, its Binding |
+//! | [`controllers`] | what Kubernetes' controllers give to Pods, and what owns an object |
+//! | [`defaults`] | the fields that the API server fills in before it asks |
+//! | [`plugins`] | what its own admission plugins change before: RuntimeClass, tolerations, token, priority |
+//! | [`delivery`] | whether the policy's own rules, selectors and conditions let a request through to it |
+//! | [`resource`] | the names of resources |
 
 pub mod admission;
+pub mod controllers;
 pub mod defaults;
 pub mod delivery;
-pub mod owner;
-pub mod plain_pod;
+pub mod plugins;
 pub mod pod;
 pub mod resource;
-pub mod runtime_class;
 pub mod template;

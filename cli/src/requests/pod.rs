@@ -1,20 +1,39 @@
-//! A Pod that runs, as its controller would create it anew, and the Binding that would bring it to its node again.
+//! Pods on their own: one that asks for nothing; one that runs, as its controller would create it anew; and the Binding
+//! that would bring it to its node again.
 
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde_json::{Value, json};
 
 use super::{
-    admission::{as_new, created_by, kubelet, request, scheduler, somebody},
-    defaults::{containers, is_token},
-    owner::controller,
+    admission::{creation_request, creator, kubelet, ordinary_user, scheduler, without_server_fields},
+    controllers::controller_reference,
+    plugins::{add_tolerations_of_unready_nodes, remove_token},
     resource::REQUIRED_AFFINITY,
-    template::{creation_from, creation_on, name_as_of_stateful_set},
+    template::{daemon_pod_request, name_as_of_stateful_set, pod_request},
 };
 use crate::input::{
     json::{list_of, remove, text},
     manifests::Manifests,
     settings::ManagedKeys,
 };
+
+/// The name of the Pod that asks for nothing.
+pub const PLAIN_POD: &str = "plain-pod";
+
+/// The request with which an ordinary user would create a Pod that asks for nothing: what becomes of it shows the rules
+/// of its namespace.
+pub fn plain_pod_request(namespace: &str) -> Value {
+    let mut spec = json!({ "containers": [{ "name": "c", "image": "preview" }] });
+    add_tolerations_of_unready_nodes(&mut spec);
+    let pod = json!({
+        "kind": Resource::Pod.kind(),
+        "apiVersion": "v1",
+        "metadata": { "name": PLAIN_POD, "namespace": namespace },
+        "spec": spec,
+        "status": {},
+    });
+    creation_request(Resource::Pod, pod, ordinary_user())
+}
 
 /// Upstream: `MirrorPodAnnotationKey` of `k8s.io/api/core/v1`.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -32,45 +51,56 @@ pub fn is_finished(pod: &Value) -> bool {
     matches!(text(&pod["status"]["phase"]), "Succeeded" | "Failed")
 }
 
-/// The request that creates the Pod anew: by what makes it, if that is known.
-pub fn creation(pod: &Value, maker: Option<&Value>, managed: &ManagedKeys, cluster: &Manifests) -> Value {
+/// The request that creates the Pod anew: from the template of its `controller`, if that is known.
+pub fn recreation_request(
+    pod: &Value,
+    controller: Option<&Value>,
+    managed: &ManagedKeys,
+    cluster: &Manifests,
+) -> Value {
     if is_mirror(pod) {
-        return request(Resource::Pod, as_new(pod), kubelet(text(&pod["spec"]["nodeName"])));
+        return creation_request(Resource::Pod, without_server_fields(pod), kubelet(text(&pod["spec"]["nodeName"])));
     }
-    let made = maker.and_then(|maker| match node_of_its_daemon_set(pod) {
-        Some(node) => creation_on(maker, node, cluster),
-        None => creation_from(maker, cluster),
+    let from_template = controller.and_then(|controller| match node_of_daemon_pod(pod) {
+        Some(node) => daemon_pod_request(controller, node, cluster),
+        None => pod_request(controller, cluster),
     });
-    let owner = controller(pod);
     // A StatefulSet names its Pods; of the others only the beginning is known before they are there.
-    let is_named = owner.is_some_and(|owner| owner["kind"] == "StatefulSet");
-    if let Some(mut made) = made {
+    let is_named = is_owned_by(pod, "StatefulSet");
+    if let Some(mut request) = from_template {
         if is_named {
-            made["name"] = pod["metadata"]["name"].clone();
-            name_as_of_stateful_set(&mut made["object"], text(&pod["metadata"]["name"]));
+            request["name"] = pod["metadata"]["name"].clone();
+            name_as_of_stateful_set(&mut request["object"], text(&pod["metadata"]["name"]));
         }
-        return made;
+        return request;
     }
-    let mut anew = as_new(pod);
-    without_traces(&mut anew, managed);
-    if anew["metadata"].get("generateName").is_some() && !is_named {
-        remove(&mut anew["metadata"], &["name"]);
+    let mut created = without_server_fields(pod);
+    remove_traces(&mut created, managed);
+    if created["metadata"].get("generateName").is_some() && !is_named {
+        remove(&mut created["metadata"], &["name"]);
     }
-    request(Resource::Pod, anew, owner.map_or_else(somebody, |owner| created_by(text(&owner["kind"]))))
+    creation_request(Resource::Pod, created, creator(pod))
+}
+
+fn is_owned_by(pod: &Value, kind: &str) -> bool {
+    controller_reference(pod).is_some_and(|owner| owner["kind"] == kind)
 }
 
 /// The node for which the DaemonSet controller has made a Pod.
-fn node_of_its_daemon_set(pod: &Value) -> Option<&str> {
+fn node_of_daemon_pod(pod: &Value) -> Option<&str> {
+    if !is_owned_by(pod, "DaemonSet") {
+        return None;
+    }
     let terms = list_of(&pod["spec"]["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"]);
-    let is_made = controller(pod).is_some_and(|owner| owner["kind"] == "DaemonSet");
-    terms.iter().filter(|_| is_made).find_map(|term| term["matchFields"][0]["values"][0].as_str())
+    terms.iter().find_map(|term| term["matchFields"][0]["values"][0].as_str())
 }
 
-/// Where nobody knows what makes it, the Pod itself has to do. It cannot be told from it what node selector somebody injected.
-fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
+/// Removes what a Pod got after it was created, and what the policy manages. A node selector that was injected can't be
+/// told from its own.
+fn remove_traces(pod: &mut Value, managed: &ManagedKeys) {
     let is_bound = pod["spec"].get("nodeName").is_some();
     remove(&mut pod["spec"], &["nodeName", "ephemeralContainers"]);
-    leave_out_service_account_token(&mut pod["spec"]);
+    remove_token(&mut pod["spec"]);
     for kind in [TargetKind::Label, TargetKind::Annotation] {
         if let Some(values) = pod["metadata"][kind.member()].as_object_mut() {
             values.retain(|key, _| !managed.has(kind, key));
@@ -81,20 +111,13 @@ fn without_traces(pod: &mut Value, managed: &ManagedKeys) {
     }
 }
 
-/// The volume with which the API server hands a Pod its token has a random name, and is mounted in every container.
-fn leave_out_service_account_token(spec: &mut Value) {
-    let leave_out = |value: &mut Value, list: &str| {
-        if let Some(volumes) = value.get_mut(list).and_then(Value::as_array_mut) {
-            volumes.retain(|volume| !is_token(volume));
-        }
-    };
-    leave_out(spec, "volumes");
-    containers(spec).for_each(|container| leave_out(container, "volumeMounts"));
-}
-
 /// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,
 /// or names its node itself when it is `created`.
-pub fn binding<'c>(pod: &Value, created: &Value, node: impl FnOnce(&str) -> Option<&'c Value>) -> Option<Value> {
+pub fn binding_request<'c>(
+    pod: &Value,
+    created: &Value,
+    node: impl FnOnce(&str) -> Option<&'c Value>,
+) -> Option<Value> {
     let name = pod["spec"]["nodeName"].as_str().filter(|name| !name.is_empty())?;
     if is_finished(pod) || created["spec"].get("nodeName").is_some() {
         return None;
@@ -113,5 +136,5 @@ pub fn binding<'c>(pod: &Value, created: &Value, node: impl FnOnce(&str) -> Opti
             object["metadata"]["labels"][key] = value.clone();
         }
     }
-    Some(request(Resource::Binding, object, scheduler()))
+    Some(creation_request(Resource::Binding, object, scheduler()))
 }

@@ -34,6 +34,12 @@ pub fn template_path(resource: Resource) -> Option<&'static [&'static str]> {
     resource.has_template().then(|| resource.template())
 }
 
+/// The JSON pointer to the PodSpec in objects of a resource, if they have one.
+pub fn pod_spec_pointer(resource: Resource) -> Option<String> {
+    let path = if resource == Resource::Pod { &[] } else { template_path(resource)? };
+    Some(path.iter().chain(&["spec"]).map(|step| format!("/{step}")).collect())
+}
+
 /// What rules call a resource that is created; `bindings` is the name of the older endpoint.
 pub fn name_in_rules(resource: Resource) -> &'static str {
     if resource == Resource::Binding { "pods/binding" } else { resource.plural() }

@@ -6,10 +6,11 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
-    admission::{created_by, request},
-    defaults,
+    admission::{controller_user, creation_request},
+    controllers::{Controller, is_by_controller},
+    defaults::push,
+    plugins::{add_tolerations, add_tolerations_of_unready_nodes, merge_runtime_class},
     resource::{REQUIRED_AFFINITY, resource_of, template_path},
-    runtime_class,
 };
 use crate::input::{
     json::{members, remove, text, typed},
@@ -18,55 +19,50 @@ use crate::input::{
 
 /// The request with which a controller would create a Pod of `workload`; none, if no controller makes Pods of such.
 ///
-/// A Pod of a DaemonSet is made for one node: see [`creation_on`].
-pub fn creation_from(workload: &Value, cluster: &Manifests) -> Option<Value> {
+/// A Pod of a DaemonSet is made for one node: see [`daemon_pod_request`].
+pub fn pod_request(workload: &Value, cluster: &Manifests) -> Option<Value> {
     let kind = text(&workload["kind"]);
-    // Who makes the Pods of a Deployment, or a CronJob, is made itself.
-    let (api_version, maker) = match kind {
-        "Deployment" | "ReplicaSet" => ("apps/v1", "ReplicaSet"),
-        "CronJob" | "Job" => ("batch/v1", "Job"),
-        "StatefulSet" | "DaemonSet" => ("apps/v1", kind),
-        "ReplicationController" => ("v1", kind),
-        _ => return None,
-    };
+    let controller = Controller::of_kind(kind)?;
+    let owner_kind = controller.pod_owner(kind);
+    let owner_resource = Resource::all().find(|resource| resource.kind() == owner_kind)?;
     let mut pod = template(workload)?.clone();
     if ["metadata", "spec"].iter().any(|part| !(pod[part].is_null() || pod[part].is_object())) {
         return None;
     }
-    runtime_class::merge(&mut pod["spec"], cluster);
-    if kind == "DaemonSet" {
-        defaults::add_tolerations_of_daemon_sets(&mut pod["spec"]);
-    }
-    defaults::add_tolerations(&mut pod["spec"]);
+    merge_runtime_class(&mut pod["spec"], cluster);
+    add_controller_tolerations(&mut pod["spec"], controller);
+    add_tolerations_of_unready_nodes(&mut pod["spec"]);
     pod["apiVersion"] = "v1".into();
     pod["kind"] = Resource::Pod.kind().into();
     pod["status"] = json!({});
     let name = text(&workload["metadata"]["name"]);
-    let owner = json!({ "apiVersion": api_version, "kind": maker, "name": name, "controller": true });
-    // Of a name in the template, controllers take no notice.
+    // Controllers ignore a name in the template.
     remove(&mut pod["metadata"], &["name"]);
-    match kind {
-        "StatefulSet" => {
-            name_as_of_stateful_set(&mut pod, &format!("{name}-0"));
-            let service = Some(&workload["spec"]["serviceName"]).filter(|service| !text(service).is_empty());
-            pod["spec"]["subdomain"] = service.cloned().unwrap_or_default();
-        }
-        "CronJob" | "Job" => {
-            defaults::push(&mut pod["metadata"], "finalizers", "batch.kubernetes.io/job-tracking".into())
-        }
-        _ => {}
+    if kind == "StatefulSet" {
+        name_as_of_stateful_set(&mut pod, &format!("{name}-0"));
+        let service = Some(&workload["spec"]["serviceName"]).filter(|service| !text(service).is_empty());
+        pod["spec"]["subdomain"] = service.cloned().unwrap_or_default();
     }
     let metadata = &mut pod["metadata"];
+    controller.finalizers.iter().for_each(|finalizer| push(metadata, "finalizers", finalizer.clone()));
     metadata["generateName"] = format!("{name}-").into();
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
-    metadata["ownerReferences"] = json!([owner]);
-    let labels = &mut metadata["labels"];
-    for (key, value) in labels_by_controller(kind, name) {
-        if labels[key].is_null() {
-            labels[key] = value.into();
+    metadata["ownerReferences"] = json!([{
+        "apiVersion": owner_resource.api_version(), "kind": owner_kind, "name": name, "controller": true,
+    }]);
+    for (key, value) in controller.labels(name) {
+        if metadata["labels"][key].is_null() {
+            metadata["labels"][key] = value.into();
         }
     }
-    Some(request(Resource::Pod, pod, created_by(maker)))
+    Some(creation_request(Resource::Pod, pod, controller_user(owner_kind)))
+}
+
+fn add_controller_tolerations(spec: &mut Value, controller: &Controller) {
+    add_tolerations(spec, &controller.tolerations);
+    if spec["hostNetwork"] == true {
+        add_tolerations(spec, &controller.tolerations_on_host_network);
+    }
 }
 
 /// Gives a Pod the name that the StatefulSet controller gives it.
@@ -81,8 +77,8 @@ pub fn name_as_of_stateful_set(pod: &mut Value, name: &str) {
 /// affinity is replaced by a term that names the node. A template that names its node has a Pod for that one alone.
 ///
 /// Upstream: `ReplaceDaemonSetPodNodeNameNodeAffinity` of `k8s.io/kubernetes/pkg/controller/daemon/util`.
-pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Option<Value> {
-    let mut creation = creation_from(daemon_set, cluster)?;
+pub fn daemon_pod_request(daemon_set: &Value, node: &str, cluster: &Manifests) -> Option<Value> {
+    let mut creation = pod_request(daemon_set, cluster)?;
     let own = text(&creation["object"]["spec"]["nodeName"]);
     let node = if own.is_empty() { node } else { own };
     let field = json!({ "key": "metadata.name", "operator": "In", "values": [node] });
@@ -94,74 +90,36 @@ pub fn creation_on(daemon_set: &Value, node: &str, cluster: &Manifests) -> Optio
 /// The PodSpec with which the DaemonSet controller compares nodes: nobody has merged a RuntimeClass into it yet.
 ///
 /// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
-pub fn seen_by_controller(daemon_set: &Value) -> Option<Value> {
+pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
     let mut spec = template(daemon_set)?["spec"].clone();
-    defaults::add_tolerations_of_daemon_sets(&mut spec);
+    add_controller_tolerations(&mut spec, Controller::of_kind(Resource::DaemonSet.kind())?);
     Some(spec)
 }
 
 /// The Pod template of an object, wherever its kind has it.
 pub fn template(object: &Value) -> Option<&Value> {
     let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]))?;
-    let mut found = object;
-    for step in template_path(resource)? {
-        found = &found[*step];
-    }
-    found.is_object().then_some(found)
+    let template = template_path(resource)?.iter().fold(object, |found, step| &found[*step]);
+    template.is_object().then_some(template)
 }
 
 /// Whether a ReplicaSet or a Job makes other Pods than its owner would make now: from an older template.
-pub fn differ(owner: &Value, part: &Value) -> bool {
-    let (Some(one), Some(other)) = (template(owner), template(part)) else { return false };
-    let said = |template: &Value, kind: &str| -> Vec<(String, Value)> {
-        let values = members(&template["metadata"][kind]).filter(|(key, _)| !is_by_controller(key));
-        values.map(|(key, value)| (key.clone(), value.clone())).collect()
+pub fn makes_other_pods(owner: &Value, part: &Value) -> bool {
+    let (Some(current), Some(of_part)) = (template(owner), template(part)) else { return false };
+    let differ = |field: &str| {
+        let [one, other] = [current, of_part].map(|template| {
+            members(&template["metadata"][field]).filter(|(key, _)| !is_by_controller(key)).collect::<Vec<_>>()
+        });
+        one != other
     };
-    one["spec"] != other["spec"] || ["labels", "annotations"].iter().any(|kind| said(one, kind) != said(other, kind))
-}
-
-/// The labels that the controller of a workload gives to one of its Pods. Of most, nobody can know the value.
-fn labels_by_controller(kind: &str, name: &str) -> Vec<(&'static str, String)> {
-    let generated = || "generated".to_owned();
-    match kind {
-        "Deployment" => vec![("pod-template-hash", generated())],
-        "DaemonSet" => vec![("controller-revision-hash", generated()), ("pod-template-generation", "1".to_owned())],
-        "StatefulSet" => vec![
-            ("apps.kubernetes.io/pod-index", "0".to_owned()),
-            ("controller-revision-hash", generated()),
-            ("statefulset.kubernetes.io/pod-name", format!("{name}-0")),
-        ],
-        "CronJob" | "Job" => vec![
-            ("batch.kubernetes.io/controller-uid", generated()),
-            ("batch.kubernetes.io/job-name", name.to_owned()),
-            ("controller-uid", generated()),
-            ("job-name", name.to_owned()),
-        ],
-        _ => vec![],
-    }
-}
-
-/// Labels that controllers give to their Pods, beyond the template's.
-const BY_CONTROLLERS: [&str; 6] = [
-    "controller-revision-hash",
-    "controller-uid",
-    "job-name",
-    "pod-template-generation",
-    "pod-template-hash",
-    "statefulset.kubernetes.io/pod-name",
-];
-const BY_CONTROLLERS_PREFIXES: [&str; 2] = ["apps.kubernetes.io/", "batch.kubernetes.io/"];
-
-/// Whether a label is given to Pods by their controller.
-fn is_by_controller(key: &str) -> bool {
-    BY_CONTROLLERS.contains(&key) || BY_CONTROLLERS_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+    current["spec"] != of_part["spec"] || differ("labels") || differ("annotations")
 }
 
 /// Checks what is written of a Pod, or of the Pod template of an object.
 ///
 /// # Errors
 /// A field has a wrong type: its path, what was expected, and what was found.
-pub fn check(object: &Value) -> Result<()> {
+pub fn check_types(object: &Value) -> Result<()> {
     let resource = resource_of(text(&object["apiVersion"]), text(&object["kind"]));
     let path: String = resource.and_then(template_path).into_iter().flatten().map(|step| format!("{step}.")).collect();
     typed::<PodTemplateSpec>(template(object).unwrap_or(object), &path).map(drop)
@@ -194,14 +152,14 @@ mod tests {
             ("ReplicationController", "replication-controller"),
         ];
         for (kind, maker) in makers {
-            let request = creation_from(&workload(kind, json!({})), &Manifests::default()).unwrap();
+            let request = pod_request(&workload(kind, json!({})), &Manifests::default()).unwrap();
             let user = format!("system:serviceaccount:kube-system:{maker}");
             assert_eq!(request["userInfo"]["username"], user, "{kind}");
             assert_eq!(request["object"]["metadata"]["labels"]["app"], "web", "{kind}");
             let name = request.get("name").and_then(Value::as_str);
             assert_eq!(name, (kind == "StatefulSet").then_some("web-0"), "{kind}");
         }
-        assert_eq!(creation_from(&workload("ConfigMap", json!({})), &Manifests::default()), None);
+        assert_eq!(pod_request(&workload("ConfigMap", json!({})), &Manifests::default()), None);
     }
 
     #[test]
@@ -212,7 +170,7 @@ mod tests {
                 { "matchExpressions": [{ "key": "disk", "operator": "Exists" }] },
             ] } } },
         });
-        let request = creation_on(&workload("DaemonSet", spec), "one", &Manifests::default()).unwrap();
+        let request = daemon_pod_request(&workload("DaemonSet", spec), "one", &Manifests::default()).unwrap();
         let field = json!({ "key": "metadata.name", "operator": "In", "values": ["one"] });
         let spec = &request["object"]["spec"];
         let terms = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY]["nodeSelectorTerms"];
@@ -238,7 +196,7 @@ mod tests {
             "scheduling": { "nodeSelector": { "kata": "yes" } },
         });
         let deployment = workload("Deployment", json!({ "runtimeClassName": "kata" }));
-        let request = creation_from(&deployment, &Manifests::from_iter([class])).unwrap();
+        let request = pod_request(&deployment, &Manifests::from_iter([class])).unwrap();
         assert_eq!(request["object"]["spec"]["nodeSelector"], json!({ "kata": "yes" }));
     }
 }

@@ -1,4 +1,4 @@
-//! What a Pod asks of the node that it runs on.
+//! What a Pod asks of the node that it runs on, and what keeps it away from a node or a NodePool.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,27 @@ use node_placement_policy::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    exclusion::{Exclusion, LabelExclusion},
-    node::Node,
+use super::node::Node;
+use crate::{
+    input::{json::text, manifests::Manifests},
+    lists::listed,
+    requests::{plugins::runtime_class, resource::REQUIRED_AFFINITY},
 };
-use crate::{input::json::text, requests::resource::REQUIRED_AFFINITY};
 
 /// What of a Pod decides on which nodes it may run: `nodeName`, `nodeSelector`, required node affinity, tolerations.
 ///
 /// Resources are not part of it: see [`super::resources`]. Nor is the rest of what a scheduler weighs: other Pods,
 /// volumes, ports.
+///
+/// ```
+/// use cli::{Manifests, scheduling::{constraints::Constraints, node::Node}};
+/// use serde_json::json;
+///
+/// let node = Node { labels: [("pool".to_owned(), "red".to_owned())].into(), ..Node::default() };
+/// let pod = Constraints::read(&json!({ "nodeSelector": { "pool": "blue" } }), &Manifests::default()).unwrap();
+/// let exclusion = pod.excluded_from(&node).unwrap();
+/// assert_eq!(exclusion.describe("node"), "the node has pool=red, the Pod needs pool=blue");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constraints {
     /// `spec.nodeName`, if it is not empty.
@@ -31,37 +42,27 @@ pub struct Constraints {
     pub terms: Option<Vec<Term>>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
-    /// What the RuntimeClass asks for, and its name.
-    class: Option<(String, BTreeMap<String, String>)>,
+    runtime_class: Option<RuntimeClass>,
 }
 
 impl Constraints {
-    /// Reads those of `spec`, a PodSpec into which the API server has merged `class`, if the Pod has one.
+    /// Reads those of `spec`, a PodSpec into which the API server has merged its RuntimeClass, which is looked up in
+    /// `cluster`.
     ///
     /// # Errors
-    /// A field has a type that no PodSpec has.
-    pub fn read(spec: &Value, class: Option<&RuntimeClass>) -> Result<Self> {
-        let affinity = &spec["affinity"]["nodeAffinity"][REQUIRED_AFFINITY];
-        let affinity = json!({ "nodeAffinity": { REQUIRED_AFFINITY: affinity } });
-        let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": affinity }).to_string();
-        let selection = NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
+    /// A field has a type that no PodSpec has, or the RuntimeClass is none.
+    pub fn read(spec: &Value, cluster: &Manifests) -> Result<Self> {
+        let selection = json!({ "nodeSelector": spec["nodeSelector"], "affinity": spec["affinity"] }).to_string();
+        let NodeSelection { node_selector, terms } =
+            NodeSelection::parse(&selection).map_err(|error| anyhow!("spec.{error}"))?;
         let tolerations: Option<Vec<v1::Toleration>> =
             Deserialize::deserialize(&spec["tolerations"]).context("spec.tolerations")?;
-        let class = class.map(|class| {
-            let scheduling = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.clone());
-            (class.metadata.name.clone().unwrap_or_default(), scheduling.unwrap_or_default())
-        });
-        let node_name = text(&spec["nodeName"]);
         Ok(Self {
-            node_name: (!node_name.is_empty()).then(|| node_name.to_owned()),
-            node_selector: selection
-                .node_selector
-                .iter()
-                .map(|(key, value)| (key.to_string(), value.to_string()))
-                .collect(),
-            terms: selection.terms,
+            node_name: Some(text(&spec["nodeName"]).to_owned()).filter(|name| !name.is_empty()),
+            node_selector: node_selector.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            terms,
             tolerations: tolerations.into_iter().flatten().map(Toleration::from).collect(),
-            class,
+            runtime_class: runtime_class(spec, cluster)?,
         })
     }
 
@@ -126,10 +127,12 @@ impl Constraints {
 
     /// What excludes the Pod where something else than it needs is there: its own label, or that of its RuntimeClass.
     pub fn excluded_by_label(&self, key: &str, needs: String, has: Option<String>) -> Exclusion {
-        let asks = |selector: &BTreeMap<String, String>| {
-            selector.get(key).is_some_and(|value| needs == format!("{key}={value}"))
+        let asks = |class: &&RuntimeClass| {
+            let selector = class.scheduling.as_ref().and_then(|scheduling| scheduling.node_selector.as_ref());
+            let value = selector.and_then(|selector| selector.get(key));
+            value.is_some_and(|value| needs == format!("{key}={value}"))
         };
-        let class = self.class.as_ref().filter(|(_, selector)| asks(selector)).map(|(class, _)| class.clone());
+        let class = self.runtime_class.as_ref().filter(asks).and_then(|class| class.metadata.name.clone());
         Exclusion::Label(LabelExclusion { key: key.to_owned(), needs, has, class })
     }
 
@@ -147,6 +150,62 @@ impl Constraints {
         let Some(term) = terms.iter().find(|term| !term.is_empty()) else { return Some(Exclusion::MatchesNothing) };
         let unmet = term.first_unmet(label);
         Some(unmet.map_or(Exclusion::Name, |expression| excluded(&expression.key, expression.to_string())))
+    }
+}
+
+/// The first thing that excludes a Pod.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exclusion {
+    /// The Pod names another node, by `spec.nodeName` or by the field `metadata.name`.
+    Name,
+    /// A label.
+    Label(LabelExclusion),
+    /// Lasting taints that the Pod does not tolerate for good.
+    Taints {
+        /// All of them.
+        taints: Vec<Taint>,
+        /// Whether it tolerates each for some seconds, after which it is evicted.
+        for_a_time: bool,
+    },
+    /// The Pod's required node affinity matches no node at all: it has no term, or only empty or invalid ones.
+    MatchesNothing,
+}
+
+/// A label that a node or a NodePool lacks, or has with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelExclusion {
+    /// Its key.
+    pub key: String,
+    /// What the Pod needs, as a selector: `pool=blue`.
+    pub needs: String,
+    /// What there is instead, likewise: of a node `pool=red`, of a NodePool perhaps `pool in (a,b)`. Nothing, if there is
+    /// no such label.
+    pub has: Option<String>,
+    /// The RuntimeClass that asks for it, if the Pod does not itself.
+    pub class: Option<String>,
+}
+
+impl Exclusion {
+    /// In words, of a `node` or a `NodePool`: `the node has pool=red, the Pod needs pool=blue`.
+    pub fn describe(&self, target: &str) -> String {
+        match self {
+            Self::Name if target == "NodePool" => {
+                "the Pod names nodes, and Karpenter creates none for such Pods".to_owned()
+            }
+            Self::Name => format!("the Pod names another {target}"),
+            Self::Label(LabelExclusion { key, needs, has, class }) => {
+                let has = has.clone().unwrap_or_else(|| format!("no label {key}"));
+                let who = class.as_ref().map_or("the Pod".to_owned(), |class| format!("the RuntimeClass {class}"));
+                format!("the {target} has {has}, {who} needs {needs}")
+            }
+            Self::Taints { taints, for_a_time } => {
+                let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
+                let noun = if taints.len() == 1 { "taint" } else { "taints" };
+                let tolerated = if *for_a_time { "tolerates for some seconds only" } else { "does not tolerate" };
+                format!("the {target} has the {noun} {}, which the Pod {tolerated}", listed(&texts))
+            }
+            Self::MatchesNothing => "the Pod's required node affinity matches no node".to_owned(),
+        }
     }
 }
 
@@ -201,8 +260,8 @@ mod tests {
     )]
     #[case::a_taint(json!({ "nodeSelector": { "pool": "red" } }), "the node has the taint gpu:NoSchedule, which the Pod does not tolerate")]
     fn the_first_thing_that_excludes_a_pod_is_told(#[case] spec: Value, #[case] expected: &str) {
-        let pod = Constraints::read(&spec, None).unwrap();
-        assert_eq!(pod.excluded_from(&node()).unwrap().to_string(), expected);
+        let pod = Constraints::read(&spec, &Manifests::default()).unwrap();
+        assert_eq!(pod.excluded_from(&node()).unwrap().describe("node"), expected);
     }
 
     #[rstest]
@@ -226,8 +285,8 @@ mod tests {
             .map(|seconds| json!({ "operator": "Exists", "effect": seconds.map(|_| "NoExecute"), "tolerationSeconds": seconds }))
             .chain((!seconds.is_empty()).then(|| json!({ "key": "gpu", "operator": "Exists" })))
             .collect();
-        let pod = Constraints::read(&json!({ "tolerations": tolerations }), None).unwrap();
-        assert_eq!(pod.excluded_by_taints(&taints).map(|excluded| excluded.to_string()).as_deref(), expected);
+        let pod = Constraints::read(&json!({ "tolerations": tolerations }), &Manifests::default()).unwrap();
+        assert_eq!(pod.excluded_by_taints(&taints).map(|excluded| excluded.describe("node")).as_deref(), expected);
     }
 
     #[rstest]
@@ -235,20 +294,21 @@ mod tests {
     #[case::the_lasting_taint(json!({ "tolerations": [{ "key": "gpu", "operator": "Exists" }] }), true)]
     #[case::its_own_name(json!({ "nodeName": "one" }), true)]
     fn a_node_takes_a_pod_whose_demands_it_meets(#[case] spec: Value, #[case] waits: bool) {
-        let pod = Constraints::read(&spec, None).unwrap();
+        let pod = Constraints::read(&spec, &Manifests::default()).unwrap();
         assert_eq!(pod.excluded_from(&node()), None);
         assert_eq!(pod.waits_for(&node()), waits);
     }
 
     #[test]
     fn what_the_runtime_class_asks_for_is_told_as_its_own() {
-        let class: RuntimeClass = serde_json::from_value(json!({
-            "metadata": { "name": "kata" }, "handler": "kata", "scheduling": { "nodeSelector": { "kata": "yes" } },
-        }))
-        .unwrap();
-        let pod = Constraints::read(&json!({ "nodeSelector": { "kata": "yes" } }), Some(&class)).unwrap();
+        let cluster = Manifests::from_iter([json!({
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": { "name": "kata" }, "handler": "kata",
+            "scheduling": { "nodeSelector": { "kata": "yes" } },
+        })]);
+        let spec = json!({ "runtimeClassName": "kata", "nodeSelector": { "kata": "yes" } });
+        let pod = Constraints::read(&spec, &cluster).unwrap();
         let told = "the node has no label kata, the RuntimeClass kata needs kata=yes";
-        assert_eq!(pod.excluded_from(&node()).unwrap().to_string(), told);
+        assert_eq!(pod.excluded_from(&node()).unwrap().describe("node"), told);
     }
 
     #[test]
@@ -258,14 +318,14 @@ mod tests {
             { "matchFields": [{ "key": "metadata.name", "operator": "In", "values": ["two"] }] },
         ]));
         spec["nodeSelector"] = json!({ "disk": "ssd" });
-        let pod = Constraints::read(&spec, None).unwrap();
+        let pod = Constraints::read(&spec, &Manifests::default()).unwrap();
         assert_eq!(pod.label_keys().collect::<Vec<_>>(), ["disk", "pool"]);
         assert_eq!(pod.node_names().collect::<Vec<_>>(), ["two"]);
     }
 
     #[test]
     fn a_field_of_another_type_is_an_error_that_names_it() {
-        let error = Constraints::read(&json!({ "nodeSelector": ["pool"] }), None).unwrap_err();
+        let error = Constraints::read(&json!({ "nodeSelector": ["pool"] }), &Manifests::default()).unwrap_err();
         assert!(error.to_string().contains("nodeSelector"), "{error}");
     }
 }

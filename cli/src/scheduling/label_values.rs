@@ -51,7 +51,7 @@ impl LabelValues {
     }
 
     /// Those that a Pod's requirement allows.
-    pub fn of(requirement: &Requirement) -> Option<Self> {
+    pub fn from_requirement(requirement: &Requirement) -> Option<Self> {
         Self::read(name_of(requirement.operator()), requirement.values())
     }
 

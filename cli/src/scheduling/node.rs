@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1;
 use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 
-use super::quantity::Amount;
+use super::resources::{Amount, amounts};
 
 /// The taint of a node that was cordoned.
 pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
@@ -42,7 +42,7 @@ impl From<&v1::Node> for Node {
             labels: node.metadata.labels.clone().unwrap_or_default(),
             lasting_taints,
             passing_taints,
-            allocatable: allocatable.into_iter().flatten().map(|(key, amount)| (key.clone(), amount.into())).collect(),
+            allocatable: amounts(allocatable),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Karpenter's NodePools: nodes that are there as soon as a Pod needs them.
+//! Karpenter's NodePools: nodes that are created as soon as a Pod needs them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use anyhow::{Context, Result};
 use k8s_openapi::{
@@ -13,19 +13,24 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    constraints::Constraints,
-    exclusion::Exclusion,
+    constraints::{Constraints, Exclusion},
     label_values::LabelValues,
     node::{UNSCHEDULABLE, taint},
-    quantity::Amount,
-    well_known::{NODE_POOL_LABEL, WELL_KNOWN, normalized},
+    resources::Amount,
 };
 
-/// What a node is called that is not there yet.
+/// The name of a node that Karpenter would create.
 pub const CREATED: &str = "created-by-karpenter";
+
+/// The label with which Karpenter says of which NodePool a Node is.
+pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
 
 /// A label that every node has.
 const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// The labels that every NodePool can give.
+static WELL_KNOWN: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!("well_known_labels.txt").lines().filter(|line| !line.starts_with('#')).collect());
 
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,13 +50,7 @@ struct NodePoolSpec {
 
 #[derive(Clone, Debug, Deserialize)]
 struct NodePoolStatus {
-    conditions: Option<Vec<Condition>>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct Condition {
-    r#type: String,
-    status: String,
+    conditions: Option<Vec<v1::NodeCondition>>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -100,7 +99,7 @@ impl NodePoolObject {
         }
         let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
         // In a file there may be none.
-        if conditions.clone().any(|condition| condition.r#type == "Ready" && condition.status != "True") {
+        if conditions.clone().any(|condition| condition.type_ == "Ready" && condition.status != "True") {
             return Some("is not ready".to_owned());
         }
         // Of a resource that only some Pods request, such as GPUs, the others need none.
@@ -136,7 +135,7 @@ impl NodePool {
         let name = metadata.name.clone().unwrap_or_default();
         let mut labels = BTreeMap::from([(NODE_POOL_LABEL.to_owned(), LabelValues::one(&name))]);
         for (key, value) in template.metadata.labels.iter().flatten() {
-            add(&mut labels, key, LabelValues::one(value));
+            narrow(&mut labels, key, &LabelValues::one(value));
         }
         let mut min_values: BTreeMap<String, usize> = BTreeMap::new();
         for (position, requirement) in template.spec.requirements.iter().flatten().enumerate() {
@@ -149,7 +148,7 @@ impl NodePool {
                      with values that fit it; found {operator:?}"
                 )
             })?;
-            add(&mut labels, key, values);
+            narrow(&mut labels, key, &values);
         }
         let taints = template.spec.taints.iter().flatten().map(taint);
         let mut taints: Vec<Taint> = taints.filter(Taint::keeps_pods_away).collect();
@@ -167,18 +166,15 @@ impl NodePool {
 
     /// Its labels: of each some value that both allow.
     fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
-        let pairs = pairs(pod);
-        let mut terms = pod.terms.iter().flatten();
-        let asked = terms
-            .find_map(|term| {
-                let asked = with_term(&pairs, term)?;
-                self.excluded_by_label(&asked, pod).is_none().then_some(asked)
-            })
-            .unwrap_or(pairs);
-        let keys = self.labels.keys().map(String::as_str).chain(WELL_KNOWN).chain(asked.keys().copied());
+        let selector = requirements_of_selector(pod);
+        let with_terms = pod.terms.iter().flatten().filter_map(|term| with_term(&selector, term));
+        let possible = with_terms.into_iter().find(|required| self.excluded_by_label(required, pod).is_none());
+        let required = possible.unwrap_or(selector);
+        let keys = self.labels.keys().chain(required.keys()).map(String::as_str).chain(WELL_KNOWN.iter().copied());
+        let any = LabelValues::any();
         let value = |key: &str| {
-            let own = self.labels.get(key).cloned().unwrap_or_else(LabelValues::any);
-            asked.get(key).map_or(own.clone(), |asked| own.and(asked)).some_value()
+            let own = self.labels.get(key).unwrap_or(&any);
+            required.get(key).map_or_else(|| own.clone(), |required| own.and(required)).some_value()
         };
         keys.filter_map(|key| Some((key.to_owned(), value(key)?))).collect()
     }
@@ -196,41 +192,41 @@ impl NodePool {
         if pod.node_name.is_some() || !is_of_daemon_set(pod) && pod.terms.iter().flatten().any(names_nodes) {
             return Some(Exclusion::Name);
         }
-        let pairs = pairs(pod);
-        self.excluded_by_label(&pairs, pod)
-            .or_else(|| self.excluded_by_terms(&pairs, pod))
+        let selector = requirements_of_selector(pod);
+        self.excluded_by_label(&selector, pod)
+            .or_else(|| self.excluded_by_terms(&selector, pod))
             .or_else(|| pod.excluded_by_taints(&self.taints))
     }
 
-    fn excluded_by_terms(&self, pairs: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
-        let excluded = |term: &Term| match with_term(pairs, term) {
+    fn excluded_by_terms(&self, selector: &Requirements, pod: &Constraints) -> Option<Exclusion> {
+        let excluded = |term: &Term| match with_term(selector, term) {
             _ if !term.fields.is_empty() => Some(Exclusion::Name),
-            Some(asked) => self.excluded_by_label(&asked, pod),
+            Some(required) => self.excluded_by_label(&required, pod),
             None => Some(Exclusion::MatchesNothing),
         };
         let terms = pod.terms.as_ref()?.iter().filter(|term| !term.is_empty());
-        let all: Vec<Exclusion> = terms.map(excluded).collect::<Option<_>>()?;
-        let mut telling = all.into_iter().filter(|exclusion| *exclusion != Exclusion::MatchesNothing);
-        Some(telling.next().unwrap_or(Exclusion::MatchesNothing))
+        let exclusions: Vec<Exclusion> = terms.map(excluded).collect::<Option<_>>()?;
+        let first = exclusions.into_iter().find(|exclusion| *exclusion != Exclusion::MatchesNothing);
+        Some(first.unwrap_or(Exclusion::MatchesNothing))
     }
 
-    fn excluded_by_label(&self, asked: &BTreeMap<&str, LabelValues>, pod: &Constraints) -> Option<Exclusion> {
-        let (key, values) = asked.iter().find(|(key, values)| !self.can_have(key, values))?;
-        let has = self.labels.get(*key).map(|own| match self.min_values.get(*key) {
+    fn excluded_by_label(&self, required: &Requirements, pod: &Constraints) -> Option<Exclusion> {
+        let (key, values) = required.iter().find(|(key, values)| !self.can_have(key, values))?;
+        let has = self.labels.get(key).map(|own| match self.min_values.get(key) {
             Some(least) if *least > 0 => format!("{} with minValues {least}", own.describe(key)),
             _ => own.describe(key),
         });
         Some(pod.excluded_by_label(key, values.describe(key), has))
     }
 
-    /// Whether a node of it can have what is asked of a label.
-    fn can_have(&self, key: &str, asked: &LabelValues) -> bool {
+    /// Whether a node of it can have what is required of a label.
+    fn can_have(&self, key: &str, required: &LabelValues) -> bool {
         // Upstream: `SatisfiesMinValues` of `sigs.k8s.io/karpenter/pkg/cloudprovider`.
         let least = self.min_values.get(key).copied().unwrap_or_default();
         match self.labels.get(key) {
-            Some(own) if own.and(asked).listed().is_some_and(|values| values < least) => false,
-            Some(own) => own.agrees_with(asked),
-            None => asked.allows_absence() || WELL_KNOWN.contains(&key) && asked.allows_value(),
+            Some(own) if own.and(required).listed().is_some_and(|values| values < least) => false,
+            Some(own) => own.agrees_with(required),
+            None => required.allows_absence() || WELL_KNOWN.contains(&key) && required.allows_value(),
         }
     }
 }
@@ -248,36 +244,48 @@ fn is_of_daemon_set(pod: &Constraints) -> bool {
     pod.tolerations.iter().any(|toleration| toleration.key == UNSCHEDULABLE)
 }
 
-/// What a Pod's nodeSelector asks for.
-fn pairs(pod: &Constraints) -> BTreeMap<&str, LabelValues> {
-    let mut asked = BTreeMap::new();
+/// What a Pod requires of labels, by their normalized keys.
+type Requirements = BTreeMap<String, LabelValues>;
+
+fn requirements_of_selector(pod: &Constraints) -> Requirements {
+    let mut required = Requirements::new();
     for (key, value) in &pod.node_selector {
-        let values = LabelValues::one(value);
-        asked.entry(normalized(key)).and_modify(|own: &mut LabelValues| *own = own.and(&values)).or_insert(values);
+        narrow(&mut required, key, &LabelValues::one(value));
     }
-    asked
+    required
 }
 
-/// With what a term asks for; nothing, if it matches no node: an expression is invalid, or contradicts another.
-fn with_term<'p>(pairs: &BTreeMap<&'p str, LabelValues>, term: &'p Term) -> Option<BTreeMap<&'p str, LabelValues>> {
-    let mut asked = pairs.clone();
+/// With what a term requires; nothing, if it matches no node: an expression is invalid, or contradicts another.
+fn with_term(selector: &Requirements, term: &Term) -> Option<Requirements> {
+    let mut required = selector.clone();
     for expression in &term.expressions {
-        let key = normalized(&expression.key);
-        let values = LabelValues::of(expression.requirement.as_ref()?)?;
-        let both = match asked.get(key) {
-            Some(other) if !other.agrees_with(&values) => return None,
-            Some(other) => other.and(&values),
-            None => values,
-        };
-        asked.insert(key, both);
+        let values = LabelValues::from_requirement(expression.requirement.as_ref()?)?;
+        if required.get(normalized(&expression.key)).is_some_and(|other| !other.agrees_with(&values)) {
+            return None;
+        }
+        narrow(&mut required, &expression.key, &values);
     }
-    Some(asked)
+    Some(required)
 }
 
-fn add(labels: &mut BTreeMap<String, LabelValues>, key: &str, values: LabelValues) {
+fn narrow(labels: &mut Requirements, key: &str, values: &LabelValues) {
     let key = normalized(key);
-    let both = labels.get(key).map_or_else(|| values.clone(), |other| other.and(&values));
+    let both = labels.get(key).map_or_else(|| values.clone(), |other| other.and(values));
     labels.insert(key.to_owned(), both);
+}
+
+/// The key that Karpenter takes another for, in NodePools as in Pods.
+///
+/// Upstream: `NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`, and what the provider for AWS adds to it.
+fn normalized(key: &str) -> &str {
+    match key {
+        "failure-domain.beta.kubernetes.io/zone" | "topology.ebs.csi.aws.com/zone" => "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",
+        "beta.kubernetes.io/arch" => "kubernetes.io/arch",
+        "beta.kubernetes.io/os" => "kubernetes.io/os",
+        "beta.kubernetes.io/instance-type" => "node.kubernetes.io/instance-type",
+        _ => key,
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +293,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::Manifests;
 
     /// Of zones a and b, with arm64 excluded, tainted, for the team blue.
     fn blue() -> NodePool {
@@ -314,7 +323,7 @@ mod tests {
         if spec["tolerations"].is_null() {
             spec["tolerations"] = json!([{ "key": "team", "operator": "Exists" }]);
         }
-        Constraints::read(&spec, None).unwrap()
+        Constraints::read(&spec, &Manifests::default()).unwrap()
     }
 
     fn selecting(key: &str, value: &str) -> Value {

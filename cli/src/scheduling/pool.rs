@@ -3,13 +3,67 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anyhow::Result;
+use k8s_openapi::api::core::v1;
 use node_placement_policy::toleration::Taint;
 
 use super::{
-    constraints::Constraints, exclusion::Exclusion, node::Node, node_pool::NodePool, places::Places,
-    well_known::NODE_POOL_LABEL,
+    constraints::{Constraints, Exclusion},
+    node::Node,
+    node_pool::{NODE_POOL_LABEL, NodePool, NodePoolObject},
 };
 use crate::input::manifests::Manifests;
+
+/// The Nodes and the NodePools of a cluster that take Pods, at once or when a condition passes.
+#[derive(Clone, Debug, Default)]
+pub struct Targets {
+    /// The Nodes.
+    pub nodes: Vec<Node>,
+    /// The NodePools.
+    pub node_pools: Vec<NodePool>,
+    /// The others, and why: `Node n1 is being deleted`.
+    pub left_out: Vec<String>,
+}
+
+impl Targets {
+    /// Those of a cluster.
+    ///
+    /// # Errors
+    /// A Node or a NodePool can't be read: which, and where.
+    pub fn read(cluster: &Manifests) -> Result<Self> {
+        let mut targets = Self::default();
+        for node in cluster.all::<v1::Node>() {
+            let node = node?;
+            match node.metadata.deletion_timestamp {
+                Some(_) => {
+                    let name = node.metadata.name.unwrap_or_default();
+                    targets.left_out.push(format!("Node {name} is being deleted"));
+                }
+                None => targets.nodes.push(Node::from(&node)),
+            }
+        }
+        for object in cluster.all::<NodePoolObject>() {
+            let object = object?;
+            let node_pool = NodePool::read(&object)?;
+            match object.obstacle() {
+                Some(obstacle) => targets.left_out.push(format!("NodePool {} {obstacle}", node_pool.name)),
+                None => targets.node_pools.push(node_pool),
+            }
+        }
+        Ok(targets)
+    }
+
+    /// The names of those that take a Pod.
+    pub fn that_take(&self, pod: &Constraints) -> Vec<String> {
+        let nodes = self.nodes.iter().filter(|node| pod.excluded_from(node).is_none()).map(|node| &node.name);
+        let node_pools = self.node_pools.iter().filter(|pool| pool.excludes(pod).is_none()).map(|pool| &pool.name);
+        nodes.chain(node_pools).cloned().collect()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty() && self.node_pools.is_empty()
+    }
+}
 
 /// Nodes that are alike in all that counts; or what a NodePool would create, with its nodes that are like it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,9 +101,21 @@ impl Pool {
         self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none())
     }
 
-    /// What it is called in a sentence: a `node`, or a `NodePool`.
-    pub const fn place(&self) -> &'static str {
+    /// What excludes Pods from it, in a sentence: a `node`, or a `NodePool`.
+    pub const fn target(&self) -> &'static str {
         if self.creates.is_some() { "NodePool" } else { "node" }
+    }
+
+    /// The pool that stands for a NodePool, with those of its labels that count.
+    fn of_node_pool(node_pool: NodePool, counted: &BTreeSet<String>) -> Self {
+        let labels = node_pool.known_labels().filter(|(key, _)| counted.contains(*key));
+        Self {
+            labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            taints: node_pool.taints.clone(),
+            node_pool: Some(node_pool.name.clone()),
+            creates: Some(node_pool),
+            ..Self::default()
+        }
     }
 }
 
@@ -59,8 +125,14 @@ pub struct Pools {
     /// The largest first, NodePools without nodes last; those of one size by name.
     pub pools: Vec<Pool>,
     /// The position of each node's pool.
-    home: HashMap<String, usize>,
+    positions: HashMap<String, usize>,
+    /// The Nodes and NodePools that are in no pool, and why.
+    pub left_out: Vec<String>,
 }
+
+/// What nodes of one pool have in common: the labels that count, their lasting taints, and the name of a node that Pods
+/// name.
+type Likeness = (BTreeMap<String, String>, Vec<String>, Option<String>);
 
 impl Pools {
     /// Sorts the Nodes and NodePools of a cluster into pools: by these `labels`, and by the labels and nodes that `pods`
@@ -68,16 +140,20 @@ impl Pools {
     ///
     /// # Errors
     /// One of them is none: which, and where.
-    pub fn of<'p>(
+    pub fn read<'p>(
         cluster: &Manifests,
         labels: BTreeSet<String>,
         pods: impl IntoIterator<Item = &'p Constraints>,
     ) -> Result<Self> {
-        Ok(Self::new(Places::of(cluster)?, labels, pods))
+        Ok(Self::new(Targets::read(cluster)?, labels, pods))
     }
 
-    fn new<'p>(places: Places, mut labels: BTreeSet<String>, pods: impl IntoIterator<Item = &'p Constraints>) -> Self {
-        let Places { nodes, node_pools, .. } = places;
+    fn new<'p>(
+        targets: Targets,
+        mut labels: BTreeSet<String>,
+        pods: impl IntoIterator<Item = &'p Constraints>,
+    ) -> Self {
+        let Targets { nodes, node_pools, left_out } = targets;
         let mut names = BTreeSet::new();
         for pod in pods {
             labels.extend(pod.label_keys().map(str::to_owned));
@@ -86,83 +162,58 @@ impl Pools {
         if !node_pools.is_empty() {
             labels.insert(NODE_POOL_LABEL.to_owned());
         }
-        let mut pools: Vec<Pool> = node_pools.into_iter().map(|node_pool| standing_for(node_pool, &labels)).collect();
-        let mut places: HashMap<Alike, usize> = HashMap::new();
-        for (place, pool) in pools.iter().enumerate() {
-            places.insert(Alike { labels: pool.labels.clone(), taints: texts(&pool.taints), name: None }, place);
-        }
-        for node in nodes {
-            let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
-            let alike = Alike {
-                labels: labels.iter().filter_map(label).collect(),
-                taints: texts(&node.lasting_taints),
-                name: names.contains(node.name.as_str()).then(|| node.name.clone()),
-            };
-            let place = *places.entry(alike).or_insert_with_key(|alike| {
-                pools.push(Pool {
-                    labels: alike.labels.clone(),
-                    taints: node.lasting_taints.clone(),
-                    ..Pool::default()
-                });
-                pools.len() - 1
-            });
-            if let Some(pool) = pools.get_mut(place) {
-                pool.nodes.push(node);
-            }
-        }
-        let known: Vec<String> = pools.iter().filter_map(|pool| pool.node_pool.clone()).collect();
+        let known: BTreeSet<String> = node_pools.iter().map(|node_pool| node_pool.name.clone()).collect();
+        let mut pools: Vec<Pool> = node_pools.into_iter().map(|it| Pool::of_node_pool(it, &labels)).collect();
+        sort_into(&mut pools, nodes, &labels, &names);
         for pool in &mut pools {
             pool.nodes.sort_by(|one, other| one.name.cmp(&other.name));
-            pool.node_pool = pool.labels.get(NODE_POOL_LABEL).filter(|name| known.contains(name)).cloned();
+            pool.node_pool = pool.labels.get(NODE_POOL_LABEL).filter(|name| known.contains(*name)).cloned();
         }
-        name(&mut pools);
+        give_names(&mut pools);
         pools.sort_by(|one, other| other.nodes.len().cmp(&one.nodes.len()).then_with(|| one.name.cmp(&other.name)));
-        let nodes_of = |(place, pool): (usize, &Pool)| {
-            pool.nodes.iter().map(|node| (node.name.clone(), place)).collect::<Vec<_>>()
-        };
-        let home = pools.iter().enumerate().flat_map(nodes_of).collect();
-        Self { pools, home }
+        let mut positions = HashMap::new();
+        for (position, pool) in pools.iter().enumerate() {
+            positions.extend(pool.nodes.iter().map(|node| (node.name.clone(), position)));
+        }
+        Self { pools, positions, left_out }
     }
 
     /// The position of the pool that a node is in.
     pub fn position_of(&self, node: &str) -> Option<usize> {
-        self.home.get(node).copied()
+        self.positions.get(node).copied()
     }
 }
 
-/// What nodes of one pool have in common.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Alike {
-    labels: BTreeMap<String, String>,
-    taints: Vec<String>,
-    /// The name, where Pods name the node.
-    name: Option<String>,
+/// Puts each node into the pool of those that are like it, which may be a new one.
+fn sort_into(pools: &mut Vec<Pool>, nodes: Vec<Node>, labels: &BTreeSet<String>, names: &BTreeSet<&str>) {
+    let likeness = |pool: &Pool| (pool.labels.clone(), texts(&pool.taints), None);
+    let mut positions: HashMap<Likeness, usize> = pools.iter().map(likeness).zip(0..).collect();
+    for node in nodes {
+        let label = |key: &String| Some((key.clone(), node.labels.get(key)?.clone()));
+        let name = names.contains(node.name.as_str()).then(|| node.name.clone());
+        let likeness = (labels.iter().filter_map(label).collect(), texts(&node.lasting_taints), name);
+        let position = *positions.entry(likeness).or_insert_with_key(|(labels, ..)| {
+            let (labels, taints) = (labels.clone(), node.lasting_taints.clone());
+            pools.push(Pool { labels, taints, ..Pool::default() });
+            pools.len() - 1
+        });
+        if let Some(pool) = pools.get_mut(position) {
+            pool.nodes.push(node);
+        }
+    }
 }
 
 fn texts(taints: &[Taint]) -> Vec<String> {
     taints.iter().map(ToString::to_string).collect()
 }
 
-/// The pool that stands for a NodePool.
-fn standing_for(node_pool: NodePool, counted: &BTreeSet<String>) -> Pool {
-    let labels = node_pool.known_labels().filter(|(key, _)| counted.contains(*key));
-    Pool {
-        labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
-        taints: node_pool.taints.clone(),
-        node_pool: Some(node_pool.name.clone()),
-        creates: Some(node_pool),
-        ..Pool::default()
-    }
-}
-
 /// Gives each pool a name of its own: its labels; with its taints, or its first node, where there are several.
-fn name(pools: &mut [Pool]) {
-    for tell_apart in [by_labels, by_taints, by_first_node] {
-        let names: Vec<String> = pools.iter().map(|pool| pool.name.clone()).collect();
-        for (place, pool) in pools.iter_mut().enumerate() {
-            let is_shared = names.iter().enumerate().any(|(other, name)| other != place && *name == pool.name);
-            if is_shared || pool.name.is_empty() {
-                pool.name = tell_apart(pool);
+fn give_names(pools: &mut [Pool]) {
+    for name in [by_labels, by_taints, by_first_node] {
+        let known: Vec<String> = pools.iter().map(|pool| pool.name.clone()).collect();
+        for pool in pools.iter_mut() {
+            if pool.name.is_empty() || known.iter().filter(|known| **known == pool.name).count() > 1 {
+                pool.name = name(pool);
             }
         }
     }
@@ -210,7 +261,7 @@ mod tests {
 
     fn pools(nodes: Vec<Node>, node_pools: Vec<NodePool>, labels: &[&str], pods: &[Constraints]) -> Pools {
         let labels = labels.iter().map(ToString::to_string).collect();
-        Pools::new(Places { nodes, node_pools, left_out: vec![] }, labels, pods)
+        Pools::new(Targets { nodes, node_pools, left_out: vec![] }, labels, pods)
     }
 
     fn names(pools: &Pools) -> Vec<(&str, Vec<&str>)> {
@@ -222,7 +273,7 @@ mod tests {
     }
 
     fn pod(spec: Value) -> Constraints {
-        Constraints::read(&spec, None).unwrap()
+        Constraints::read(&spec, &Manifests::default()).unwrap()
     }
 
     #[test]

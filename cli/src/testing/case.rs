@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
-    requests::{runtime_class, template::creation_from},
-    scheduling::{constraints::Constraints, places::Places},
+    requests::{plugins::merge_runtime_class, template::pod_request},
+    scheduling::{constraints::Constraints, pool::Targets},
     stored,
     trial::{Trial, request_from},
 };
@@ -33,8 +33,8 @@ impl Test {
         let (evaluation, not_asked) = trial.evaluate(request.clone())?;
         let mut nodes = None;
         if case.expect.nodes.is_some() {
-            let places = Places::of(self.cluster())?;
-            nodes = Some(self::nodes(&trial, &places, &request, &evaluation).context("expect.nodes")?);
+            let targets = Targets::read(self.cluster())?;
+            nodes = Some(self::nodes(&trial, &targets, &request, &evaluation).context("expect.nodes")?);
         }
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
@@ -92,9 +92,9 @@ impl Test {
 ///
 /// # Errors
 /// The object of the request makes no Pods.
-pub fn nodes(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
+pub fn nodes(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
     let mut pod = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]).clone();
-    let creation = creation_from(&pod, trial.known);
+    let creation = pod_request(&pod, trial.known);
     let is_pod = pod["kind"] == "Pod";
     ensure!(is_pod || creation.is_some(), "a {} makes no Pods", pod["kind"].as_str().unwrap_or("object"));
     let mut is_accepted = evaluation.answer.accepted;
@@ -108,7 +108,6 @@ pub fn nodes(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &E
         return Ok(vec![]);
     }
     let spec = &mut pod["spec"];
-    runtime_class::merge(spec, trial.known);
-    let class = runtime_class::class_of(spec, trial.known)?;
-    Ok(places.that_take(&Constraints::read(spec, class.as_ref())?))
+    merge_runtime_class(spec, trial.known);
+    Ok(targets.that_take(&Constraints::read(spec, trial.known)?))
 }

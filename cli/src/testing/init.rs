@@ -20,12 +20,12 @@ use crate::{
     },
     output::changes::gets,
     requests::{
-        admission::of_manifest,
-        owner::controller,
+        admission::manifest_request,
+        controllers::controller_reference,
         resource::{resource_of, template_path},
         template::template,
     },
-    scheduling::places::Places,
+    scheduling::pool::Targets,
     trial::Trial,
 };
 
@@ -54,11 +54,11 @@ const HEADING: &str = "# What the settings do now: one case for each entry and k
 /// # Errors
 /// There is no namespace, or the policy failed to answer.
 pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<String> {
-    let places = Places::of(trial.known)?;
+    let targets = Targets::read(trial.known)?;
     let mut kinds = BTreeSet::new();
     let mut cases = vec![];
     for manifest in subjects(trial.known) {
-        let Some(request) = of_manifest(manifest.clone(), None)? else { continue };
+        let Some(request) = manifest_request(manifest.clone(), None)? else { continue };
         let title = title(&manifest);
         progress(&title);
         let (evaluation, not_asked) = trial.evaluate(request.clone()).context(title.clone())?;
@@ -66,7 +66,7 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
         let namespace = trial.known.namespace(name);
         let entry = trial.files.iter().find_map(|file| Demands::of(&file.typed, name, Some(namespace?)).ok()?.entry);
         if not_asked.is_none() && kinds.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
-            let expect = expected(trial, &places, &request, &evaluation)?;
+            let expect = expected(trial, &targets, &request, &evaluation)?;
             cases.push(WrittenCase { name: format!("{title} {}", result(&evaluation)), manifest, expect });
         }
     }
@@ -88,7 +88,7 @@ fn subjects(cluster: &Manifests) -> Vec<Value> {
         let resource = resource_of(&object.identity.api_version, &object.identity.kind)?;
         let object = object.parse();
         let makes_pods = resource == Resource::Pod || resource.has_template();
-        (makes_pods && controller(&object).is_none()).then(|| reduced(&object, resource))
+        (makes_pods && controller_reference(&object).is_none()).then(|| reduced(&object, resource))
     });
     plain.chain(others).collect()
 }
@@ -124,7 +124,7 @@ fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u1
     (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| gets(evaluation).join("; ")), is_warned)
 }
 
-fn expected(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &Evaluation) -> Result<Value> {
+fn expected(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: &Evaluation) -> Result<Value> {
     let answer = &evaluation.answer;
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
         return Ok(json!({ "accepted": answer.accepted, "code": code, "message": message }));
@@ -133,8 +133,8 @@ fn expected(trial: &Trial<'_>, places: &Places, request: &Value, evaluation: &Ev
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
         expect["warnings"] = json!(warnings);
     }
-    if !places.is_empty() {
-        expect["nodes"] = json!(nodes(trial, places, request, evaluation)?);
+    if !targets.is_empty() {
+        expect["nodes"] = json!(nodes(trial, targets, request, evaluation)?);
     }
     Ok(expect)
 }

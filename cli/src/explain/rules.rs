@@ -1,0 +1,130 @@
+//! Which rules hold in a namespace: the entry, why other entries do not, and what is demanded.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use node_placement_policy::settings::{Enforcement, NamespaceEntry};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    demands::{Demand, DemandKind, Demands, WhyNot, asked_about},
+    input::settings_file::SettingsFile,
+};
+
+/// What holds in a namespace.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Rules {
+    /// The path of the entry that holds, if one does.
+    pub entry: Option<String>,
+    /// What that entry is for: `namespaceSelector "tenant=blue"`.
+    #[serde(skip)]
+    pub entry_for: Option<String>,
+    /// The `enforcement` of that entry. With `Warn`, what is demanded is neither added nor enforced.
+    #[serde(skip)]
+    pub enforcement: Option<Enforcement>,
+    /// The other entries that say something about the namespace: those before it, and why they do not hold; and those
+    /// after it that would.
+    pub passed_over: Vec<PassedOver>,
+    /// What is demanded, in the order in which it is decided.
+    pub demands: Vec<DemandLine>,
+}
+
+/// An entry that does not hold.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PassedOver {
+    /// Its path.
+    pub entry: String,
+    /// Why.
+    pub because: String,
+}
+
+/// Something that is demanded: of a node selector, each requirement is one.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Demand"))]
+#[serde(rename_all = "camelCase")]
+pub struct DemandLine {
+    /// What it is about.
+    #[serde(skip)]
+    pub kind: DemandKind,
+    /// What, with references filled in.
+    pub requirement: String,
+    /// Where: the path of a setting, or an annotation.
+    pub source: String,
+    /// Why it can't be met, and whatever depends on it is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Rules {
+    /// Those of the namespace of this name; and the demands as they were read. Where several policies place Pods, paths
+    /// begin with the name of theirs.
+    ///
+    /// # Errors
+    /// The settings have a mistake.
+    pub fn read(files: &[SettingsFile], name: &str, namespace: &Value) -> Result<(Self, Vec<Demand>)> {
+        let is_one = files.iter().filter(|file| file.places_pods()).count() == 1;
+        let (mut rules, mut demands) = (Self::default(), vec![]);
+        for file in asked_about(files, name, Some(namespace)) {
+            let at = |path: &dyn Display| match &file.name {
+                Some(policy) if !is_one => format!("{policy}: {path}"),
+                _ => path.to_string(),
+            };
+            let found = Demands::of(&file.typed, name, Some(namespace))?;
+            if let Some(holding) = found.entry.filter(|_| rules.entry.is_none()) {
+                rules.entry = Some(at(&holding));
+                rules.entry_for = Some(purpose(holding.entry));
+                rules.enforcement = Some(holding.entry.enforcement);
+            }
+            for (other, why_not) in &found.others {
+                rules.passed_over.push(PassedOver { entry: at(other), because: reason(other.entry, why_not) });
+            }
+            for mut demand in found.demands {
+                demand.source = at(&demand.source);
+                demand.path = demand.path.map(|path| at(&path));
+                rules.demands.extend(lines(&demand));
+                demands.push(demand);
+            }
+        }
+        Ok((rules, demands))
+    }
+}
+
+/// A node selector has a line for each requirement; a list of tolerations has one.
+fn lines(demand: &Demand) -> Vec<DemandLine> {
+    let mut requirements = demand.requirements();
+    if demand.kind != DemandKind::Required || requirements.is_empty() {
+        requirements = vec![demand.text.clone()];
+    }
+    let line = |requirement| DemandLine {
+        kind: demand.kind,
+        requirement,
+        source: demand.path.as_ref().unwrap_or(&demand.source).clone(),
+        problem: demand.problem.clone(),
+    };
+    requirements.into_iter().map(line).collect()
+}
+
+/// Why an entry does not hold.
+fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
+    let details = match why_not {
+        WhyNot::Name => String::new(),
+        WhyNot::Label { asked, found: Some(value) } => {
+            format!(", and the Namespace has {}={value}, not {asked}", asked.key())
+        }
+        WhyNot::Label { asked, found: None } => format!(", and the Namespace has no label {}", asked.key()),
+        WhyNot::EntryAbove(holding) => format!(", and would apply, but {holding} comes before"),
+    };
+    format!("it is for {}{details}", purpose(entry))
+}
+
+/// What an entry is for: `name "team-*", namespaceSelector "tenant"`
+fn purpose(entry: &NamespaceEntry) -> String {
+    let name = entry.name.as_ref().map(|name| format!("name {name:?}"));
+    let selector = entry.namespace_selector.as_ref().map(|selector| format!("namespaceSelector {selector:?}"));
+    name.into_iter().chain(selector).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,217 @@
+//! Kubernetes' controllers: what each gives to the Pods that it creates, and which objects own which.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::input::{
+    json::text,
+    manifests::{Identity, Manifests},
+};
+
+/// The controller of a kind of workload; `controllers.yml` says what the fields mean.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Controller {
+    pub user: String,
+    pod_owner: Option<String>,
+    #[serde(default)]
+    pub finalizers: Vec<Value>,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub tolerations: Vec<Value>,
+    #[serde(default)]
+    pub tolerations_on_host_network: Vec<Value>,
+}
+
+/// By the kind of workload. That they can be read is a test.
+static CONTROLLERS: LazyLock<BTreeMap<String, Controller>> =
+    LazyLock::new(|| yaml_serde::from_str(include_str!("controllers.yml")).unwrap_or_default());
+
+impl Controller {
+    /// The controller of workloads of this kind, if it is one of Kubernetes' own.
+    pub fn of_kind(kind: &str) -> Option<&'static Self> {
+        CONTROLLERS.get(kind)
+    }
+
+    /// The kind that owns the Pods of a workload of this `kind`.
+    pub fn pod_owner<'k>(&'k self, kind: &'k str) -> &'k str {
+        self.pod_owner.as_deref().unwrap_or(kind)
+    }
+
+    /// The labels that it gives to a Pod of the workload of this name.
+    pub fn labels(&self, workload: &str) -> impl Iterator<Item = (&str, String)> {
+        self.labels.iter().map(move |(key, value)| (key.as_str(), value.replace("NAME", workload)))
+    }
+}
+
+/// Whether a label or an annotation is given to Pods by their controller.
+pub fn is_by_controller(key: &str) -> bool {
+    ["apps.kubernetes.io/", "batch.kubernetes.io/"].iter().any(|prefix| key.starts_with(prefix))
+        || CONTROLLERS.values().any(|controller| controller.labels.contains_key(key))
+}
+
+/// The controlling owner of an object; of a ReplicaSet or a Job in its place that of these, as far as the cluster has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// It has none.
+    Nobody,
+    /// An object of the cluster: the first on the way up that stands for itself.
+    Known(Identity),
+    /// One that the cluster lacks.
+    Absent {
+        /// As `Rollout`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Kubernetes' chains of owners have three members (a CronJob, its Job, the Pod).
+const LONGEST_CHAIN: usize = 8;
+
+impl Owner {
+    /// Finds the owner of an object.
+    pub fn find(object: &Value, cluster: &Manifests) -> Self {
+        Self::find_within(LONGEST_CHAIN, object, cluster)
+    }
+
+    fn find_within(levels: usize, object: &Value, cluster: &Manifests) -> Self {
+        let Some(reference) = controller_reference(object) else { return Self::Nobody };
+        let Some((identity, owner)) = owner(reference, object, cluster) else {
+            let Identity { kind, name, .. } = identity(reference, object);
+            return Self::Absent { kind, name };
+        };
+        if !is_part_of_its_owner(&identity) || levels == 0 {
+            return Self::Known(identity);
+        }
+        match Self::find_within(levels - 1, owner, cluster) {
+            Self::Known(above) => Self::Known(above),
+            Self::Nobody | Self::Absent { .. } => Self::Known(identity),
+        }
+    }
+}
+
+/// The object that controls a Pod, if the cluster has it, or the Deployment behind that.
+pub fn controller_of<'c>(pod: &Value, cluster: &'c Manifests) -> Option<&'c Value> {
+    owner(controller_reference(pod)?, pod, cluster).map(|(_, owner)| owner)
+}
+
+/// What a reference of an object is to, if the cluster has it, or the Deployment behind that.
+fn owner<'c>(reference: &Value, object: &Value, cluster: &'c Manifests) -> Option<(Identity, &'c Value)> {
+    let owner = identity(reference, object);
+    if let Some(found) = cluster.find(&owner) {
+        return Some((owner, found));
+    }
+    let deployment = deployment_behind(&owner, object)?;
+    cluster.find(&deployment).map(|found| (deployment, found))
+}
+
+/// The Deployment of a ReplicaSet that owns `pod`. ReplicaSets are seldom listed, and need not be: their name is that of
+/// the Deployment, and the hash of its template, which the Pod has as a label.
+fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
+    let hash = text(&pod["metadata"]["labels"]["pod-template-hash"]);
+    if replica_set.kind != "ReplicaSet" || hash.is_empty() {
+        return None;
+    }
+    let name = replica_set.name.strip_suffix(hash)?.strip_suffix('-')?;
+    Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
+}
+
+/// What people think of as a part of whatever owns it. All other workloads stand for themselves, whoever made them.
+pub fn is_part_of_its_owner(identity: &Identity) -> bool {
+    let kind = (identity.api_version.as_str(), identity.kind.as_str());
+    [("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")].contains(&kind)
+}
+
+/// The reference to the owner that controls the object.
+pub fn controller_reference(object: &Value) -> Option<&Value> {
+    let mut owners = object["metadata"]["ownerReferences"].as_array()?.iter();
+    owners.find(|owner| owner["controller"] == true)
+}
+
+fn identity(reference: &Value, object: &Value) -> Identity {
+    Identity {
+        api_version: text(&reference["apiVersion"]).to_owned(),
+        kind: text(&reference["kind"]).to_owned(),
+        // The owner of a mirror Pod is its Node; all others are in the object's namespace.
+        namespace: object["metadata"]["namespace"].as_str().filter(|_| reference["kind"] != "Node").map(str::to_owned),
+        name: text(&reference["name"]).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, name: &str, owner: Option<(&str, &str, &str)>) -> Value {
+        let owners = owner.map(|(api_version, kind, name)| {
+            json!([{ "apiVersion": api_version, "kind": kind, "name": name, "controller": true }])
+        });
+        let metadata = json!({
+            "name": name,
+            "namespace": "team-a",
+            "ownerReferences": owners,
+            "labels": { "pod-template-hash": "5d9c" },
+        });
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata })
+    }
+
+    fn cluster() -> Manifests {
+        Manifests::from_iter([
+            object("apps/v1", "Deployment", "web", None),
+            object("apps/v1", "Deployment", "api", None),
+            object("apps/v1", "ReplicaSet", "web-5d9c", Some(("apps/v1", "Deployment", "web"))),
+            object("apps/v1", "ReplicaSet", "alone", None),
+            object("batch/v1", "CronJob", "nightly", None),
+            object("batch/v1", "Job", "nightly-1", Some(("batch/v1", "CronJob", "nightly"))),
+            object("batch/v1", "Job", "orphan", Some(("batch/v1", "CronJob", "gone"))),
+        ])
+    }
+
+    #[rstest]
+    #[case::a_deployment("apps/v1", "ReplicaSet", "web-5d9c", ("apps/v1", "Deployment", "web"))]
+    #[case::a_deployment_whose_replica_set_is_not_listed(
+        "apps/v1", "ReplicaSet", "api-5d9c", ("apps/v1", "Deployment", "api")
+    )]
+    #[case::a_replica_set("apps/v1", "ReplicaSet", "alone", ("apps/v1", "ReplicaSet", "alone"))]
+    #[case::a_cron_job("batch/v1", "Job", "nightly-1", ("batch/v1", "CronJob", "nightly"))]
+    #[case::a_job_whose_cron_job_is_gone("batch/v1", "Job", "orphan", ("batch/v1", "Job", "orphan"))]
+    fn a_pod_belongs_to_the_topmost_that_is_there(
+        #[case] api_version: &str,
+        #[case] kind: &str,
+        #[case] name: &str,
+        #[case] (top_version, top_kind, top): (&str, &str, &str),
+    ) {
+        let pod = object("v1", "Pod", "p", Some((api_version, kind, name)));
+        let expected = Identity::new(top_version, top_kind, Some("team-a"), top);
+        assert_eq!(Owner::find(&pod, &cluster()), Owner::Known(expected));
+    }
+
+    #[test]
+    fn the_table_of_controllers_can_be_read() {
+        assert_eq!(Controller::of_kind("Job").unwrap().labels("web").count(), 4);
+        assert!(is_by_controller("pod-template-hash") && !is_by_controller("app"));
+    }
+
+    #[test]
+    fn objects_that_own_each_other_have_an_end() {
+        let [one, other] = [("a", "b"), ("b", "a")]
+            .map(|(name, owner)| object("apps/v1", "ReplicaSet", name, Some(("apps/v1", "ReplicaSet", owner))));
+        let cluster = Manifests::from_iter([one.clone(), other]);
+        assert!(matches!(Owner::find(&one, &cluster), Owner::Known(_)));
+    }
+
+    #[test]
+    fn an_owner_that_is_not_there_is_named() {
+        let pod = object("v1", "Pod", "p", Some(("argoproj.io/v1alpha1", "Rollout", "web")));
+        let absent = Owner::Absent { kind: "Rollout".to_owned(), name: "web".to_owned() };
+        assert_eq!(Owner::find(&pod, &cluster()), absent);
+        assert_eq!(Owner::find(&object("v1", "Pod", "p", None), &cluster()), Owner::Nobody);
+    }
+}
