@@ -23,6 +23,17 @@ pub fn shortened(items: &[String], most: usize) -> Option<String> {
     }
 }
 
+/// Each item once, in the order in which they come first.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut distinct = vec![];
+    for item in items {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
 #[cfg(test)]
 mod tests {
     use super::shortened;

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::{
     finding::Findings,
-    samples::{POD_CREATION, Sample, namespaces, samples},
+    samples::{POD_CREATION, Sample, samples},
 };
 use crate::{
     SettingsFile,
-    input::{match_conditions::Passage, policy_spec::PolicySpec},
+    input::{match_conditions::Passage, policy_spec::PolicySpec, settings::entries},
     lists::shortened,
     policies::required_rules::Feature,
 };
@@ -64,16 +64,18 @@ fn passages_of_samples(
     file: &SettingsFile,
     policy: &PolicySpec,
 ) -> BTreeMap<(Passage, &'static str), BTreeSet<String>> {
-    let namespaces = namespaces(file);
+    // Those that entries are about, and one that nobody has heard of.
+    let names = entries(&file.typed).iter().filter_map(|entry| entry.name.as_ref());
+    let namespaces: Vec<String> = names.map(|name| name.replace('*', "a")).chain(["default".to_owned()]).collect();
     let (mut found, mut known) = (BTreeMap::<_, BTreeSet<String>>::new(), BTreeSet::new());
     for (setting, feature) in Feature::in_settings(&file.settings) {
         for sample in samples(feature, file).into_iter().filter(|sample| sample.is_sent(policy)) {
             // A condition may leave some namespaces out; and what can't be evaluated may let a request pass.
             let passages = namespaces.iter().map(|name| policy.match_conditions.evaluate(&sample.request(name)));
             let Some(passage) = passages.min() else { continue };
-            if known.insert((passage.clone(), sample.title.clone())) {
+            if known.insert((passage.clone(), sample.title())) {
                 let setting = if matches!(passage, Passage::KeptAway(_)) { setting } else { "" };
-                found.entry((passage, setting)).or_default().insert(sample.title);
+                found.entry((passage, setting)).or_default().insert(sample.title());
             }
         }
     }
@@ -86,7 +88,7 @@ fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findin
         return;
     }
     let excludes = |name: &str, marks: Value| {
-        let sample = Sample::plain_pod(&json!({ "metadata": { "labels": marks, "annotations": marks } }));
+        let sample = Sample::plain_pod(&marks);
         let passage = policy.match_conditions.evaluate(&sample.request("default"));
         sample.is_sent(policy) && passage == Passage::KeptAway(name.to_owned())
     };

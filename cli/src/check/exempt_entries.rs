@@ -41,8 +41,13 @@ pub fn find(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
             findings.push(Finding::new(at.to_string(), text));
         };
         let names = names(at.entry, &covered);
-        if let Some(what) = not_covered(at.entry, &names, &covered) {
-            add("the policy's namespaceSelector", &what);
+        let of_policy = covered.on(reference::NAME);
+        let is_covered = |name: &&str| of_policy.iter().all(|requirement| requirement.accepts(Some(name)));
+        let exempt: Vec<&str> = names.iter().map(String::as_str).filter(|name| !is_covered(name)).collect();
+        if !exempt.is_empty() {
+            add("the policy's namespaceSelector", &exempt.join(", "));
+        } else if covers_none(&covered, at.entry) {
+            add("the policy's namespaceSelector", "all of its namespaces");
         }
         for name in names.iter().filter(|_| !is_kept_away_everywhere) {
             if let Some(condition) = kept_away(name) {
@@ -64,18 +69,11 @@ fn names(entry: &NamespaceEntry, covered: &Selector) -> BTreeSet<String> {
     names.filter(is_own).cloned().collect()
 }
 
-/// Which namespaces of an entry, of which it names some, the policy's namespaceSelector leaves out.
-fn not_covered(entry: &NamespaceEntry, names: &BTreeSet<String>, covered: &Selector) -> Option<String> {
-    let of_policy = covered.on(reference::NAME);
-    let is_covered = |name: &str| of_policy.iter().all(|requirement| requirement.accepts(Some(name)));
-    let exempt: Vec<&str> = names.iter().map(String::as_str).filter(|name| !is_covered(name)).collect();
-    if !exempt.is_empty() {
-        return Some(exempt.join(", "));
-    }
-    let fits_none = |requirement: &Requirement| {
-        requirement.operator().as_set() == Operator::In && !requirement.values().iter().any(|it| entry.name_fits(it))
+/// Whether the policy covers no namespace of an entry, as far as labels tell, and the names that the policy lists.
+fn covers_none(covered: &Selector, entry: &NamespaceEntry) -> bool {
+    let fits_none = |listed: &Requirement| {
+        listed.operator().as_set() == Operator::In && !listed.values().iter().any(|name| entry.name_fits(name))
     };
-    let covers_none =
-        covered.contradiction_with(&namespace_selector(entry)).is_some() || of_policy.iter().any(fits_none);
-    covers_none.then(|| "all of its namespaces".to_owned())
+    covered.contradiction_with(&namespace_selector(entry)).is_some()
+        || covered.on(reference::NAME).iter().any(fits_none)
 }

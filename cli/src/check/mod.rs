@@ -27,7 +27,7 @@ use crate::{
     input::yaml::{self, Document, Position},
 };
 
-/// What is found, for programs.
+/// What `check` finds, for programs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Check"))]
 pub struct Lines {

@@ -9,6 +9,7 @@ use super::finding::{Finding, Findings};
 use crate::{
     SettingsFile,
     input::{policy_spec::PolicySpec, settings::PLACEMENT},
+    lists::distinct,
     policies::required_rules::{Feature, Request},
     requests::resource::group_of,
 };
@@ -134,8 +135,8 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
         }
     }
     for (resource, (operations, reasons)) in missing {
-        let request = in_words(resource, &each_once(operations).join(", "));
-        findings.remark("spec.rules", format!("no {request}: {}; add the rule", each_once(reasons).join("; ")));
+        let request = in_words(resource, &distinct(operations).join(", "));
+        findings.remark("spec.rules", format!("no {request}: {}; add the rule", distinct(reasons).join("; ")));
     }
 }
 
@@ -149,10 +150,4 @@ fn is_sent(feature: &Feature, request: Request, policies: &[SettingsFile]) -> bo
 fn in_words(resource: &str, operations: &str) -> String {
     let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
     format!("{operations} of {resource} (apiGroup {group})")
-}
-
-fn each_once<'t>(mut texts: Vec<&'t str>) -> Vec<&'t str> {
-    let mut seen = std::collections::BTreeSet::new();
-    texts.retain(|text| seen.insert(*text));
-    texts
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     overrides::{NAME, Overrides, exempts_system},
-    required_rules::{Feature, Update},
+    required_rules::{Feature, Request, Update},
     settings_text::{cut, documents, header, or_written_anew, settings_in},
 };
 use crate::{
@@ -21,6 +21,7 @@ use crate::{
         settings::{NODE_METADATA, PLACEMENT, has, is, read},
         settings_file::SettingsFile,
     },
+    lists::distinct,
     output::template::render,
     requests::resource::group_of,
     wrap,
@@ -85,16 +86,15 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         "exempts_system": exempts_system(&namespaces),
         "namespaces": namespaces,
     });
-    let text = or_written_anew(text, &settings);
+    let text = or_written_anew(&text, &settings);
     let mut written = vec![];
-    for part in parts(&settings, &text).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()) {
-        let called = if written.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) };
-        data["name"] = called.into();
+    for part in parts(&settings, text).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()) {
+        data["name"] = if written.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) }.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
         data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
-        data["mode"] = json!(policy.mode.as_deref().or(places(&part.settings).then_some("monitor")));
+        data["mode"] = json!(policy.mode.as_deref().or(has_others(&part.settings).then_some("monitor")));
         members(&part.data()).for_each(|(name, value)| data[name] = value.clone());
         written.push(render("policy.yml", TEMPLATE, data.clone())?);
         data["header"] = "".into();
@@ -113,64 +113,56 @@ fn kept(object: &Value, fields: &[&str]) -> Vec<String> {
     fields.iter().filter_map(written).collect()
 }
 
-/// A deployment.
+/// One of the policies that settings become.
 struct Part {
-    /// What it is called after the first.
+    /// What is added to the name of the first.
     suffix: &'static str,
+    guards_nodes: bool,
     settings: Value,
     text: String,
-    guards_nodes: bool,
 }
 
 /// One for each `failurePolicy`, and one for Nodes.
-fn parts(settings: &Value, text: &str) -> Vec<Part> {
-    let part = |suffix, settings: Value, text: String, guards_nodes| {
-        let text = or_written_anew(text, &settings);
-        Part { suffix, settings, text, guards_nodes }
-    };
-    let (mut first, mut first_text) = (settings.clone(), text.to_owned());
+fn parts(settings: &Value, text: String) -> Vec<Part> {
+    let mut first = Part { suffix: "", guards_nodes: false, settings: settings.clone(), text };
     let mut others = vec![];
-    let metadata = json!({ NODE_METADATA: settings[NODE_METADATA] });
-    let is_lenient = !Feature::in_settings(&metadata).any(|(_, feature)| feature.needs_fail);
-    if settings[NODE_METADATA].is_object() && places(settings) && is_lenient {
-        remove(&mut first, &[NODE_METADATA]);
-        let (own, rest) = cut(&first_text, 0, NODE_METADATA);
-        first_text = rest;
-        others.push(part("node-metadata", metadata, own, false));
-    }
     if Feature::in_settings(settings).any(|(_, feature)| feature.is_about_nodes()) {
         let placement = json!({ PLACEMENT: settings[PLACEMENT] });
-        others.push(part("nodes", placement, cut(text, 0, PLACEMENT).0, true));
+        let text = cut(&first.text, 0, PLACEMENT).0;
+        others.push(Part { suffix: "nodes", guards_nodes: true, settings: placement, text });
         for field in ["onNodes", "guardedNodeLabels"] {
-            remove(&mut first[PLACEMENT], &[field]);
-            first_text = cut(&first_text, 2, field).1;
+            remove(&mut first.settings[PLACEMENT], &[field]);
+            first.text = cut(&first.text, 2, field).1;
         }
     }
-    others.insert(0, part("", first, first_text, false));
+    let metadata = json!({ NODE_METADATA: settings[NODE_METADATA] });
+    let is_lenient = !Feature::in_settings(&metadata).any(|(_, feature)| feature.needs_fail);
+    if settings[NODE_METADATA].is_object() && has_others(settings) && is_lenient {
+        remove(&mut first.settings, &[NODE_METADATA]);
+        let (text, rest) = cut(&first.text, 0, NODE_METADATA);
+        first.text = rest;
+        others.insert(0, Part { suffix: "node-metadata", guards_nodes: false, settings: metadata, text });
+    }
+    others.insert(0, first);
     others
 }
 
 impl Part {
-    /// What the template says of its own.
+    /// What the template says of this part alone.
     fn data(&self) -> Value {
         let settings = &self.settings;
-        // Those of the other deployment are not told here.
-        let features: Vec<&'static Feature> = Feature::in_settings(settings)
-            .map(|(_, feature)| feature)
-            .filter(|feature| feature.is_about_nodes() == self.guards_nodes)
-            .collect();
+        // Those of the other policies are not theirs.
+        let features = Feature::in_settings(settings).map(|(_, feature)| feature);
+        let features: Vec<_> = features.filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
         let updates: Vec<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
-        let rules = rules(&features);
-        let sends_updates =
-            rules.iter().any(|rule| rule.resources.contains(&"pods") && rule.operations.contains(&"UPDATE"));
-        let bound = if !sends_updates || updates.contains(&Update::Bound) {
-            None
-        } else if updates.contains(&Update::Tolerations) {
-            Some("tolerations")
-        } else {
-            Some("nothing")
+        let sends_updates = features.iter().any(|feature| feature.updated().any(|resource| resource == "pods"));
+        let bound = match sends_updates && !updates.contains(&Update::Bound) {
+            true if updates.contains(&Update::Tolerations) => Some("tolerations"),
+            true => Some("nothing"),
+            false => None,
         };
         let kinds: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        let text = or_written_anew(&self.text, settings);
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
@@ -180,15 +172,15 @@ impl Part {
             "bound": bound,
             "workloads": workload_updates(&features),
             "sends_namespaces": updates.contains(&Update::LabelsOrAnnotations),
-            "rules": rules,
-            "settings": textwrap::indent(self.text.trim_matches('\n'), "    "),
+            "rules": rules(&features),
+            "settings": textwrap::indent(text.trim_matches('\n'), "    "),
         })
     }
 }
 
 /// Whether the settings have more than node metadata.
-fn places(settings: &Value) -> bool {
-    settings.as_object().is_some_and(|blocks| blocks.iter().any(|(block, it)| block != NODE_METADATA && !it.is_null()))
+fn has_others(settings: &Value) -> bool {
+    members(settings).any(|(block, value)| block != NODE_METADATA && !value.is_null())
 }
 
 #[derive(Serialize)]
@@ -200,17 +192,12 @@ struct Rule {
 
 /// All that the features need, in as few rules as a reader follows.
 fn rules(features: &[&'static Feature]) -> Vec<Rule> {
-    let mut needed: Vec<(&str, BTreeSet<&str>)> = vec![];
-    for (_, resource, operation) in features.iter().flat_map(|feature| feature.requests()) {
-        match needed.iter_mut().find(|(known, _)| *known == resource) {
-            Some((_, operations)) => drop(operations.insert(operation)),
-            None => needed.push((resource, BTreeSet::from([operation]))),
-        }
-    }
+    let requests: Vec<Request> = features.iter().flat_map(|feature| feature.requests()).collect();
     let mut rules: Vec<Rule> = vec![];
-    for (resource, operations) in needed {
-        let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
-        match rules.iter_mut().find(|rule| (rule.group, &rule.operations) == (group, &operations)) {
+    for (group, resource) in distinct(requests.iter().map(|(group, resource, _)| (*group, *resource))) {
+        let operations = requests.iter().filter(|(_, own, _)| *own == resource).map(|(.., operation)| *operation);
+        let operations: BTreeSet<&str> = operations.collect();
+        match rules.iter_mut().find(|rule| rule.group == group && rule.operations == operations) {
             Some(rule) => rule.resources.push(resource),
             None => rules.push(Rule { group, resources: vec![resource], operations }),
         }
@@ -221,43 +208,34 @@ fn rules(features: &[&'static Feature]) -> Vec<Rule> {
 /// Which updates of workloads are sent: those that change the template, the selector, or one of both. Nothing, if the
 /// features need no updates of workloads.
 fn workload_updates(features: &[&'static Feature]) -> Option<Value> {
-    let (mut sent, mut changed) = (vec![], vec![]);
-    let with = |update: Update| features.iter().filter(move |feature| feature.updates.contains(&update));
-    let updates =
-        [Update::Template, Update::Selector].into_iter().flat_map(|update| with(update).map(move |it| (update, it)));
-    for (update, feature) in updates {
-        for resource in feature.updated().filter(|resource| *resource != "pods") {
-            let template = Resource::named(group_of(resource), resource)?.template();
-            let change = changes(if update == Update::Template { template } else { &["spec", "selector"] });
-            let resource = format!("'{resource}'");
-            for (list, text) in [(&mut sent, resource), (&mut changed, change)] {
-                if !list.contains(&text) {
-                    list.push(text);
-                }
-            }
-        }
-    }
-    let sent = format!("!(request.resource.resource in [{}])", sent.join(", "));
-    let conditions = ["request.operation != 'UPDATE'".to_owned(), sent].into_iter().chain(changed.clone());
-    (!changed.is_empty()).then(|| {
+    let updated = |update: Update| {
+        let features = features.iter().filter(move |feature| feature.updates.contains(&update));
+        features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect::<Vec<_>>()
+    };
+    let (templates, selectors) = (updated(Update::Template), updated(Update::Selector));
+    let template_of = |resource: &&str| Some(Resource::named(group_of(resource), resource)?.template());
+    let paths = templates.iter().filter_map(template_of).chain(selectors.iter().map(|_| &["spec", "selector"][..]));
+    let changes = distinct(paths.map(|path| path.join(".?")))
+        .into_iter()
+        // What is missing is as if it were empty.
+        .map(|path| format!("object.?{path}.orValue({{}}) != oldObject.?{path}.orValue({{}})"));
+    let resources = distinct(templates.iter().chain(&selectors).map(|resource| format!("'{resource}'")));
+    let is_other = format!("!(request.resource.resource in [{}])", resources.join(", "));
+    let conditions: Vec<String> =
+        ["request.operation != 'UPDATE'".to_owned(), is_other].into_iter().chain(changes).collect();
+    (!resources.is_empty()).then(|| {
         json!({
-            "templates": with(Update::Template).next().is_some(),
-            "selectors": with(Update::Selector).next().is_some(),
-            "expression": wrap(&conditions.collect::<Vec<_>>().join(" ||\n"), 112),
+            "templates": !templates.is_empty(),
+            "selectors": !selectors.is_empty(),
+            "expression": wrap(&conditions.join(" ||\n"), 112),
         })
     })
 }
 
-/// Whether what stands at a path of the object changes, which may be missing.
-fn changes(path: &[&str]) -> String {
-    let path = path.join(".?");
-    format!("object.?{path}.orValue({{}}) != oldObject.?{path}.orValue({{}})")
-}
-
-/// Where the managed keys are that are protected until a Pod ends.
+/// The fields of Pods with managed keys that are protected until a Pod ends.
 fn managed_fields(updates: &[Update], settings: &Value) -> Vec<&'static str> {
     let managed = ManagedKeys::of(&read(settings));
-    let protected = updates.contains(&Update::ManagedKeys) && is(settings, "nodeMetadata.protect", "true");
+    let is_protected = updates.contains(&Update::ManagedKeys) && is(settings, "nodeMetadata.protect", "true");
     let kinds = [TargetKind::Label, TargetKind::Annotation].into_iter();
-    kinds.filter(|kind| protected && managed.one(*kind).is_some()).map(TargetKind::member).collect()
+    kinds.filter(|kind| is_protected && managed.one(*kind).is_some()).map(TargetKind::member).collect()
 }

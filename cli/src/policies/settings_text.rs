@@ -54,11 +54,11 @@ pub fn cut(text: &str, depth: usize, field: &str) -> (String, String) {
     (cut, rest + &comments)
 }
 
-/// A text that somebody wrote, if it says the same as the settings; else the settings, written anew.
-pub fn or_written_anew(text: String, settings: &Value) -> String {
+/// A text of settings, if it says the same as the settings; else the settings, written anew.
+pub fn or_written_anew(text: &str, settings: &Value) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
-    match yaml_documents(&text) {
-        Ok(documents) if is_block_style && documents == [settings.clone()] => yaml::quoted(&text),
+    match yaml_documents(text) {
+        Ok(documents) if is_block_style && documents == [settings.clone()] => yaml::quoted(text),
         _ => yaml::write(settings).unwrap_or_default(),
     }
 }
