@@ -6,14 +6,12 @@
 //! | [`settings`], `fences` | settings: mistakes, and remarks where they are valid |
 //! | [`fields`] | fields of a policy that the API server or Kubewarden refuses, or that are unknown |
 //! | `needs` | what settings need of the policy: rules, look-ups, `failurePolicy` |
-//! | `conditions`, `samples` | its `matchConditions`, by sample requests |
-//! | [`exempt_entries`] | entries of the settings whose namespaces the policy leaves out |
+//! | [`kept_away`], `samples` | its `matchConditions`, by sample requests, and its `namespaceSelector` |
 
-mod conditions;
-pub mod exempt_entries;
 mod fences;
 pub mod fields;
 pub mod finding;
+pub mod kept_away;
 mod needs;
 mod samples;
 pub mod settings;
@@ -155,8 +153,8 @@ pub fn findings(file: &SettingsFile, files: &[SettingsFile], engine: &Policy) ->
         fields::find(policy, &mut findings);
         needs::find_in_fields(file, policy, &mut findings);
         needs::find_in_rules(file, policy, files, &mut findings);
-        conditions::find(file, policy, &mut findings);
-        findings.remarks.extend(exempt_entries::find(file, policy));
+        kept_away::find_in_conditions(file, policy, &mut findings);
+        findings.remarks.extend(kept_away::exempt_entries(file, policy));
     }
     // What is to be said of settings in another policy of the same deployment is said there.
     let only_reports = file.policy.as_ref().is_some_and(|policy| policy.only_reports());

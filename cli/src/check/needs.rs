@@ -113,17 +113,14 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
     }
     let mut lacking: Vec<Request> = vec![];
     for (setting, feature) in Feature::in_file(file) {
-        let Some(request) = feature.essential().filter(|request| !is_sent(feature, *request, policies)) else {
-            continue;
-        };
-        if !lacking.contains(&request) {
-            lacking.push(request);
-            let request = in_words(request.1, request.2);
-            let text = format!("no {request}, which {setting} needs: {}; add the rule", feature.otherwise);
-            findings.mistake("spec.rules", text);
-        }
+        let unsent = feature.essential().filter(|request| !is_sent(feature, *request, policies));
+        let Some(request) = unsent.filter(|request| !lacking.contains(request)) else { continue };
+        lacking.push(request);
+        let request = in_words(request.1, request.2);
+        let text = format!("no {request}, which {setting} needs: {}; add the rule", feature.otherwise);
+        findings.mistake("spec.rules", text);
     }
-    // What else is missing, a line for each resource.
+    // What else is missing, a line for each resource: its operations, and why.
     let mut missing: BTreeMap<&str, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
     for (_, feature) in Feature::in_file(file) {
         for request in feature.requests() {

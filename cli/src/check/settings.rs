@@ -45,14 +45,11 @@ pub fn mistakes(settings: &Value, engine: &Policy) -> anyhow::Result<Vec<Finding
 /// What brackets a reference elsewhere: in shells and Kyverno's older policies, in templates.
 const FOREIGN_BRACKETS: [(&str, &str); 2] = [("${", "}"), ("{{", "}}")];
 
-/// The fields of an entry that may have references; so may the values of its tolerations.
-const FIELDS_WITH_REFERENCES: [&str; 4] =
-    [".requiredNodeSelector", ".defaultNodeSelector", ".allowedNodeSelector", ".preferredNodeSelector["];
-
 /// A reference to a label of the Namespace as other tools write it, in a text at `path` of the settings: all of it, and
 /// its key.
 fn foreign_reference<'s>(settings: &'s Value, path: &str) -> Option<(String, &'s str)> {
-    let may_refer = FIELDS_WITH_REFERENCES.iter().any(|field| path.contains(field)) || path.ends_with("].value");
+    // Its node selectors may have references, and the values of its tolerations.
+    let may_refer = path.contains("NodeSelector") || path.ends_with("].value");
     if !path.starts_with("placement.namespaces[") || !may_refer {
         return None;
     }

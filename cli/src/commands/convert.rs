@@ -10,7 +10,7 @@ use super::{
     input::{Cluster, Engine, existing},
 };
 use crate::{
-    check::exempt_entries,
+    check::kept_away::exempt_entries,
     convert::{Plugins, differences, settings::ClusterReport, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
     output::{printer::Printer, terminal::print_stderr},
@@ -62,7 +62,7 @@ impl Convert {
         if self.output == Output::Policy {
             text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {
-                let exempt = file.policy.iter().flat_map(|policy| exempt_entries::find(&file, policy));
+                let exempt = file.policy.iter().flat_map(|policy| exempt_entries(&file, policy));
                 exempt.for_each(|finding| print_stderr(&format!("warning: {finding}")));
             }
         }
