@@ -208,20 +208,20 @@ fn find_in_rule(path: &str, rule: &RuleWithOperations, findings: &mut Findings) 
 }
 
 fn find_in_conditions(policy: &PolicySpec, findings: &mut Findings) {
-    let names: Vec<&String> = policy.match_conditions.iter().map(|condition| &condition.name).collect();
-    if names.len() > MOST_CONDITIONS {
-        let text = format!("expected at most {MOST_CONDITIONS}; found {}", names.len());
+    let conditions = &policy.match_conditions;
+    if conditions.len() > MOST_CONDITIONS {
+        let text = format!("expected at most {MOST_CONDITIONS}; found {}", conditions.len());
         findings.mistake("spec.matchConditions", text);
     }
-    for (position, mistake) in policy.match_conditions.mistakes() {
-        findings.mistake(format!("spec.matchConditions[{position}].expression"), mistake);
-    }
-    for (position, name) in names.iter().enumerate() {
-        let path = format!("spec.matchConditions[{position}].name");
+    for (position, condition) in conditions.iter().enumerate() {
+        let (path, name) = (format!("spec.matchConditions[{position}]"), &condition.name);
+        if let Some(mistake) = condition.mistake() {
+            findings.mistake(format!("{path}.expression"), mistake);
+        }
         if let Err(expected) = label_key(name) {
-            findings.mistake(path, format!("expected {expected}; found {name:?}"));
-        } else if names.iter().take(position).any(|before| before == name) {
-            findings.mistake(path, format!("{name:?} stands there already; names must differ"));
+            findings.mistake(format!("{path}.name"), format!("expected {expected}; found {name:?}"));
+        } else if conditions.iter().take(position).any(|before| before.name == *name) {
+            findings.mistake(format!("{path}.name"), format!("{name:?} stands there already; names must differ"));
         }
     }
 }

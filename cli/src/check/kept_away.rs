@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use node_placement_policy::{
     selector::{Operator, Requirement, Selector, syntax::label_key},
     settings::{NamespaceEntry, reference},
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     SettingsFile,
     input::{
-        match_conditions::Passage,
+        match_conditions::{Condition, Passage, evaluate},
         policy_spec::PolicySpec,
         settings::{entries, entries_at, is_for_any_name, namespace_selector},
     },
@@ -35,12 +34,8 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
     if conditions.is_empty() {
         return;
     }
-    // Those can't be evaluated, and are mistakes of their own.
-    let mistaken: Vec<&str> = conditions
-        .mistakes()
-        .filter_map(|(position, _)| conditions.iter().nth(position))
-        .map(|condition| condition.name.as_str())
-        .collect();
+    // Those are mistakes of their own.
+    let is_mistaken = |name: &str| conditions.iter().any(|it| it.name == name && it.mistake().is_some());
     let then = match policy.failure_policy.as_deref() {
         Some("Ignore") => "which the policy is then not asked about, by failurePolicy: Ignore",
         _ => "which the API server then refuses, by failurePolicy: Fail, even with mode: monitor",
@@ -58,7 +53,7 @@ pub fn find_in_conditions(file: &SettingsFile, policy: &PolicySpec, findings: &m
                     format!("raises an error ({reason}) for {titles}, {then}; ask first whether the field is there");
                 findings.mistake(path(policy, &name), format!("{name:?} {text}, with has(…)"));
             }
-            Passage::Unknown(name, _) if mistaken.contains(&name.as_str()) => {}
+            Passage::Unknown(name, _) if is_mistaken(&name) => {}
             Passage::Unknown(name, reason) => {
                 let text = format!("can't be evaluated here, so nobody knows what it excludes: {reason}");
                 findings.remark(path(policy, &name), format!("{name:?} {text}"));
@@ -80,7 +75,7 @@ fn passages_of_samples(
     for (setting, feature) in Feature::in_settings(&file.settings) {
         for sample in samples(feature, file).into_iter().filter(|sample| sample.is_sent(policy)) {
             // A condition may leave some namespaces out; and what can't be evaluated may let a request pass.
-            let passages = namespaces.iter().map(|name| policy.match_conditions.evaluate(&sample.request(name)));
+            let passages = namespaces.iter().map(|name| evaluate(&policy.match_conditions, &sample.request(name)));
             let Some(passage) = passages.min() else { continue };
             if known.insert((passage.clone(), sample.title())) {
                 let setting = if matches!(passage, Passage::KeptAway(_)) { setting } else { "" };
@@ -98,18 +93,18 @@ fn find_opt_outs(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findin
     }
     let excludes = |name: &str, marks: Value| {
         let sample = Sample::plain_pod(&marks);
-        let passage = policy.match_conditions.evaluate(&sample.request("default"));
+        let passage = evaluate(&policy.match_conditions, &sample.request("default"));
         sample.is_sent(policy) && passage == Passage::KeptAway(name.to_owned())
     };
     // The key and the value can be any words of the condition.
-    let is_opt_out = |MatchCondition { name, expression }: &&MatchCondition| {
+    let is_opt_out = |Condition { name, expression, .. }: &&Condition| {
         let is_no_word = |letter: char| !letter.is_ascii_alphanumeric() && !"-_./".contains(letter);
         let words = expression.split(is_no_word).flat_map(|word| word.split('.').chain([word]));
         let words: BTreeSet<&str> = words.filter(|word| label_key(word).is_ok()).collect();
         let marks = |value: &str| words.iter().map(|key| ((*key).to_owned(), value.into())).collect();
         !excludes(name, json!({})) && words.iter().any(|value| excludes(name, Value::Object(marks(value))))
     };
-    for MatchCondition { name, .. } in policy.match_conditions.iter().filter(is_opt_out) {
+    for Condition { name, .. } in policy.match_conditions.iter().filter(is_opt_out) {
         let text = "excludes Pods by their labels or annotations, which users choose, and so can bypass placement; select \
                     namespaces instead";
         findings.remark(path(policy, name), format!("{name:?} {text}"));
@@ -139,7 +134,7 @@ pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> 
         return vec![];
     }
     let creation = Sample::plain_pod(&json!({}));
-    let kept_away = |namespace: &str| match policy.match_conditions.evaluate(&creation.request(namespace)) {
+    let kept_away = |namespace: &str| match evaluate(&policy.match_conditions, &creation.request(namespace)) {
         Passage::KeptAway(condition) if creation.is_sent(policy) => Some(condition),
         _ => None,
     };

@@ -66,30 +66,31 @@ pub fn check(text: &str, engine: &Policy) -> Result<Findings> {
     }
     for (position, (document, file)) in documents.iter().zip(&files).enumerate() {
         let mut own = findings(file, &files, engine)?;
-        let name = file.name.as_ref();
-        if file.policy.is_none() && read.documents.len() > 1 {
-            own.mistake(
-                "",
-                format!("settings must stand alone in their file; found {} documents", read.documents.len()),
-            );
-        }
+        find_misplaced(file, files.get(..position).unwrap_or_default(), read.documents.len(), &mut own);
         if file.policy.is_some() {
-            if let Some(name) = name.filter(|_| files.iter().take(position).any(|before| before.name.as_ref() == name))
-            {
-                own.mistake(fields::NAME, format!("{name:?} stands there already; this one would overwrite it"));
-            }
             fields::find_beside_spec(&document.value, &mut own);
         }
         let booleans = booleans_for_kubectl(document, &own.mistakes);
         // Settings become a policy by a command that quotes them.
         if file.policy.is_some() { &mut own.mistakes } else { &mut own.remarks }.extend(booleans);
-        add(&mut found, own, document, name.filter(|_| files.len() > 1));
+        add(&mut found, own, document, file.name.as_ref().filter(|_| files.len() > 1));
     }
     if let Some(error) = read.error {
         let text = format!("{}; what follows was not checked", error.problem);
         found.mistakes.push(Finding { position: Some(error.position), ..Finding::new("", text) });
     }
     Ok(found)
+}
+
+/// What is wrong with a document because of the others in its file: there are `count`, and these `before` it.
+fn find_misplaced(file: &SettingsFile, before: &[SettingsFile], count: usize, findings: &mut Findings) {
+    if file.policy.is_none() && count > 1 {
+        findings.mistake("", format!("settings must stand alone in their file; found {count} documents"));
+    }
+    let is_repeated = |name: &&String| before.iter().any(|earlier| earlier.name.as_ref() == Some(*name));
+    if let Some(name) = file.name.as_ref().filter(is_repeated) {
+        findings.mistake(fields::NAME, format!("{name:?} stands there already; this one would overwrite it"));
+    }
 }
 
 /// Adds what is found in a document, with its positions there.

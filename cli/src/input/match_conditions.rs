@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use anyhow::{Result, anyhow};
 use cel::{Context as Variables, Env, ExecutionError, Program, extensions};
 use k8s_openapi::api::admissionregistration::v1::MatchCondition;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// What expressions may use: the standard library, and of Kubernetes' extensions optionals, `strings`, and `lists`. Its
@@ -19,15 +19,16 @@ static ENVIRONMENT: LazyLock<Arc<Env>> = LazyLock::new(|| {
     Arc::new(environment)
 });
 
-/// The conditions of a policy, ready to be evaluated.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "Vec<MatchCondition>")]
-pub struct MatchConditions(Vec<Condition>);
-
-#[derive(Clone, Debug)]
-struct Condition {
-    source: MatchCondition,
+/// A condition of a policy, ready to be evaluated.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "MatchCondition")]
+pub struct Condition {
+    /// Its name, which no other condition of the policy has.
+    pub name: String,
+    /// In CEL.
+    pub expression: String,
     /// Or why it can't be read.
+    #[serde(skip)]
     program: Result<Arc<Program>, String>,
 }
 
@@ -47,56 +48,36 @@ pub enum Passage {
 /// What conditions of a `ValidatingAdmissionPolicy` know, and those of a webhook do not.
 const FOREIGN_VARIABLES: [&str; 3] = ["namespaceObject", "params", "variables"];
 
-impl From<Vec<MatchCondition>> for MatchConditions {
-    fn from(conditions: Vec<MatchCondition>) -> Self {
-        let conditions = conditions.into_iter().map(|source| {
-            let program = ENVIRONMENT.compile(&source.expression).map(Arc::new);
-            Condition { source, program: program.map_err(first_line) }
-        });
-        Self(conditions.collect())
+impl From<MatchCondition> for Condition {
+    fn from(MatchCondition { name, expression }: MatchCondition) -> Self {
+        let program = ENVIRONMENT.compile(&expression).map(Arc::new).map_err(first_line);
+        Self { name, expression, program }
     }
 }
 
-impl MatchConditions {
-    /// The conditions, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &MatchCondition> {
-        self.0.iter().map(|condition| &condition.source)
+/// Whether a request passes all conditions: as an API server has it, one that says no is enough, whatever becomes of the
+/// others.
+pub fn evaluate(conditions: &[Condition], request: &Value) -> Passage {
+    let mut passage = Passage::Passes;
+    if conditions.is_empty() {
+        return passage;
     }
-
-    /// Those that no API server takes, or that keep every request away: the position of each, and why.
-    pub fn mistakes(&self) -> impl Iterator<Item = (usize, String)> {
-        let conditions = self.0.iter().enumerate();
-        conditions.filter_map(|(position, condition)| Some((position, condition.mistake()?)))
-    }
-
-    /// Whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether a request passes: as an API server has it, one that says no is enough, whatever becomes of the others.
-    pub fn evaluate(&self, request: &Value) -> Passage {
-        let mut passage = Passage::Passes;
-        if self.0.is_empty() {
-            return passage;
+    let variables = match variables(request) {
+        Ok(variables) => variables,
+        Err(error) => return Passage::Unknown(String::new(), first_line(error)),
+    };
+    for condition in conditions {
+        passage = passage.max(condition.evaluate(&variables));
+        if matches!(passage, Passage::KeptAway(_)) {
+            break;
         }
-        let variables = match variables(request) {
-            Ok(variables) => variables,
-            Err(error) => return Passage::Unknown(String::new(), first_line(error)),
-        };
-        for condition in &self.0 {
-            passage = passage.max(condition.evaluate(&variables));
-            if matches!(passage, Passage::KeptAway(_)) {
-                break;
-            }
-        }
-        passage
     }
+    passage
 }
 
 impl Condition {
     fn evaluate(&self, variables: &Variables<'_, '_>) -> Passage {
-        let name = self.source.name.clone();
+        let name = self.name.clone();
         let program = match &self.program {
             Ok(program) => program,
             Err(reason) => return Passage::Unknown(name, reason.clone()),
@@ -110,12 +91,13 @@ impl Condition {
         }
     }
 
-    /// A syntax error, a variable that webhooks lack, or a value that is neither true nor false. What needs a library that
-    /// is not here may be right.
-    fn mistake(&self) -> Option<String> {
-        let MatchCondition { expression, .. } = &self.source;
+    /// Why no API server takes it, or why it keeps every request away: a syntax error, a variable that webhooks lack, or a
+    /// value that is neither true nor false. What needs a library that is not here may be right.
+    pub fn mistake(&self) -> Option<String> {
         let program = match &self.program {
-            _ if expression.trim().is_empty() => return Some(format!("expected an expression; found {expression:?}")),
+            _ if self.expression.trim().is_empty() => {
+                return Some(format!("expected an expression; found {:?}", self.expression));
+            }
             Ok(program) => program,
             // Names between backquotes are newer than the crate.
             Err(problem) if problem.contains("unsupported syntax") => return None,
@@ -165,8 +147,8 @@ mod tests {
 
     use super::*;
 
-    fn conditions(expression: &str) -> MatchConditions {
-        vec![MatchCondition { name: "c".to_owned(), expression: expression.to_owned() }].into()
+    fn condition(expression: &str) -> Condition {
+        MatchCondition { name: "c".to_owned(), expression: expression.to_owned() }.into()
     }
 
     #[rstest]
@@ -177,9 +159,9 @@ mod tests {
     #[case::lists("[1, 2, 3].slice(0, 1) == [1]", Passage::Passes)]
     #[case::no("request.operation == 'UPDATE'", Passage::KeptAway("c".to_owned()))]
     fn expressions_have_what_kubernetes_gives_them(#[case] expression: &str, #[case] expected: Passage) {
-        let conditions = conditions(expression);
+        let conditions = [condition(expression)];
         let request = json!({ "operation": "CREATE", "object": { "metadata": { "name": "web" } }, "oldObject": null });
-        assert_eq!(conditions.evaluate(&request), expected);
+        assert_eq!(evaluate(&conditions, &request), expected);
     }
 
     #[rstest]
@@ -190,7 +172,7 @@ mod tests {
     #[case::no_truth("1", true)]
     #[case::a_variable_of_other_policies("namespaceObject.metadata.name == 'a'", true)]
     fn what_no_api_server_takes_is_a_mistake(#[case] expression: &str, #[case] is_mistake: bool) {
-        assert_eq!(conditions(expression).mistakes().count() == 1, is_mistake);
+        assert_eq!(condition(expression).mistake().is_some(), is_mistake);
     }
 
     #[rstest]
@@ -198,7 +180,7 @@ mod tests {
     #[case::a_field_of_nothing("oldObject.metadata.name == 'a'")]
     fn what_an_api_server_can_t_evaluate_either_fails(#[case] expression: &str) {
         let request = json!({ "operation": "CREATE", "object": { "spec": {} }, "oldObject": null });
-        assert!(matches!(conditions(expression).evaluate(&request), Passage::Fails(..)));
+        assert!(matches!(evaluate(&[condition(expression)], &request), Passage::Fails(..)));
     }
 
     #[rstest]
@@ -206,8 +188,8 @@ mod tests {
     #[case::no_expression("object.")]
     #[case::no_truth("1")]
     fn what_can_t_be_evaluated_is_unknown(#[case] expression: &str) {
-        let conditions = conditions(expression);
+        let conditions = [condition(expression)];
         let request = json!({ "operation": "CREATE", "object": {}, "oldObject": null });
-        assert!(matches!(conditions.evaluate(&request), Passage::Unknown(..)));
+        assert!(matches!(evaluate(&conditions, &request), Passage::Unknown(..)));
     }
 }

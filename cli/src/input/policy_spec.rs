@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     json::{remove_nulls, typed},
-    match_conditions::MatchConditions,
+    match_conditions::Condition,
 };
 
 /// The `spec` of a ClusterAdmissionPolicy.
@@ -45,7 +45,7 @@ pub struct PolicySpec {
     /// `Fail` or `Ignore`.
     pub failure_policy: Option<String>,
     /// In CEL: which requests are kept from it.
-    pub match_conditions: MatchConditions,
+    pub match_conditions: Vec<Condition>,
     /// `Equivalent` or `Exact`.
     pub match_policy: Option<String>,
     /// What the API server says where the policy rejects, instead of the policy's own words.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
-use k8s_openapi::api::admissionregistration::v1::MatchCondition;
 use node_placement_policy::{resource::Resource, settings::key::TargetKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,6 +17,7 @@ use crate::{
     input::{
         documents::yaml_documents,
         json::{members, remove},
+        match_conditions::Condition,
         settings::{NODE_METADATA, PLACEMENT, has, is, read},
         settings_file::SettingsFile,
     },
@@ -31,7 +31,7 @@ const TEMPLATE: &str = include_str!("policy.yml.j2");
 
 /// The conditions of a policy that somebody added. Those that settings need are written anew: the template has their names
 /// between double quotes.
-pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &MatchCondition> {
+pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
     let expressions = TEMPLATE.split("- name: {{").skip(1).filter_map(|rest| rest.split("}}").next());
     let names: BTreeSet<&str> = expressions.flat_map(|names| names.split('"').skip(1).step_by(2)).collect();
     policy.match_conditions.iter().filter(move |condition| !names.contains(condition.name.as_str()))

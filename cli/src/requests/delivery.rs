@@ -1,9 +1,6 @@
 //! Whether a policy's own rules, selectors and conditions let a request through to it.
 
-use k8s_openapi::{
-    api::admissionregistration::v1::MatchCondition,
-    apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
@@ -14,7 +11,7 @@ use super::{
     resource::{NAMESPACE_NAME, requested},
 };
 use crate::input::{
-    match_conditions::Passage,
+    match_conditions::{Condition, Passage, evaluate},
     policy_spec::{PolicySpec, requirement},
 };
 
@@ -83,14 +80,14 @@ fn passage(policy: &PolicySpec, request: &Value) -> Passage {
     if conditions.is_empty() {
         return Passage::Passes;
     }
-    let mut passage = conditions.evaluate(&admitted(request));
+    let mut passage = evaluate(conditions, &admitted(request));
     // Most conditions are about other fields, and evaluating takes long.
     let is_about_plugins =
-        |condition: &MatchCondition| DIFFERENT_FIELDS.iter().any(|field| condition.expression.contains(field));
+        |condition: &Condition| DIFFERENT_FIELDS.iter().any(|field| condition.expression.contains(field));
     if conditions.iter().any(is_about_plugins)
         && let Some(request) = admitted_with_all(request)
     {
-        passage = common(passage, conditions.evaluate(&request));
+        passage = common(passage, evaluate(conditions, &request));
     }
     let Passage::KeptAway(name) = &passage else { return passage };
     let condition = conditions.iter().find(|condition| condition.name == *name);
@@ -116,7 +113,7 @@ fn common(least: Passage, most: Passage) -> Passage {
 /// Why it can't be told whether a condition keeps a request away: it is about what is only assumed here. That is who
 /// creates what no controller creates, and with which options; and the name and containers of the Pod that asks for
 /// nothing.
-fn reason_for_doubt(request: &Value, condition: &MatchCondition) -> Option<&'static str> {
+fn reason_for_doubt(request: &Value, condition: &Condition) -> Option<&'static str> {
     if request["userInfo"] != ordinary_user() {
         return None;
     }
