@@ -103,13 +103,15 @@ impl Sample {
     pub fn request(&self, namespace: &str) -> Value {
         let (_, name, operation) = self.request;
         let resource = resource(name);
-        let place = match resource {
+        let in_namespace = match resource {
             Resource::Node => json!({}),
             Resource::Namespace => json!({ "metadata": { "name": namespace } }),
             _ => json!({ "metadata": { "namespace": namespace } }),
         };
         let mut object = json!({ "apiVersion": resource.api_version(), "kind": resource.kind() });
-        for patch in [TABLE.objects.get(resource.plural()), self.before.as_ref(), Some(&place)].into_iter().flatten() {
+        for patch in
+            [TABLE.objects.get(resource.plural()), self.before.as_ref(), Some(&in_namespace)].into_iter().flatten()
+        {
             json_patch::merge(&mut object, patch);
         }
         let mut old_object = Value::Null;

@@ -1,5 +1,5 @@
-//! What the tool asks of settings. The policy's own types say what stands where, and what holds where nothing is said;
-//! the table of what features need names settings by their paths, as its readers do.
+//! What the tool wants to know of settings: which settings there are at a path, which keys of Pods are managed, and how
+//! entries of `placement.namespaces` compare. The policy's own types have the fields and their defaults.
 
 use std::collections::BTreeSet;
 
@@ -53,16 +53,15 @@ pub fn read_namespaces(placement: &Placement) -> bool {
 
 /// The labels of nodes that the settings name.
 pub fn selected_labels(settings: &Settings) -> BTreeSet<String> {
-    let mut selectors: Vec<&String> = vec![];
+    let mut texts: Vec<&String> = vec![];
     for entry in entries(settings) {
-        selectors.extend(entry.node_selectors().map(|(_, text)| text));
-        selectors.extend(entry.preferred_node_selector.iter().map(|preferred| &preferred.selector));
+        texts.extend(entry.node_selectors().map(|(_, text)| text));
+        texts.extend(entry.preferred_node_selector.iter().map(|preferred| &preferred.selector));
     }
-    selectors
-        .extend(settings.placement.iter().filter_map(|placement| placement.cluster_default_node_selector.as_ref()));
-    selectors.extend(settings.pod_node_selector_plugin_config.iter().flat_map(|config| config.values().flatten()));
-    let parsed = selectors.into_iter().filter_map(|text| node_selector(text));
-    parsed.flat_map(|selector| selector.requirements().to_vec()).map(|one| one.key().to_owned()).collect()
+    texts.extend(settings.placement.iter().filter_map(|placement| placement.cluster_default_node_selector.as_ref()));
+    texts.extend(settings.pod_node_selector_plugin_config.iter().flat_map(|config| config.values().flatten()));
+    let selectors = texts.into_iter().filter_map(|text| node_selector(text));
+    selectors.flat_map(|selector| selector.requirements().to_vec()).map(|own| own.key().to_owned()).collect()
 }
 
 /// A node selector of the settings, with placeholders for its references; none, if it can't be read.
@@ -158,6 +157,14 @@ pub fn covers_names(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
 }
 
 /// Whether an entry matches every namespace that `other` matches.
+///
+/// ```
+/// use cli::input::settings::{NamespaceEntry, covers};
+///
+/// let tenants = NamespaceEntry { namespace_selector: Some("tenant".to_owned()), ..NamespaceEntry::default() };
+/// let blue = NamespaceEntry { namespace_selector: Some("tenant=blue".to_owned()), ..NamespaceEntry::default() };
+/// assert!(covers(&tenants, &blue) && !covers(&blue, &tenants));
+/// ```
 pub fn covers(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     covers_names(entry, other) && namespace_selector(other).implies(&namespace_selector(entry))
 }

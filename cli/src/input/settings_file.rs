@@ -15,7 +15,17 @@ const POLICY: &str = "ClusterAdmissionPolicy";
 
 const EXPECTED: &str = "expected what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy";
 
-/// A file with the settings of the policy, or with a whole policy that has them.
+/// A document with the settings of the policy, or with a whole policy that has them.
+///
+/// ```
+/// use cli::SettingsFile;
+/// use serde_json::json;
+///
+/// let settings = json!({ "placement": { "clusterDefaultNodeSelector": "pool=shared" } });
+/// let file = SettingsFile::read(settings).unwrap();
+/// assert!(file.places_pods() && file.policy.is_none());
+/// assert!(SettingsFile::read(json!({ "kind": "Pod" })).is_err());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SettingsFile {
     /// As in the file.

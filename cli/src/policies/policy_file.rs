@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     overrides::{NAME, Overrides, exempts_system},
     required_rules::{Feature, Request, Update},
-    settings_text::{cut, documents, header, or_written_anew, settings_in},
+    settings_text::{cut, documents, header, settings_in, yaml_of},
 };
 use crate::{
     ManagedKeys, PolicySpec,
@@ -57,11 +57,11 @@ pub fn policy_file(text: &str, overrides: &Overrides) -> Result<String> {
         "--name: expected one ClusterAdmissionPolicy; found {}: rename them in the file",
         files.len()
     );
-    let mut written = vec![];
+    let mut all = vec![];
     for (file, text) in files.into_iter().zip(texts) {
-        written.extend(policies(file, text, overrides)?);
+        all.extend(policies(file, text, overrides)?);
     }
-    Ok(written.join("---\n"))
+    Ok(all.join("---\n"))
 }
 
 /// The policies for one document.
@@ -86,31 +86,31 @@ fn policies(file: SettingsFile, text: String, overrides: &Overrides) -> Result<V
         "exempts_system": exempts_system(&namespaces),
         "namespaces": namespaces,
     });
-    let text = or_written_anew(&text, &settings);
-    let mut written = vec![];
+    let text = yaml_of(&settings, &text);
+    let mut policies = vec![];
     for part in parts(&settings, text).into_iter().filter(|part| part.guards_nodes || !policy.is_about_nodes()) {
-        data["name"] = if written.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) }.into();
+        data["name"] = if policies.is_empty() { name.clone() } else { format!("{name}-{}", part.suffix) }.into();
         // Those of a policy about Pods need not be met by Nodes.
         let is_kept = part.guards_nodes == policy.is_about_nodes();
         data["conditions"] = json!(own_conditions(&policy).filter(|_| is_kept).collect::<Vec<_>>());
         // Node metadata refuses nobody, and works at once.
         data["mode"] = json!(policy.mode.as_deref().or(has_others(&part.settings).then_some("monitor")));
         members(&part.data()).for_each(|(name, value)| data[name] = value.clone());
-        written.push(render("policy.yml", TEMPLATE, data.clone())?);
+        policies.push(render("policy.yml", TEMPLATE, data.clone())?);
         data["header"] = "".into();
     }
-    Ok(written)
+    Ok(policies)
 }
 
 /// Fields that the settings say nothing of, as YAML of one line. What kubectl keeps for itself is not kept.
 fn kept(object: &Value, fields: &[&str]) -> Vec<String> {
-    let written = |field: &&str| {
+    let line = |field: &&str| {
         let mut value = object.get(*field).filter(|value| !value.is_null())?.clone();
         remove(&mut value, &["kubectl.kubernetes.io/last-applied-configuration"]);
         let is_empty = value.as_object().is_some_and(|members| members.is_empty());
         (!is_empty).then(|| format!("{field}: {value}"))
     };
-    fields.iter().filter_map(written).collect()
+    fields.iter().filter_map(line).collect()
 }
 
 /// One of the policies that settings become.
@@ -162,7 +162,7 @@ impl Part {
             false => None,
         };
         let kinds: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
-        let text = or_written_anew(&self.text, settings);
+        let text = yaml_of(settings, &self.text);
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),

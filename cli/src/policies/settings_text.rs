@@ -1,4 +1,4 @@
-//! The text of settings, with the comments of whoever wrote it: taken out of a file, and cut in two.
+//! The text of settings, with its comments: taken out of a file, and cut in two.
 
 use std::mem::take;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::input::{documents::yaml_documents, yaml};
 
-/// The texts of the documents of a file, of which there are so many. Those of a `List` are not told apart: their
-/// comments are lost.
+/// The texts of the documents of a file, of which there are so many. The text of a `List` can't be divided: its comments
+/// are lost.
 pub fn documents(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
     // What stands before a document that says nothing itself belongs to it.
@@ -54,8 +54,8 @@ pub fn cut(text: &str, depth: usize, field: &str) -> (String, String) {
     (cut, rest + &comments)
 }
 
-/// A text of settings, if it says the same as the settings; else the settings, written anew.
-pub fn or_written_anew(text: &str, settings: &Value) -> String {
+/// Settings as YAML: the text that somebody wrote, if it says the same; else a new one, without comments.
+pub fn yaml_of(settings: &Value, text: &str) -> String {
     let is_block_style = !text.trim_start().starts_with(['{', '[']);
     match yaml_documents(text) {
         Ok(documents) if is_block_style && documents == [settings.clone()] => yaml::quoted(text),
