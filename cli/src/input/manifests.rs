@@ -162,7 +162,7 @@ impl Manifests {
 
     fn new(manifests: Vec<Manifest>) -> Self {
         let mut objects: Vec<Manifest> = vec![];
-        let mut positions = HashMap::new();
+        let mut positions: HashMap<Identity, usize> = HashMap::new();
         let (mut repeated, mut contradictory) = (vec![], vec![]);
         for manifest in manifests {
             match positions.entry(manifest.identity.clone()) {
