@@ -22,7 +22,7 @@ pub fn find_in_fields(file: &SettingsFile, policy: &PolicySpec, findings: &mut F
         let text = "Kubewarden drops it, and so the policy covers other namespaces; write matchExpressions";
         findings.mistake("spec.namespaceSelector.matchLabels", text);
     }
-    find_defaults(file, policy, findings);
+    remark_on_fields(file, policy, findings);
     let bypassed = bypassed(file, policy);
     if policy.only_monitors() { &mut findings.remarks } else { &mut findings.mistakes }.extend(bypassed);
 }
@@ -59,7 +59,8 @@ fn bypassed(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> {
     settings.into_iter().map(|setting| Finding::new("spec.failurePolicy", text(setting))).collect()
 }
 
-fn find_defaults(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
+/// Remarks on fields that are missing, with the default that then holds, and on fields that may be meant otherwise.
+fn remark_on_fields(file: &SettingsFile, policy: &PolicySpec, findings: &mut Findings) {
     let is_about_pods = !policy.is_about_nodes();
     let only_validates = policy.mutating == Some(false);
     let has_placement = file.typed.placement.is_some() || file.typed.pod_node_selector_plugin_config.is_some();
