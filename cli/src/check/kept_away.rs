@@ -22,7 +22,6 @@ use crate::{
     },
     lists::shortened,
     policies::required_rules::Feature,
-    requests::delivery::exempts,
 };
 
 /// So many kinds of requests are enough.
@@ -147,7 +146,8 @@ pub fn exempt_entries(file: &SettingsFile, policy: &PolicySpec) -> Vec<Finding> 
             findings.push(Finding::new(at.to_string(), text));
         };
         let names = names(at.entry, &covered);
-        let exempt: Vec<&str> = names.iter().map(String::as_str).filter(|name| exempts(policy, name)).collect();
+        let is_exempt = |name: &&str| covered.on(reference::NAME).iter().any(|own| !own.accepts(Some(name)));
+        let exempt: Vec<&str> = names.iter().map(String::as_str).filter(is_exempt).collect();
         if !exempt.is_empty() {
             add("the policy's namespaceSelector", &exempt.join(", "));
         } else if covers_none(&covered, at.entry) {

@@ -18,7 +18,7 @@ use crate::{
         documents::yaml_documents,
         json::{members, remove},
         match_conditions::Condition,
-        settings::{NODE_METADATA, PLACEMENT, has, is, read},
+        settings::{NODE_METADATA, PLACEMENT, has, read},
         settings_file::SettingsFile,
     },
     lists::distinct,
@@ -154,24 +154,20 @@ impl Part {
         // Those of the other policies are not theirs.
         let features = Feature::in_settings(settings).map(|(_, feature)| feature);
         let features: Vec<_> = features.filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
-        let updates: Vec<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
-        let sends_updates = features.iter().any(|feature| feature.updated().any(|resource| resource == "pods"));
-        let bound = match sends_updates && !updates.contains(&Update::Bound) {
-            true if updates.contains(&Update::Tolerations) => Some("tolerations"),
-            true => Some("nothing"),
-            false => None,
-        };
-        let kinds: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        let updates: BTreeSet<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
+        let look_ups: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
+        let managed = ManagedKeys::of(&read(settings));
+        let managed =
+            [TargetKind::Label, TargetKind::Annotation].into_iter().filter(|kind| managed.one(*kind).is_some());
         let text = yaml_of(settings, &self.text);
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
             "variables": has(settings, "nodeMetadata.propagate[].env"),
-            "kinds": kinds,
-            "managed": managed_fields(&updates, settings),
-            "bound": bound,
-            "workloads": workload_updates(&features),
-            "sends_namespaces": updates.contains(&Update::LabelsOrAnnotations),
+            "look_ups": look_ups,
+            "updates": updates,
+            "managed": managed.map(TargetKind::member).collect::<Vec<_>>(),
+            "workload_updates": wrap(&workload_updates(&features), 112),
             "rules": rules(&features),
             "settings": textwrap::indent(text.trim_matches('\n'), "    "),
         })
@@ -205,9 +201,8 @@ fn rules(features: &[&'static Feature]) -> Vec<Rule> {
     rules
 }
 
-/// Which updates of workloads are sent: those that change the template, the selector, or one of both. Nothing, if the
-/// features need no updates of workloads.
-fn workload_updates(features: &[&'static Feature]) -> Option<Value> {
+/// Lets an update of a workload pass only if it changes what features are about: the template, the selector, or one of both.
+fn workload_updates(features: &[&'static Feature]) -> String {
     let updated = |update: Update| {
         let features = features.iter().filter(move |feature| feature.updates.contains(&update));
         features.flat_map(|feature| feature.updated()).filter(|resource| *resource != "pods").collect::<Vec<_>>()
@@ -221,21 +216,6 @@ fn workload_updates(features: &[&'static Feature]) -> Option<Value> {
         .map(|path| format!("object.?{path}.orValue({{}}) != oldObject.?{path}.orValue({{}})"));
     let resources = distinct(templates.iter().chain(&selectors).map(|resource| format!("'{resource}'")));
     let is_other = format!("!(request.resource.resource in [{}])", resources.join(", "));
-    let conditions: Vec<String> =
-        ["request.operation != 'UPDATE'".to_owned(), is_other].into_iter().chain(changes).collect();
-    (!resources.is_empty()).then(|| {
-        json!({
-            "templates": !templates.is_empty(),
-            "selectors": !selectors.is_empty(),
-            "expression": wrap(&conditions.join(" ||\n"), 112),
-        })
-    })
-}
-
-/// The fields of Pods with managed keys that are protected until a Pod ends.
-fn managed_fields(updates: &[Update], settings: &Value) -> Vec<&'static str> {
-    let managed = ManagedKeys::of(&read(settings));
-    let is_protected = updates.contains(&Update::ManagedKeys) && is(settings, "nodeMetadata.protect", "true");
-    let kinds = [TargetKind::Label, TargetKind::Annotation].into_iter();
-    kinds.filter(|kind| is_protected && managed.one(*kind).is_some()).map(TargetKind::member).collect()
+    let conditions = ["request.operation != 'UPDATE'".to_owned(), is_other].into_iter().chain(changes);
+    conditions.collect::<Vec<_>>().join(" ||\n")
 }

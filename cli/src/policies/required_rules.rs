@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -66,7 +66,7 @@ pub struct Rule {
 pub type Request = (&'static str, &'static str, &'static str);
 
 /// An update that something depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub enum Update {
     /// Of a Pod that is not bound.
     Unbound,
