@@ -1,7 +1,5 @@
 //! What holds in a namespace, and where that is demanded. The policy's own code decides it, as for a request.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, anyhow};
 use node_placement_policy::{
     decision::Rejection,
@@ -39,23 +37,21 @@ use crate::{
 /// let text = r#"{"placement": {"namespaces": [{"namespaceSelector": "tenant", "requiredNodeSelector": "pool=$(tenant)"}]}}"#;
 /// let settings = Settings::read(Some(text)).unwrap();
 /// let namespace = json!({ "metadata": { "name": "team-a", "labels": { "tenant": "blue" } } });
-/// let found = Demands::of(&settings, "team-a", Some(&namespace)).unwrap();
-/// assert_eq!(found.entry.map(|at| at.position), Some(0));
+/// let found = Demands::new(&settings, "team-a", Some(&namespace)).unwrap();
+/// assert_eq!(found.entry().map(|at| at.position), Some(0));
 /// let demand = &found.demands[0];
 /// assert_eq!((demand.text.as_str(), demand.path.as_deref()),
 ///     ("pool=blue", Some("placement.namespaces[0].requiredNodeSelector")));
 /// ```
 #[derive(Debug, Default)]
 pub struct Demands<'s> {
-    /// The entry of `placement.namespaces` that holds, if one does.
-    pub entry: Option<EntryAt<'s>>,
+    /// The entry of `placement.namespaces` that holds, if one does, and the Namespace; nothing without `placement`.
+    pub matched: Option<MatchedEntry<'s>>,
     /// The entries before it, and those after it that match, too; and why none of them holds.
     pub others: Vec<(EntryAt<'s>, WhyNot<'s>)>,
     /// All that is demanded: of nodes first, in the order in which it is decided, then what is allowed and preferred,
     /// then of tolerations.
     pub demands: Vec<Demand>,
-    /// The labels of the Namespace, with its name.
-    pub labels: BTreeMap<String, String>,
 }
 
 /// Why an entry does not hold for a namespace.
@@ -107,6 +103,21 @@ pub enum DemandKind {
 }
 
 impl Demand {
+    fn new(kind: DemandKind, source: Source<'_>, text: String, problem: Option<&Rejection>) -> Self {
+        let path = (!matches!(source, Source::Annotation { .. })).then(|| source.path());
+        Self { kind, text, source: source.to_string(), path, selector: None, problem: problem.map(Rejection::message) }
+    }
+
+    /// A node selector: the text at `source`, and what is read from it.
+    fn of_nodes(kind: DemandKind, source: Source<'_>, text: &str, read: Result<Selector, Rejection>) -> Self {
+        match read {
+            Ok(selector) => {
+                Self { selector: Some(selector.clone()), ..Self::new(kind, source, selector.to_string(), None) }
+            }
+            Err(problem) => Self::new(kind, source, text.to_owned(), Some(&problem)),
+        }
+    }
+
     /// Its requirements on labels of nodes, one by one, as text.
     pub fn requirements(&self) -> Vec<String> {
         self.selector.iter().flat_map(Selector::requirements).map(ToString::to_string).collect()
@@ -118,125 +129,109 @@ impl<'s> Demands<'s> {
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
-    pub fn of(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Self> {
+    pub fn new(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Self> {
         let mut found =
             LabelsAndAnnotations { labels: pairs(namespace, "labels"), annotations: pairs(namespace, "annotations") };
         // The API server sets it.
         if !found.labels.contains_key(reference::NAME) {
             found.labels.insert(reference::NAME.into(), name.into());
         }
-        let labels = found.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let demands = Self { labels, ..Self::default() };
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
-            (Some(placement), _) => demands.of_placement(placement, name, found).map_err(|error| anyhow!("{error}")),
-            (None, Some(config)) => Ok(demands.of_plugin(config, name, &found.annotations)),
-            (None, None) => Ok(demands),
+            (Some(placement), _) => Self::of_placement(placement, name, found).map_err(|error| anyhow!("{error}")),
+            (None, Some(config)) => {
+                Ok(Self { demands: in_tree_demands(config, name, &found.annotations), ..Self::default() })
+            }
+            (None, None) => Ok(Self::default()),
         }
     }
 
+    /// The entry that holds, if one does.
+    pub fn entry(&self) -> Option<EntryAt<'s>> {
+        self.matched.as_ref()?.entry
+    }
+
     fn of_placement(
-        mut self,
         settings: &'s Placement,
         namespace: &'s str,
         found: LabelsAndAnnotations<'s>,
     ) -> Result<Self, SettingsError> {
         let matched = CandidateEntries::new(settings, namespace).find(found)?;
-        self.entry = matched.entry;
-        for (position, entry) in settings.namespaces.iter().enumerate() {
-            let at = EntryAt { position, entry };
-            let above = self.entry.filter(|holding| holding.position <= position);
-            let why_not = match (above, unmet(at, &matched.found)?) {
-                (Some(holding), None) if holding != at && entry.name_fits(namespace) => WhyNot::EntryAbove(holding),
-                (Some(_), _) => continue,
-                (None, Some(asked)) if entry.name_fits(namespace) => {
-                    let found = matched.found.labels.get(asked.key()).map(str::to_owned);
-                    WhyNot::Label { asked, found }
-                }
-                (None, _) => WhyNot::Name,
-            };
-            self.others.push((at, why_not));
-        }
-        self.add_node_selectors(&matched);
-        self.add_tolerations(&matched);
-        Ok(self)
+        let mut demands = node_demands(&matched);
+        demands.extend(toleration_demands(&matched));
+        Ok(Self { others: others(&matched)?, demands, matched: Some(matched) })
     }
+}
 
-    fn add_node_selectors(&mut self, matched: &MatchedEntry<'s>) {
-        for (source, text) in matched.node_selectors() {
-            self.add_selector(DemandKind::Required, source, text, matched.selector(source, text));
-        }
-        let Some(at) = matched.entry else { return };
-        if let Some(text) = &at.entry.allowed_node_selector {
-            let source = Source::Entry(at, "allowedNodeSelector");
-            self.add_selector(DemandKind::AllowedNodeSelector, source, text, matched.selector(source, text));
-        }
-        for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
-            let source = Source::Entry(at, "preferredNodeSelector");
-            self.add_selector(DemandKind::Added, source, selector, matched.selector(source, selector));
-            if let Some(added) = self.demands.last_mut() {
-                added.text = format!("{} (weight {weight})", added.text);
+fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>)>, SettingsError> {
+    let mut others = vec![];
+    for (position, entry) in matched.settings.namespaces.iter().enumerate() {
+        let at = EntryAt { position, entry };
+        let above = matched.entry.filter(|holding| holding.position <= position);
+        let why_not = match (above, unmet(at, &matched.found)?) {
+            (Some(holding), None) if holding != at && entry.name_fits(matched.namespace) => WhyNot::EntryAbove(holding),
+            (Some(_), _) => continue,
+            (None, Some(asked)) if entry.name_fits(matched.namespace) => {
+                let found = matched.found.labels.get(asked.key()).map(str::to_owned);
+                WhyNot::Label { asked, found }
             }
-        }
+            (None, _) => WhyNot::Name,
+        };
+        others.push((at, why_not));
     }
+    Ok(others)
+}
 
-    fn add_selector(&mut self, kind: DemandKind, source: Source<'_>, written: &str, read: Result<Selector, Rejection>) {
-        match read {
-            Ok(selector) => self.add(kind, source, selector.to_string(), Some(selector), None),
-            Err(problem) => self.add(kind, source, written.to_owned(), None, Some(&problem)),
-        }
+fn node_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
+    let demand = |kind, source, text| Demand::of_nodes(kind, source, text, matched.selector(source, text));
+    let required =
+        matched.node_selectors().into_iter().map(|(source, text)| demand(DemandKind::Required, source, text));
+    let mut demands: Vec<Demand> = required.collect();
+    let Some(at) = matched.entry else { return demands };
+    let source = Source::Entry(at, "allowedNodeSelector");
+    let allowed = at.entry.allowed_node_selector.iter();
+    demands.extend(allowed.map(|text| demand(DemandKind::AllowedNodeSelector, source, text)));
+    let source = Source::Entry(at, "preferredNodeSelector");
+    for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
+        let demand = demand(DemandKind::Added, source, selector);
+        demands.push(Demand { text: format!("{} (weight {weight})", demand.text), ..demand });
     }
+    demands
+}
 
-    fn add_tolerations(&mut self, matched: &MatchedEntry<'s>) {
-        match TolerationRules::new(matched) {
-            Ok(TolerationRules { defaults, allowed, forbidden, .. }) => {
-                let added = defaults.into_iter().map(|list| (DemandKind::Added, list));
-                let allowed = allowed.into_iter().map(|list| (DemandKind::AllowedTolerations, list));
-                let forbidden = forbidden.into_iter().map(|list| (DemandKind::ForbiddenTolerations, list));
-                for (kind, TolerationList { tolerations, source, unresolved }) in added.chain(allowed).chain(forbidden)
-                {
-                    let text = if unresolved.is_some() { written_at(source, matched) } else { as_text(&tolerations) };
-                    self.add(kind, source, text, None, unresolved.as_ref());
-                }
-            }
-            // A malformed annotation, or a default that is forbidden, stands in the way of reading the others.
-            Err(problem) => {
-                let namespace = matched.namespace;
-                let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
-                    (Some(WHITELIST_ANNOTATION), _) => {
-                        (DemandKind::AllowedTolerations, Source::Annotation { key: WHITELIST_ANNOTATION, namespace })
-                    }
-                    (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, "forbiddenTolerations")),
-                    _ => (DemandKind::Added, Source::Annotation { key: DEFAULTS_ANNOTATION, namespace }),
-                };
-                self.add(kind, source, written_at(source, matched), None, Some(&problem));
-            }
+fn toleration_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
+    let rules = match TolerationRules::new(matched) {
+        Ok(rules) => rules,
+        Err(problem) => return vec![unreadable_tolerations(matched, &problem)],
+    };
+    let demand = |kind| {
+        move |TolerationList { tolerations, source, unresolved }: &TolerationList<'_>| {
+            let text = if unresolved.is_some() { written_at(*source, matched) } else { as_text(tolerations) };
+            Demand::new(kind, *source, text, unresolved.as_ref())
         }
-    }
+    };
+    let added = rules.defaults.iter().map(demand(DemandKind::Added));
+    let allowed = rules.allowed.iter().map(demand(DemandKind::AllowedTolerations));
+    added.chain(allowed).chain(rules.forbidden.iter().map(demand(DemandKind::ForbiddenTolerations))).collect()
+}
 
-    /// The in-tree plugin's own configuration.
-    fn of_plugin(mut self, config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Self {
-        let demanded = in_tree::demanded(config, namespace, annotations);
-        let allowed = in_tree::configured(config, namespace);
-        for (kind, (source, text)) in [(DemandKind::Required, demanded), (DemandKind::AllowedNodeSelector, allowed)] {
-            if !text.is_empty() || matches!(source, Source::Annotation { .. }) {
-                self.add_selector(kind, source, text, in_tree::read(source, text));
-            }
-        }
-        self
-    }
+/// A malformed annotation, or a default that is forbidden, stands in the way of reading the other lists.
+fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> Demand {
+    let annotation = |key| Source::Annotation { key, namespace: matched.namespace };
+    let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
+        (Some(WHITELIST_ANNOTATION), _) => (DemandKind::AllowedTolerations, annotation(WHITELIST_ANNOTATION)),
+        (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, "forbiddenTolerations")),
+        _ => (DemandKind::Added, annotation(DEFAULTS_ANNOTATION)),
+    };
+    Demand::new(kind, source, written_at(source, matched), Some(problem))
+}
 
-    fn add(
-        &mut self,
-        kind: DemandKind,
-        source: Source<'_>,
-        text: String,
-        selector: Option<Selector>,
-        problem: Option<&Rejection>,
-    ) {
-        let path = (!matches!(source, Source::Annotation { .. })).then(|| source.path());
-        let (source, problem) = (source.to_string(), problem.map(Rejection::message));
-        self.demands.push(Demand { kind, text, source, path, selector, problem });
-    }
+/// What the in-tree plugin's own configuration demands.
+fn in_tree_demands(config: &PodNodeSelectorPluginConfig, namespace: &str, annotations: &Pairs<'_>) -> Vec<Demand> {
+    let demanded = (DemandKind::Required, in_tree::demanded(config, namespace, annotations));
+    let allowed = (DemandKind::AllowedNodeSelector, in_tree::configured(config, namespace));
+    let all = [demanded, allowed].into_iter();
+    let all = all.filter(|(_, (source, text))| !text.is_empty() || matches!(source, Source::Annotation { .. }));
+    all.map(|(kind, (source, text))| Demand::of_nodes(kind, source, text, in_tree::read(source, text))).collect()
 }
 
 /// The policies that place Pods and are asked about those of a namespace; all that place, if none is asked.
@@ -285,7 +280,7 @@ mod tests {
             "forbiddenTolerations": [{"key": "dedicated", "value": "$(tenant)"}]}]}}"#;
         let settings = Settings::read(Some(text)).unwrap();
         let namespace = serde_json::json!({ "metadata": { "labels": { "tenant": "blue" } } });
-        let found = Demands::of(&settings, "team-a", Some(&namespace)).unwrap();
+        let found = Demands::new(&settings, "team-a", Some(&namespace)).unwrap();
         let told: Vec<_> =
             found.demands.iter().map(|own| (own.kind, own.text.as_str(), own.problem.is_some())).collect();
         let expected = [

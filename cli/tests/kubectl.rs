@@ -282,8 +282,8 @@ fn the_entry_that_holds_is_the_one_whose_selector_pods_get() -> Result<()> {
             let namespace = serde_json::json!({
                 "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels },
             });
-            let explained = cli::demands::Demands::of(&read, name, Some(&namespace))?;
-            let holding = explained.entry.map(|at| format!("e{}", at.position));
+            let explained = cli::demands::Demands::new(&read, name, Some(&namespace))?;
+            let holding = explained.entry().map(|at| format!("e{}", at.position));
             let request = cli::requests::pod::plain_pod_request(name);
             let cluster: cli::Manifests = [namespace].into_iter().collect();
             let answer = cli::Policy::native().validate(&request, &settings, cluster)?.answer;

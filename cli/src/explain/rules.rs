@@ -74,8 +74,8 @@ impl Rules {
                 Some(policy) if !is_one => format!("{policy}: {path}"),
                 _ => path.to_string(),
             };
-            let found = Demands::of(&file.typed, name, Some(namespace))?;
-            if let Some(holding) = found.entry.filter(|_| rules.entry.is_none()) {
+            let found = Demands::new(&file.typed, name, Some(namespace))?;
+            if let Some(holding) = found.entry().filter(|_| rules.entry.is_none()) {
                 rules.entry = Some(at(&holding));
                 rules.entry_for = Some(purpose(holding.entry));
                 rules.enforcement = Some(holding.entry.enforcement);

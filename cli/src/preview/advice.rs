@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, ptr};
 
 use node_placement_policy::{
     decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
-    placement::toleration_rules::WHITELIST_ANNOTATION,
     selector,
     settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets},
     toleration::Taint,
@@ -179,10 +178,9 @@ impl<'p> Advisor<'p> {
     }
 
     fn note_entry(&mut self, at: EntryAt<'_>, all: &[NamespaceEntry]) {
-        let matching: Vec<_> = self.round.rules.iter().filter(|(_, rules)| rules.matches(at.entry)).collect();
-        let held = |rules: &NamespaceRules<'p>| {
-            rules.held.iter().copied().find(|held| all.iter().any(|own| ptr::eq(own, held.entry)))
-        };
+        let matching: Vec<_> = self.round.namespaces.iter().filter(|(_, rules)| rules.matches(at.entry)).collect();
+        let held =
+            |rules: &NamespaceRules<'p>| rules.held().find(|held| all.iter().any(|own| ptr::eq(own, held.entry)));
         let mut held = matching.iter().filter_map(|(_, rules)| held(rules));
         if is_for_the_rest(at.entry) || held.clone().any(|held| ptr::eq(held.entry, at.entry)) {
             return;
@@ -310,25 +308,25 @@ impl<'p> Advisor<'p> {
 
     /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
     fn is_added(&self, who: &Who, asked: &str) -> bool {
-        let mut demands = self.round.demands(&who.namespace).iter();
+        let mut demands = self.round.rules(&who.namespace).demands();
         who.name.is_none() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
     }
 
     /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
     fn missing_label(&self, who: &Who, found: &PolicyCause) -> Option<(String, Cause)> {
-        let rules = self.round.rules.get(&*who.namespace)?;
+        let rules = self.round.rules(&who.namespace);
         let asked = found.asked.as_deref()?;
-        let (at, label) = rules.lacking.iter().find(|(at, _)| {
+        let (at, label) = rules.lacking().find(|(at, _)| {
             at.entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         })?;
         let said = format!(
             "{WHO} refused by the entry that holds, since Namespace {} has no label {label}, by which {} selects: label \
              the namespace, if it is meant there",
             who.namespace,
-            self.entry_told(*at),
+            self.entry_told(at),
         );
         let setting = Some(format!("{at}.namespaceSelector"));
-        let cause = Cause { kind: CauseKind::MissingLabel, setting, label: Some(label.clone()), ..Cause::default() };
+        let cause = Cause { kind: CauseKind::MissingLabel, setting, label: Some(label.to_owned()), ..Cause::default() };
         Some((said, cause))
     }
 
@@ -348,16 +346,17 @@ impl<'p> Advisor<'p> {
             let said = format!("{said}: it would no longer tolerate the taint {}. {text}", taints.join(", "));
             return (said, Cause { setting, taint: taints.into_iter().next(), ..cause });
         }
-        let demand = self.round.demands(&who.namespace).iter().find(|demand| !demand.text.is_empty());
+        let demand = self.round.rules(&who.namespace).demands().find(|demand| !demand.text.is_empty());
         let why = demand.map(|demand| format!(": {} demands {}", self.source(&who.namespace, demand), demand.text));
         // Its template is not changed, so its controller still counts on these nodes.
-        let planned = match self.round.rules.get(&*who.namespace).and_then(|rules| rules.on_daemon_sets) {
-            Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
-                "Its controller would still make Pods for these nodes, and they would wait for ever: set \
+        let planned =
+            match self.round.rules(&who.namespace).placement().map(|placement| placement.settings.on_daemon_sets) {
+                Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
+                    "Its controller would still make Pods for these nodes, and they would wait for ever: set \
                  placement.onDaemonSets to Inject. "
-            }
-            _ => "",
-        };
+                }
+                _ => "",
+            };
         let why = why.unwrap_or_default();
         let said = format!("{said}{why}. {planned}If it must run there, exempt its namespace or widen what it may use");
         let (setting, demanded) = (demand.and_then(|it| it.path.clone()), demand.map(|it| it.text.clone()));
@@ -365,7 +364,7 @@ impl<'p> Advisor<'p> {
     }
 
     fn waits(&self, who: &Who, unschedulable: &Unschedulable) -> (String, Cause) {
-        let demand = self.round.demands(&who.namespace).iter().find(|demand| unschedulable.is_demanded_by(demand));
+        let demand = self.round.rules(&who.namespace).demands().find(|demand| unschedulable.is_demanded_by(demand));
         let source = demand.map(|demand| self.source(&who.namespace, demand));
         let setting = demand.and_then(|demand| demand.path.clone());
         let cause = Cause { kind: CauseKind::NoSuchLabel, setting, ..Cause::default() };
@@ -444,11 +443,11 @@ impl<'p> Advisor<'p> {
     fn entry_at(&self, namespace: &str, setting: &str, demanded: &str) -> Option<&'p NamespaceEntry> {
         let (position, field) = setting.strip_prefix("placement.namespaces[")?.split_once(']')?;
         let (position, field) = (position.parse::<usize>().ok()?, field.trim_start_matches('.').split('[').next()?);
-        let written = |at: &&EntryAt<'p>| {
+        let written = |at: &EntryAt<'p>| {
             let settings = &self.file_of(at.entry)?.settings;
             settings["placement"]["namespaces"].get(at.position)?.get(field)
         };
-        let held = self.round.rules.get(namespace)?.held.iter().filter(|at| at.position == position);
+        let held = self.round.rules(namespace).held().filter(|at| at.position == position);
         held.max_by_key(|at| written(at).map(|text| text == demanded)).map(|at| at.entry)
     }
 
@@ -458,17 +457,12 @@ impl<'p> Advisor<'p> {
     }
 
     fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
-        let none = NamespaceRules::default();
-        let rules = self.round.rules.get(namespace).unwrap_or(&none);
-        if self.round.files.iter().all(|file| file.typed.placement.is_none()) {
+        let Some(placement) = self.round.rules(namespace).placement() else {
             let text = "podNodeSelectorPluginConfig adds no tolerations: add them to the Pods, or use placement";
             return Remedy::new(taints, text.to_owned(), None);
-        }
-        let annotations = self.round.chain.cluster.namespace(namespace).map(|it| &it["metadata"]["annotations"]);
-        let whitelist = annotations.and_then(|it| it[WHITELIST_ANNOTATION].as_str()).unwrap_or_default();
-        let entry = rules.held.first();
-        let entry = entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(*at));
-        remedy(rules, namespace, whitelist, &entry, taints)
+        };
+        let entry = placement.entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry_told(at));
+        remedy(placement, &entry, taints)
     }
 }
 

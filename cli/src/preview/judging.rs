@@ -97,7 +97,7 @@ impl<'p> Judging<'p> {
         let mut judged = self.outcome(Case { subject, binder: &self.enforced, old }, enforced)?;
         let are_changed = [&real, &judged].iter().all(|it| it.forecast.outcome == Outcome::Changed);
         // Another policy may warn, and not be asked about this.
-        let is_warned = self.round.rules.get(&*subject.namespace).is_some_and(|rules| rules.warns);
+        let is_warned = self.round.rules(&subject.namespace).warns();
         judged.forecast.would_be = !are_changed && (is_warned || real.forecast != judged.forecast);
         Ok(judged)
     }
@@ -181,8 +181,8 @@ impl<'p> Judging<'p> {
         let takes_any = !pods.before.takers(self.pools).is_empty();
         let old = case.old.map(|old| old.can_run(self.pools, &case.subject.namespace)).transpose()?;
         if !bindings.are_possible && (takes_any || old == Some(true)) {
-            let demands = self.round.demands(&case.subject.namespace);
-            let unschedulable = || Why::Unschedulable(unschedulable(self.pools, &pods.after, demands));
+            let rules = self.round.rules(&case.subject.namespace);
+            let unschedulable = || Why::Unschedulable(unschedulable(self.pools, &pods.after, rules.demands()));
             return Ok(Some(bindings.obstacle.clone().unwrap_or_else(unschedulable)));
         }
         let is_stuck = case.subject.waits && takes_any && !waiting.are_possible;

@@ -171,7 +171,7 @@ impl Input<'_> {
         let mut remarks = vec![];
         for file in self.files.iter().filter(|file| file.places_pods() && lists("namespaces")) {
             for (position, entry) in entries(&file.typed).iter().enumerate() {
-                if !is_for_the_rest(entry) && !round.rules.values().any(|rules| rules.matches(entry)) {
+                if !is_for_the_rest(entry) && !round.namespaces.values().any(|rules| rules.matches(entry)) {
                     let name = entry_name(entry);
                     remarks.push(format!("No namespace matches {name} (placement.namespaces[{position}])."));
                 }

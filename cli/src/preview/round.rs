@@ -14,7 +14,6 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    demands::Demand,
     engine::{creation::Created, policy::Policy, policy_chain::PolicyChain},
     input::{
         manifests::{Manifest, Manifests},
@@ -41,7 +40,8 @@ pub struct Round<'s> {
     /// As if every entry was enforced.
     pub enforced: PolicyChain<'s>,
     /// What holds in each namespace.
-    pub rules: BTreeMap<&'s str, NamespaceRules<'s>>,
+    pub namespaces: BTreeMap<&'s str, NamespaceRules<'s>>,
+    nowhere: NamespaceRules<'s>,
 }
 
 impl<'s> Round<'s> {
@@ -55,10 +55,10 @@ impl<'s> Round<'s> {
         cluster: &'s Manifests,
         namespaces: &'s BTreeSet<String>,
     ) -> Result<Self> {
-        let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::of(files, name, cluster.namespace(name))?));
-        let rules = namespaces.iter().map(rules).collect::<Result<_>>()?;
+        let rules = |name: &'s String| Ok((name.as_str(), NamespaceRules::new(files, name, cluster.namespace(name))?));
+        let namespaces = namespaces.iter().map(rules).collect::<Result<_>>()?;
         let chain = PolicyChain::new(policy, files, cluster);
-        Ok(Self { files, enforced: chain.enforced(), chain, rules })
+        Ok(Self { files, enforced: chain.enforced(), chain, namespaces, nowhere: NamespaceRules::default() })
     }
 
     /// Creates a subject and its parts. What their Pods ask of nodes is kept in `shapes`.
@@ -75,16 +75,15 @@ impl<'s> Round<'s> {
             let created = created.and_then(|created| created.try_map(|specs| shapes.add(&specs, chain.cluster)));
             created.with_context(|| subject.to_string())
         };
-        let warns = self.rules.get(&*subject.namespace).is_some_and(|rules| rules.may_warn);
         Ok(Creation {
             real: create(&self.chain)?,
-            enforced: warns.then(|| create(&self.enforced)).transpose()?,
+            enforced: self.rules(&subject.namespace).may_warn().then(|| create(&self.enforced)).transpose()?,
             parts: subject.parts.iter().map(|part| self.create(part, shapes)).collect::<Result<_>>()?,
         })
     }
 
-    /// The node selectors that hold in a namespace.
-    pub fn demands(&self, namespace: &str) -> &[Demand] {
-        self.rules.get(namespace).map(|rules| rules.demands.as_slice()).unwrap_or_default()
+    /// What holds in a namespace.
+    pub fn rules(&self, namespace: &str) -> &NamespaceRules<'s> {
+        self.namespaces.get(namespace).unwrap_or(&self.nowhere)
     }
 }

@@ -95,8 +95,8 @@ impl Unschedulable {
 }
 
 /// Why no node takes a Pod, in a namespace where this is demanded.
-pub fn unschedulable(pools: &Pools, pod: &PodShape, demands: &[Demand]) -> Unschedulable {
-    let known: Vec<String> = demands.iter().flat_map(Demand::requirements).collect();
+pub fn unschedulable<'d>(pools: &Pools, pod: &PodShape, demands: impl Iterator<Item = &'d Demand>) -> Unschedulable {
+    let known: Vec<String> = demands.flat_map(Demand::requirements).collect();
     let mut tainted = BTreeMap::new();
     let mut needs: Vec<LabelExclusion> = vec![];
     let exclusions = pod.exclusions(pools);

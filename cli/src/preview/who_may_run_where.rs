@@ -86,11 +86,10 @@ impl<'p> Rows<'p> {
     /// Adds a namespace: what becomes of its Pod that asks for nothing, that Pod where it is let in, now and if all was
     /// enforced, and the node of each of its Pods that runs.
     pub fn add(&mut self, namespace: &str, judged: &Judged, pods: [Option<&Constraints>; 2], running: &[&str]) {
-        let none = NamespaceRules::default();
-        let rules = self.round.rules.get(namespace).unwrap_or(&none);
-        let at = rules.held.first();
+        let rules = self.round.rules(namespace);
+        let at = rules.held().next();
         let (entry, selector) = (at.map(|at| entry_name(at.entry)), rules.selector());
-        let called = rules.called.clone().filter(|_| !selector.is_empty());
+        let called = rules.tenant().filter(|_| !selector.is_empty());
         let takes = |pool: &Pool| pods.map(|pod| pod.is_some_and(|pod| pool.excludes(pod).is_none()));
         let takes: Vec<[bool; 2]> = self.pools.pools.iter().map(takes).collect();
         let kept_away = match &judged.why {
@@ -171,7 +170,7 @@ impl<'p> Rows<'p> {
             let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
             requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
         };
-        let demands = row.namespaces.iter().flat_map(|namespace| self.round.demands(namespace));
+        let demands = row.namespaces.iter().flat_map(|namespace| self.round.rules(namespace).demands());
         let mut paths = demands.filter(names).filter_map(|demand| demand.path.as_deref());
         paths.find(|path| path.starts_with("placement.namespaces["))
     }
@@ -189,7 +188,7 @@ struct Untainted {
 
 /// The labels that selectors of the settings, or of namespaces, name.
 pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
-    let demands = round.rules.values().flat_map(|rules| &rules.demands);
+    let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
     let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
     let mut labels = settings_file::selected_labels(round.files);
     labels.extend(requirements.map(|one| one.key().to_owned()));

@@ -64,7 +64,7 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
         let (evaluation, not_asked) = trial.evaluate(request.clone()).context(title.clone())?;
         let name = text(&request["namespace"]);
         let namespace = trial.known.namespace(name);
-        let entry = trial.files.iter().find_map(|file| Demands::of(&file.typed, name, Some(namespace?)).ok()?.entry);
+        let entry = trial.files.iter().find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
         if not_asked.is_none() && kinds.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
             let expect = expected(trial, &targets, &request, &evaluation)?;
             cases.push(WrittenCase { name: format!("{title} {}", result(&evaluation)), manifest, expect });
