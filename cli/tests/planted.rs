@@ -13,7 +13,7 @@ use cli::{
         kubectl::{Listed, Unreadable},
     },
     output::preview::{Origin, commands, page, text},
-    preview::{Accepted, Forecast, Input, Outcome, Preview},
+    preview::{Forecast, Input, Outcome, Preview},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl Planted {
         let accepted = self.accept.iter().map(|wanted| {
             [Outcome::Moves, Outcome::LeavesNodes].into_iter().find(|known| format!("{known:?}") == *wanted)
         });
-        let accepted = Accepted::new(accepted.collect::<Option<Vec<_>>>().context("outcomes")?);
+        let accepted = accepted.collect::<Option<Vec<_>>>().context("outcomes")?;
         let policy = Policy::native();
         let files = |settings: &Value| {
             let answer = policy.validate_settings(settings)?;

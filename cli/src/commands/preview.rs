@@ -15,7 +15,7 @@ use crate::{
         printer::Printer,
         terminal::{Progress, width},
     },
-    preview::{self, Accepted, Input},
+    preview::{Input, Outcome},
 };
 
 /// Show what the policy would do to a whole cluster
@@ -79,10 +79,11 @@ impl Preview {
         let files = self.settings.read_all(&policy)?;
         let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;
         let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.update(what)))?;
-        let accepted = Accepted::new(self.accept.iter().map(|wanted| match wanted {
-            Wanted::Moves => preview::Outcome::Moves,
-            Wanted::LeavesNodes => preview::Outcome::LeavesNodes,
-        }));
+        let accepted = self.accept.iter().map(|wanted| match wanted {
+            Wanted::Moves => Outcome::Moves,
+            Wanted::LeavesNodes => Outcome::LeavesNodes,
+        });
+        let accepted: Vec<Outcome> = accepted.collect();
         let (files, old) = (files.as_slice(), old.as_deref());
         let input = Input { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));

@@ -15,7 +15,7 @@ use super::{
     restart::{Budgets, restart},
     round::Round,
     subject::Subjects,
-    verdict::{Accepted, Verdict},
+    verdict::Verdict,
     who_may_run_where::{Rows, selected_labels},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub struct Input<'p> {
     /// The cluster.
     pub cluster: &'p Listed,
     /// Outcomes that are wanted.
-    pub accepted: &'p Accepted,
+    pub accepted: &'p [Outcome],
 }
 
 impl Input<'_> {
@@ -89,7 +89,7 @@ impl Input<'_> {
             running.entry(&subject.namespace).or_default().extend(subject.nodes.iter().map(String::as_str));
             let is_worse = was.as_ref().is_some_and(|was| forecast.is_worse_than(was.forecast, on, &was.nodes));
             let is_told = is_worse || was.as_ref().is_none_or(|was| was.forecast != *forecast);
-            got_worse |= is_worse && self.accepted.holds_up(forecast.outcome);
+            got_worse |= is_worse && forecast.outcome.holds_up(self.accepted);
             let was = was.map(|was| was.forecast);
             let finding = Finding { forecast: *forecast, reason: judged.reason(), was };
             let Some(manifest) = subject.manifest else {

@@ -27,6 +27,6 @@ pub use self::{
     outcome::{Forecast, Outcome},
     restart::Restart,
     subject::is_left_out,
-    verdict::{Accepted, Verdict},
+    verdict::Verdict,
     who_may_run_where::{Cell, Row},
 };

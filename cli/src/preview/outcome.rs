@@ -46,6 +46,13 @@ impl Outcome {
         self <= Self::CannotTell
     }
 
+    /// Whether it holds up a verdict: it is trouble, and not `accepted`, as only moves and DaemonSets that leave nodes can
+    /// be.
+    pub fn holds_up(self, accepted: &[Self]) -> bool {
+        let can_be_accepted = matches!(self, Self::Moves | Self::LeavesNodes);
+        self.is_trouble() && !(can_be_accepted && accepted.contains(&self))
+    }
+
     /// What a list of such workloads is headed by.
     pub fn title(self) -> &'static str {
         match self {

@@ -94,19 +94,16 @@ impl PodShape {
         })
     }
 
-    /// The pools that do not take it, each with the first thing that excludes it.
-    pub fn exclusions<'p>(&self, pools: &'p Pools) -> Vec<(&'p Pool, Exclusion)> {
-        let excludes = |pool: &Pool| self.constraints.iter().find_map(|pod| pool.excludes(pod));
-        pools.pools.iter().filter_map(|pool| Some((pool, excludes(pool)?))).collect()
+    /// The first thing that excludes it from a pool.
+    pub fn excluded_from(&self, pool: &Pool) -> Option<Exclusion> {
+        self.constraints.iter().find_map(|pod| pool.excludes(pod))
     }
 
     /// The taints that exclude it from `nodes`; none, if something else excludes it from one.
     pub fn excluding_taints(&self, pools: &Pools, nodes: &[String]) -> Vec<Taint> {
         let mut taints: Vec<Taint> = vec![];
-        for (pool, exclusion) in self.exclusions(pools) {
-            if !pool.nodes.iter().any(|node| nodes.contains(&node.name)) {
-                continue;
-            }
+        let is_theirs = |pool: &&Pool| pool.nodes.iter().any(|node| nodes.contains(&node.name));
+        for exclusion in pools.pools.iter().filter(is_theirs).filter_map(|pool| self.excluded_from(pool)) {
             let Exclusion::Taints { taints: of_pool, .. } = exclusion else { return vec![] };
             taints.extend(of_pool);
         }

@@ -5,7 +5,7 @@ use node_placement_policy::{
         entry::MatchedEntry,
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
-    settings::{NamespaceEntry, Source},
+    settings::Source,
     toleration::{EQUAL, Taint, Toleration},
 };
 
@@ -39,77 +39,88 @@ impl Remedy {
 
 /// What to do about taints that keep the Pods of a namespace away. `entry` names the entry that holds there.
 pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Remedy {
-    let held = placement.entry;
-    let setting = |field: &str| held.map(|at| format!("{at}.{field}"));
+    let remedy = |text: String, field: Option<&str>| {
+        let setting = placement.entry.zip(field).map(|(at, field)| format!("{at}.{field}"));
+        Remedy::new(taints, text, setting)
+    };
     let wanted: Vec<Toleration> = taints.iter().filter(|taint| !is_control_plane(taint)).map(toleration).collect();
     if wanted.is_empty() {
-        return Remedy::new(taints, NOT_FOR_WORKLOADS.to_owned(), None);
+        return remedy(NOT_FOR_WORKLOADS.to_owned(), None);
     }
     let rules = TolerationRules::new(placement).unwrap_or_default();
-    let lacks = |list: &[Toleration]| wanted.iter().any(|wanted| !list.iter().any(|own| own.covers(wanted)));
-    if !placement.is_enforced && !lacks(&rules.defaults_of_settings) {
+    if !placement.is_enforced && covers_all(&rules.defaults_of_settings, &wanted) {
         let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
-        return Remedy::new(taints, text, setting("enforcement"));
+        return remedy(text, Some("enforcement"));
     }
     if let Some(forbidden) = wanted.iter().find(|wanted| rules.prohibition_of(wanted).is_some()) {
         let text = format!(
             "The forbiddenTolerations of {entry} forbid to tolerate {forbidden}: change these, or what the Pods ask of \
              nodes"
         );
-        return Remedy::new(taints, text, setting("forbiddenTolerations"));
+        return remedy(text, Some("forbiddenTolerations"));
     }
-    let is_annotation = |list: &TolerationList<'_>| matches!(list.source, Source::Annotation { .. });
     if rules.defaults.as_ref().is_some_and(is_annotation) {
+        let (annotations, lists): (Vec<_>, Vec<_>) = rules.allowed.iter().partition(|list| is_annotation(list));
+        let is_refused = !lists.iter().all(|list| covers_all(&list.tolerations, &wanted));
         let mut text = format!(
             "If these Pods may run there, add {} to the annotation {DEFAULTS_ANNOTATION} of Namespace {}, which \
              replaces defaultTolerations",
             as_text(&wanted),
             placement.namespace
         );
-        // What an annotation adds is judged.
-        let (of_annotation, of_entry): (Vec<_>, Vec<_>) = rules.allowed.iter().partition(|list| is_annotation(list));
-        let is_refused = of_entry.iter().any(|list| lacks(&list.tolerations));
+        // What an annotation adds is validated.
         if is_refused {
             text += &format!(", and to the allowedTolerations of {entry}");
         }
-        if !of_annotation.is_empty() {
+        if !annotations.is_empty() {
             text += &format!(", and to its annotation {WHITELIST_ANNOTATION}");
         }
-        return Remedy::new(taints, text, setting("allowedTolerations").filter(|_| is_refused));
+        return remedy(text, is_refused.then_some("allowedTolerations"));
     }
-    let own = held.and_then(|at| at.entry.default_tolerations.as_deref());
-    let cluster_default = placement.settings.cluster_default_tolerations.as_deref().unwrap_or_default();
-    let setting = setting("defaultTolerations");
-    let is_for_all = held.is_some_and(|at| at.entry.references().next().is_some());
-    let by_reference = held.and_then(|at| with_references(at.entry, placement, &wanted));
-    let Some(added) = (if is_for_all { by_reference } else { Some(wanted) }) else {
-        let text = format!(
-            "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
-             else give Namespace {} an entry of its own above it",
-            placement.namespace
-        );
-        return Remedy::new(taints, text, setting);
-    };
-    let repeats = match own {
-        None if !cluster_default.is_empty() => {
-            ", which repeats clusterDefaultTolerations, since an entry's own list replaces them"
+    let field = Some("defaultTolerations");
+    if placement.entry.is_none_or(|at| at.entry.references().next().is_none()) {
+        return remedy(adding(placement, entry, &wanted), field);
+    }
+    match with_references(placement, &wanted) {
+        Some(added) => {
+            let taints = added.iter().map(ToString::to_string).collect();
+            Remedy { taints, is_for_all: true, ..remedy(adding(placement, entry, &added), field) }
         }
-        _ => "",
-    };
-    let text = format!(
-        "If these Pods may run there, give {entry} defaultTolerations: [{}]{repeats}",
-        as_text(&[own.unwrap_or(cluster_default), &added].concat())
-    );
-    let remedy = Remedy::new(taints, text, setting);
-    if !is_for_all {
-        return remedy;
+        None => {
+            let text = format!(
+                "In {entry}, defaultTolerations would let all its tenants tolerate that: if they may, add it there; \
+                 else give Namespace {} an entry of its own above it",
+                placement.namespace
+            );
+            remedy(text, field)
+        }
     }
-    Remedy { taints: added.iter().map(ToString::to_string).collect(), is_for_all, ..remedy }
+}
+
+/// How to add tolerations to those of the entry.
+fn adding(placement: &MatchedEntry<'_>, entry: &str, added: &[Toleration]) -> String {
+    let own = placement.entry.and_then(|at| at.entry.default_tolerations.as_deref());
+    let cluster_default = placement.settings.cluster_default_tolerations.as_deref().unwrap_or_default();
+    let repeats = if own.is_none() && !cluster_default.is_empty() {
+        ", which repeats clusterDefaultTolerations, since an entry's own list replaces them"
+    } else {
+        ""
+    };
+    let all = as_text(&[own.unwrap_or(cluster_default), added].concat());
+    format!("If these Pods may run there, give {entry} defaultTolerations: [{all}]{repeats}")
 }
 
 /// Whether it keeps nodes for the control plane.
 pub fn is_control_plane(taint: &Taint) -> bool {
     CONTROL_PLANE.contains(&taint.key.as_str())
+}
+
+fn is_annotation(list: &TolerationList<'_>) -> bool {
+    matches!(list.source, Source::Annotation { .. })
+}
+
+fn covers_all(list: &[Toleration], wanted: &[Toleration]) -> bool {
+    wanted.iter().all(|wanted| list.iter().any(|own| own.covers(wanted)))
 }
 
 fn toleration(taint: &Taint) -> Toleration {
@@ -121,21 +132,17 @@ fn toleration(taint: &Taint) -> Toleration {
 }
 
 /// `wanted` with references to the labels of the Namespace whose values they have; nothing, if one has none of them.
-fn with_references(
-    entry: &NamespaceEntry,
-    placement: &MatchedEntry<'_>,
-    wanted: &[Toleration],
-) -> Option<Vec<Toleration>> {
+fn with_references(placement: &MatchedEntry<'_>, wanted: &[Toleration]) -> Option<Vec<Toleration>> {
     let referring = |wanted: &Toleration| {
         let is_value = |key: &&str| placement.found.labels.get(key) == Some(&wanted.value);
-        let key = entry.references().filter(|_| !wanted.value.is_empty()).find(is_value)?;
-        Some(Toleration { value: format!("$({key})"), ..wanted.clone() })
+        let mut keys = placement.entry?.entry.references().filter(|_| !wanted.value.is_empty());
+        Some(Toleration { value: format!("$({})", keys.find(is_value)?), ..wanted.clone() })
     };
     wanted.iter().map(referring).collect()
 }
 
 /// `{"key":"team","operator":"Equal","value":"blue","effect":"NoSchedule"}`, which is YAML as well.
 fn as_text(tolerations: &[Toleration]) -> String {
-    let told: Vec<String> = tolerations.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
-    told.join(", ")
+    let texts: Vec<String> = tolerations.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
+    texts.join(", ")
 }

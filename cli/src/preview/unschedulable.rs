@@ -14,7 +14,7 @@ use crate::{
     scheduling::{
         constraints::{Exclusion, LabelExclusion},
         label_values::LabelValues,
-        pool::Pools,
+        pool::{Pool, Pools},
     },
 };
 
@@ -96,48 +96,52 @@ impl Unschedulable {
 
 /// Why no node takes a Pod, in a namespace where this is demanded.
 pub fn unschedulable<'d>(pools: &Pools, pod: &PodShape, demands: impl Iterator<Item = &'d Demand>) -> Unschedulable {
-    let known: Vec<String> = demands.flat_map(Demand::requirements).collect();
+    let exclusions = pools.pools.iter().filter_map(|pool| Some((pool, pod.excluded_from(pool)?)));
+    let exclusions: Vec<(&Pool, Exclusion)> = exclusions.collect();
+    let demanded: Vec<String> = demands.flat_map(Demand::requirements).collect();
+    by_taints(&exclusions).unwrap_or_else(|| by_labels(pools, &exclusions, &demanded))
+}
+
+/// Where nodes match but for their taints: those that are the easiest to tolerate.
+fn by_taints(exclusions: &[(&Pool, Exclusion)]) -> Option<Unschedulable> {
     let mut tainted = BTreeMap::new();
-    let mut needs: Vec<LabelExclusion> = vec![];
-    let exclusions = pod.exclusions(pools);
-    let is_named = exclusions.iter().any(|(_, exclusion)| *exclusion == Exclusion::Name);
     for (pool, exclusion) in exclusions {
-        let mut need = match exclusion {
-            Exclusion::Taints { mut taints, for_a_time } => {
-                taints.sort_by_key(ToString::to_string);
-                let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
-                let order = (taints.iter().any(is_control_plane), texts.len(), texts);
-                let (_, nodes, _) = tainted.entry(order).or_insert((taints, vec![], for_a_time));
-                nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
-                nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
-                continue;
-            }
-            Exclusion::Label(label) => label,
-            Exclusion::Name | Exclusion::MatchesNothing => continue,
-        };
-        // As it is demanded: a NodePool words it as a set.
-        if let Some(demanded) = known.iter().find(|known| as_set(known) == as_set(&need.needs)) {
-            need.needs.clone_from(demanded);
-        }
-        if needs.iter().all(|known| as_set(&known.needs) != as_set(&need.needs)) {
-            needs.push(need);
-        }
+        let Exclusion::Taints { taints, for_a_time } = exclusion else { continue };
+        let texts: Vec<String> = taints.iter().map(ToString::to_string).collect();
+        let order = (taints.iter().any(is_control_plane), texts.len(), texts);
+        let (_, nodes, _) = tainted.entry(order).or_insert((taints.clone(), vec![], *for_a_time));
+        nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
+        nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
     }
-    if let Some((taints, mut nodes, for_a_time)) = tainted.into_values().next() {
-        nodes.sort();
-        return Unschedulable::Taints { taints, nodes, for_a_time };
+    let (taints, mut nodes, for_a_time) = tainted.into_values().next()?;
+    nodes.sort();
+    Some(Unschedulable::Taints { taints, nodes, for_a_time })
+}
+
+/// Where no node has all labels. What is `demanded` is told as it is written: a NodePool words it as a set.
+fn by_labels(pools: &Pools, exclusions: &[(&Pool, Exclusion)], demanded: &[String]) -> Unschedulable {
+    let mut needs: Vec<LabelExclusion> = vec![];
+    for (_, exclusion) in exclusions {
+        let Exclusion::Label(label) = exclusion else { continue };
+        let set = as_set(&label.needs);
+        if needs.iter().any(|known| as_set(&known.needs) == set) {
+            continue;
+        }
+        let as_written = demanded.iter().find(|demanded| as_set(demanded) == set).unwrap_or(&label.needs);
+        needs.push(LabelExclusion { needs: as_written.clone(), ..label.clone() });
     }
+    let is_named = exclusions.iter().any(|(_, exclusion)| *exclusion == Exclusion::Name);
     match needs.as_slice() {
         [] => Unschedulable::Nothing,
         [LabelExclusion { key, needs, class, .. }] if !is_named => {
             let similar = similar(pools, key, needs);
             Unschedulable::Label { key: key.clone(), needs: needs.clone(), similar, class: class.clone() }
         }
-        _ => {
-            let (demanded, asked): (Vec<_>, Vec<_>) = needs.into_iter().partition(|label| known.contains(&label.needs));
-            let key = demanded.first().or(asked.first()).map(|label| label.key.clone()).unwrap_or_default();
-            let texts = |labels: Vec<LabelExclusion>| labels.into_iter().map(|label| label.needs).collect();
-            Unschedulable::Together { demanded: texts(demanded), asked: texts(asked), key, is_named }
+        [first, ..] => {
+            let (of_namespace, own): (Vec<_>, Vec<_>) = needs.iter().partition(|label| demanded.contains(&label.needs));
+            let key = of_namespace.first().map_or(&first.key, |label| &label.key).clone();
+            let texts = |labels: Vec<&LabelExclusion>| labels.into_iter().map(|label| label.needs.clone()).collect();
+            Unschedulable::Together { demanded: texts(of_namespace), asked: texts(own), key, is_named }
         }
     }
 }

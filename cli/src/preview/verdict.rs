@@ -1,6 +1,6 @@
 //! Whether the policy can be enforced now, in one sentence.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -17,23 +17,6 @@ pub struct Verdict {
     pub text: String,
 }
 
-/// Outcomes that are wanted: they don't hold up a verdict.
-#[derive(Clone, Debug, Default)]
-pub struct Accepted(BTreeSet<Outcome>);
-
-impl Accepted {
-    /// Moves and LeavesNodes can be wanted; nothing else can.
-    pub fn new(outcomes: impl IntoIterator<Item = Outcome>) -> Self {
-        let can_be_wanted = |outcome: &Outcome| matches!(outcome, Outcome::Moves | Outcome::LeavesNodes);
-        Self(outcomes.into_iter().filter(can_be_wanted).collect())
-    }
-
-    /// Whether an outcome is trouble, and not wanted.
-    pub fn holds_up(&self, outcome: Outcome) -> bool {
-        outcome.is_trouble() && !self.0.contains(&outcome)
-    }
-}
-
 impl Verdict {
     /// The verdict about everything that was judged, each with its kind: `Pod`, that of a workload, or none for the Pod of
     /// a namespace that asks for nothing. `lacking` names what of the cluster is not known at all, such as
@@ -41,45 +24,38 @@ impl Verdict {
     pub fn new<'k>(
         judged: impl IntoIterator<Item = (&'k str, Forecast)>,
         lacking: &[String],
-        accepted: &Accepted,
+        accepted: &[Outcome],
         can_restart: bool,
     ) -> Self {
-        let mut all: BTreeMap<Forecast, Counts> = BTreeMap::new();
+        let mut all: BTreeMap<Forecast, BTreeMap<Noun, usize>> = BTreeMap::new();
         for (kind, forecast) in judged {
-            let counts = all.entry(forecast).or_default();
-            match (kind, forecast.outcome) {
-                ("", _) => counts.namespaces += 1,
-                ("Pod", _) => counts.pods += 1,
-                (_, Outcome::LeavesNodes) => counts.daemon_sets += 1,
-                _ => counts.workloads += 1,
-            }
+            *all.entry(forecast).or_default().entry(Noun::new(kind, forecast.outcome)).or_default() += 1;
         }
         let real = all.keys().filter(|forecast| !forecast.would_be).map(|forecast| forecast.outcome);
-        let holding: Vec<Outcome> = real.filter(|outcome| accepted.holds_up(*outcome)).collect();
+        let holding: Vec<Outcome> = real.filter(|outcome| outcome.holds_up(accepted)).collect();
         let ready = holding.is_empty() && lacking.is_empty();
-        let phrases = |would_be: bool| {
-            let all = all.iter().filter(move |(forecast, _)| forecast.would_be == would_be);
-            all.filter_map(|(forecast, counts)| phrase(forecast.outcome, counts))
+        let phrases = |would_be: bool| -> Vec<String> {
+            let all = all.iter().filter(|(forecast, _)| forecast.would_be == would_be);
+            all.filter_map(|(forecast, counts)| phrase(forecast.outcome, counts)).collect()
         };
-        let told = lacking.iter().cloned().chain(phrases(false)).collect::<Vec<_>>().join("; ");
         let is_asked_nothing = !all.is_empty() && all.keys().all(|it| it.outcome == Outcome::NotAsked);
-        let mut text = match (ready, told.as_str()) {
+        let mut text = match (ready, [lacking, &phrases(false)].concat().join("; ").as_str()) {
             (true, "") if is_asked_nothing => {
                 "Ready to enforce: nothing of this cluster is sent to the policy.".to_owned()
             }
             (true, "") => "Ready to enforce: nothing changes.".to_owned(),
-            (true, told) => format!("Ready to enforce: {told}."),
-            (false, told) => format!("Not yet: {told}."),
+            (true, counts) => format!("Ready to enforce: {counts}."),
+            (false, counts) => format!("Not yet: {counts}."),
         };
         if lacking.is_empty() && holding == [Outcome::Moves] {
-            text += match can_restart {
-                true => " If you want these moves, enforce the policy, then run what -o commands prints.",
-                false => {
-                    " If you want these moves, enforce the policy. Nothing can restart these; -o commands says why."
-                }
+            text += " If you want these moves, enforce the policy";
+            text += if can_restart {
+                ", then run what -o commands prints."
+            } else {
+                ". Nothing can restart these; -o commands says why."
             };
         }
-        let would_be = phrases(true).collect::<Vec<_>>().join("; ");
+        let would_be = phrases(true).join("; ");
         if !would_be.is_empty() {
             text += &format!(" If the entries that only warn were enforced: {would_be}.");
         }
@@ -87,17 +63,37 @@ impl Verdict {
     }
 }
 
-/// What has an outcome.
-#[derive(Debug, Default)]
-struct Counts {
-    workloads: usize,
-    daemon_sets: usize,
-    pods: usize,
-    namespaces: usize,
+/// What has an outcome, as people call it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Noun {
+    Workload,
+    DaemonSet,
+    Pod,
+    PodsOfNamespace,
+}
+
+impl Noun {
+    fn new(kind: &str, outcome: Outcome) -> Self {
+        match (kind, outcome) {
+            ("", _) => Self::PodsOfNamespace,
+            ("Pod", _) => Self::Pod,
+            (_, Outcome::LeavesNodes) => Self::DaemonSet,
+            _ => Self::Workload,
+        }
+    }
+
+    fn counted(&self, count: usize) -> String {
+        match self {
+            Self::Workload => counted(count, "workload"),
+            Self::DaemonSet => counted(count, "DaemonSet"),
+            Self::Pod => counted(count, "Pod"),
+            Self::PodsOfNamespace => format!("new Pods in {}", counted(count, "namespace")),
+        }
+    }
 }
 
 /// `3 workloads, 1 Pod and new Pods in 2 namespaces are refused`
-fn phrase(outcome: Outcome, counts: &Counts) -> Option<String> {
+fn phrase(outcome: Outcome, counts: &BTreeMap<Noun, usize>) -> Option<String> {
     let (one, many) = match outcome {
         Outcome::Refused => ("is refused", "are refused"),
         Outcome::Waits => ("waits: no node takes it", "wait: no node takes them"),
@@ -107,16 +103,8 @@ fn phrase(outcome: Outcome, counts: &Counts) -> Option<String> {
         Outcome::Changed => ("changes", "change"),
         Outcome::Unchanged | Outcome::NotAsked => return None,
     };
-    let mut nouns = vec![];
-    for (count, noun) in [(counts.workloads, "workload"), (counts.daemon_sets, "DaemonSet"), (counts.pods, "Pod")] {
-        if count > 0 {
-            nouns.push(counted(count, noun));
-        }
-    }
-    if counts.namespaces > 0 {
-        nouns.push(format!("new Pods in {}", counted(counts.namespaces, "namespace")));
-    }
-    let is_one = counts.namespaces == 0 && counts.workloads + counts.daemon_sets + counts.pods == 1;
+    let nouns: Vec<String> = counts.iter().map(|(noun, count)| noun.counted(*count)).collect();
+    let is_one = !counts.contains_key(&Noun::PodsOfNamespace) && counts.values().sum::<usize>() == 1;
     Some(format!("{} {}", listed(&nouns), if is_one { one } else { many }))
 }
 
@@ -159,13 +147,13 @@ mod tests {
     ) {
         let judged = workloads.iter().copied().chain(namespaces.iter().map(|outcome| ("", *outcome)));
         let judged = judged.map(|(kind, outcome)| (kind, Forecast::real(outcome)));
-        let verdict = Verdict::new(judged, &[], &Accepted::default(), false);
+        let verdict = Verdict::new(judged, &[], &[], false);
         assert_eq!((verdict.text.as_str(), verdict.ready), (text, text.starts_with("Ready")));
     }
 
     #[test]
     fn what_is_accepted_holds_nothing_up() {
-        let accepted = Accepted::new([Outcome::Moves, Outcome::Refused]);
+        let accepted = [Outcome::Moves, Outcome::Refused];
         let verdict = |outcome| Verdict::new([("Deployment", Forecast::real(outcome))], &[], &accepted, false);
         assert!(verdict(Outcome::Moves).ready);
         assert!(!verdict(Outcome::Refused).ready);
@@ -174,14 +162,14 @@ mod tests {
     #[test]
     fn what_only_would_be_is_counted_apart() {
         let would_be = Forecast { would_be: true, outcome: Outcome::Refused };
-        let verdict = Verdict::new([("Job", would_be)], &[], &Accepted::default(), false);
+        let verdict = Verdict::new([("Job", would_be)], &[], &[], false);
         assert!(verdict.ready && verdict.text.ends_with("enforced: 1 workload is refused."), "{}", verdict.text);
     }
 
     #[test]
     fn what_is_lacking_is_named_first() {
         let lacking = ["the Deployments could not be listed".to_owned()];
-        let verdict = Verdict::new([], &lacking, &Accepted::default(), false);
+        let verdict = Verdict::new([], &lacking, &[], false);
         assert_eq!(verdict.text, "Not yet: the Deployments could not be listed.");
         assert!(!verdict.ready);
     }

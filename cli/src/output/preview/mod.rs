@@ -20,8 +20,8 @@ mod tests {
 
     use super::*;
     use crate::preview::{
-        Accepted, Advice, Cause, CauseKind, Cell, Finding, Forecast, Namespace, Outcome, Pool, Preview, Restart, Row,
-        Verdict, Workload,
+        Advice, Cause, CauseKind, Cell, Finding, Forecast, Namespace, Outcome, Pool, Preview, Restart, Row, Verdict,
+        Workload,
     };
 
     fn finding(outcome: Outcome, reason: Option<&str>) -> Finding {
@@ -82,7 +82,7 @@ mod tests {
         preview.remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         let workloads = preview.workloads.iter().map(|it| (it.kind.as_str(), it.finding.forecast));
         let namespaces = preview.namespaces.iter().map(|it| ("", it.finding.forecast));
-        preview.verdict = Verdict::new(workloads.chain(namespaces), &[], &Accepted::default(), false);
+        preview.verdict = Verdict::new(workloads.chain(namespaces), &[], &[], false);
         preview
     }
 
