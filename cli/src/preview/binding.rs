@@ -8,12 +8,16 @@ use std::{
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{outcome::Why, pod_shape::PodShape};
+use super::{
+    outcome::Why,
+    pod_shape::{PodShape, Spot},
+};
 use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
-    input::settings_file::SettingsFile,
+    input::{manifests::Manifests, settings_file::SettingsFile},
     scheduling::{
-        node_pool::{CREATED, NodePool},
+        constraints::Constraints,
+        node_pool::CREATED,
         pool::{Pool, Pools},
     },
 };
@@ -31,43 +35,76 @@ pub struct RequiredMetadata {
 }
 
 impl RequiredMetadata {
-    /// What the settings of a deployment require.
-    pub fn new(files: &[SettingsFile]) -> Self {
+    /// What these settings require.
+    pub fn new<'f>(files: impl IntoIterator<Item = &'f SettingsFile>) -> Self {
         let mut required = Self::default();
-        let entries = files.iter().filter_map(|file| file.typed.node_metadata.as_ref()).flat_map(|it| &it.propagate);
-        for entry in entries.filter(|entry| entry.required) {
+        let blocks = files.into_iter().filter_map(|file| file.typed.node_metadata.as_ref());
+        for entry in blocks.flat_map(|block| &block.propagate).filter(|entry| entry.required) {
             let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
             required.is_of_each_node |= label.is_none();
             required.labels.extend(label);
         }
         required
     }
-}
 
-/// Where a Pod may be bound, of what takes it.
-#[derive(Debug, Default)]
-pub struct Bindings {
-    /// Whether it may be somewhere, or that can't be told.
-    pub are_possible: bool,
-    /// Why not, the first time.
-    pub obstacle: Option<Why>,
-    /// Nodes where it may not.
-    pub nodes: Vec<String>,
-}
-
-impl Bindings {
-    fn add(&mut self, reply: Reply) {
-        self.are_possible |= !matches!(reply, Reply::Refused(_));
-        let obstacle = match reply {
-            Reply::Refused(refusal) => Why::Unbound(refusal),
-            Reply::Unknown(gap) => Why::Unknown(gap),
-            Reply::NotSent(_) | Reply::LetIn(_) => return,
-        };
-        self.obstacle.get_or_insert(obstacle);
+    /// Pods that name each node, which makes it a pool of its own, if each may get another reply.
+    ///
+    /// # Errors
+    /// None that a cluster can cause.
+    pub fn naming_each_node(&self, cluster: &Manifests) -> Result<Vec<Constraints>> {
+        let nodes = cluster.nodes().filter(|_| self.is_of_each_node);
+        nodes.map(|node| Constraints::read(&json!({ "nodeName": node["metadata"]["name"] }), cluster)).collect()
     }
 }
 
-/// Sends Bindings to the policy, once for each namespace and all nodes that have the same reply.
+/// Where a Pod can run, and what keeps it from being bound there.
+#[derive(Debug, Default)]
+pub struct Bindings<'s> {
+    /// Where it can run.
+    pub spots: &'s [Spot],
+    /// [`Why::Unbound`] or [`Why::Unknown`].
+    obstacles: Vec<(Spot, Why)>,
+}
+
+impl<'s> Bindings<'s> {
+    /// Those that no policy judges.
+    pub fn unjudged(spots: &'s [Spot]) -> Self {
+        Self { spots, obstacles: vec![] }
+    }
+
+    /// Whether there is a spot where it may be bound, or that can't be told.
+    pub fn are_possible(&self) -> bool {
+        // Others may give nodes that Karpenter creates what their NodePool does not.
+        self.spots.iter().any(|spot| spot.is_created || self.refusal_at(*spot).is_none())
+    }
+
+    /// What keeps it from being bound somewhere, the first time.
+    pub fn obstacle(&self) -> Option<Why> {
+        self.obstacles.first().map(|(_, why)| why.clone())
+    }
+
+    /// What keeps it from running on the nodes of a pool.
+    pub fn obstacle_at(&self, pool: usize) -> Option<Why> {
+        let spot = Spot { pool, is_created: false };
+        if self.spots.contains(&spot) { self.refusal_at(spot).cloned() } else { Some(Why::FewerNodes(vec![])) }
+    }
+
+    /// The names of the nodes where it could run, and may not be bound.
+    pub fn refused_nodes(&self, pools: &Pools) -> Vec<String> {
+        let refused = self.spots.iter().filter(|spot| !spot.is_created && self.refusal_at(**spot).is_some());
+        let nodes = refused.filter_map(|spot| pools.pools.get(spot.pool)).flat_map(|pool| &pool.nodes);
+        let mut names: Vec<String> = nodes.map(|node| node.name.clone()).collect();
+        names.sort();
+        names
+    }
+
+    fn refusal_at(&self, spot: Spot) -> Option<&Why> {
+        let mut obstacles = self.obstacles.iter().filter(|(own, _)| *own == spot).map(|(_, why)| why);
+        obstacles.find(|why| matches!(why, Why::Unbound(_)))
+    }
+}
+
+/// Sends Bindings to the policy, once for each namespace and pool.
 pub struct Binder<'p> {
     pools: &'p Pools,
     chain: &'p PolicyChain<'p>,
@@ -75,8 +112,6 @@ pub struct Binder<'p> {
     may_reject: bool,
     /// Whether it rejects those to nodes that lack something.
     pub requires_metadata: bool,
-    /// Whether all nodes of a pool have the same reply.
-    is_by_pool: bool,
     /// By namespace and node; of one that is created, its metadata.
     replies: RefCell<HashMap<(String, String), Reply>>,
 }
@@ -88,7 +123,7 @@ impl<'p> Binder<'p> {
         let requires_metadata = !labels.is_empty() || is_of_each_node;
         let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
         let may_reject = requires_metadata || verifies;
-        Self { pools, chain, may_reject, requires_metadata, is_by_pool: !is_of_each_node, replies: RefCell::default() }
+        Self { pools, chain, may_reject, requires_metadata, replies: RefCell::default() }
     }
 
     /// Whether the policy gets Bindings of a namespace, and may reject them.
@@ -100,63 +135,40 @@ impl<'p> Binder<'p> {
         if self.may_reject { is_sent() } else { Ok(false) }
     }
 
-    /// Where a Pod may be bound, of what takes it.
+    /// Where a Pod may be bound, of where it can run.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn bindings(&self, namespace: &str, pod: &PodShape) -> Result<Bindings> {
-        let (takers, mut found) = (pod.takers(self.pools), Bindings::default());
-        if !self.may_reject {
-            return Ok(Bindings { are_possible: !takers.is_empty(), ..found });
+    pub fn bindings<'s>(&self, namespace: &str, pod: &'s PodShape) -> Result<Bindings<'s>> {
+        let mut bindings = Bindings::unjudged(pod.spots(self.pools));
+        for spot in bindings.spots.iter().filter(|_| self.may_reject) {
+            let obstacle = match self.to_spot(namespace, pod, *spot)? {
+                Reply::Refused(refusal) => Why::Unbound(refusal),
+                Reply::Unknown(gap) => Why::Unknown(gap),
+                Reply::NotSent(_) | Reply::LetIn(_) => continue,
+            };
+            bindings.obstacles.push((*spot, obstacle));
         }
-        for (position, pool) in self.pools.pools.iter().enumerate() {
-            if let Some(node_pool) = pool.creates.as_ref().filter(|_| takers.created.contains(&position)) {
-                found.add(self.to_node_pool(namespace, node_pool, pod)?);
-                // Others may give its nodes what it does not.
-                found.are_possible = true;
-            }
-            if !takers.nodes.contains(&position) {
-                continue;
-            }
-            let at_once = if self.is_by_pool { pool.nodes.len().max(1) } else { 1 };
-            for nodes in pool.nodes.chunks(at_once) {
-                let Some(node) = nodes.first() else { continue };
-                let reply = self.to_node(namespace, &node.name)?;
-                if matches!(reply, Reply::Refused(_)) {
-                    found.nodes.extend(nodes.iter().map(|node| node.name.clone()));
-                }
-                found.add(reply);
-            }
-        }
-        found.nodes.sort();
-        Ok(found)
+        Ok(bindings)
     }
 
-    /// Whether Pods of a namespace may be bound to a node.
-    ///
-    /// # Errors
-    /// The policy failed to answer.
-    pub fn to_node(&self, namespace: &str, node: &str) -> Result<Reply> {
-        if !self.may_reject {
-            return Ok(Reply::LetIn(None));
-        }
-        let pool = self.pools.position_of(node).and_then(|position| self.pools.pools.get(position));
-        let first = pool.and_then(|pool| pool.nodes.first()).filter(|_| self.is_by_pool);
-        let node = first.map_or(node, |first| first.name.as_str());
-        self.reply(namespace, node.to_owned(), || self.chain.bind(namespace, ANY_POD, node))
-    }
-
-    /// Whether a Pod may be bound to the node that Karpenter would create for it: as to others of the NodePool that take
-    /// it; if there are none, with what the NodePool says of it.
-    fn to_node_pool(&self, namespace: &str, node_pool: &NodePool, pod: &PodShape) -> Result<Reply> {
-        let Some(pod) = pod.own() else { return Ok(Reply::LetIn(None)) };
-        let takes =
-            |pool: &&Pool| pool.node_pool.as_ref() == Some(&node_pool.name) && pool.nodes_exclude(pod).is_none();
-        let mut others = self.pools.pools.iter().filter(takes).flat_map(|pool| &pool.nodes);
-        match others.next() {
-            Some(other) => self.to_node(namespace, &other.name),
+    /// The reply of a node that Karpenter would create is that of others of the NodePool that take the Pod; if there are
+    /// none, of one with what the NodePool says of it.
+    fn to_spot(&self, namespace: &str, pod: &PodShape, spot: Spot) -> Result<Reply> {
+        let Some((pool, pod)) = self.pools.pools.get(spot.pool).zip(pod.own()) else { return Ok(Reply::LetIn(None)) };
+        let Some(node_pool) = pool.creates.as_ref().filter(|_| spot.is_created) else {
+            return self.to_node_of(namespace, pool);
+        };
+        let is_of_it = |other: &&Pool| other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty();
+        match self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none()) {
+            Some(other) => self.to_node_of(namespace, other),
             None => self.to_created(namespace, &node_pool.node_for(pod)),
         }
+    }
+
+    fn to_node_of(&self, namespace: &str, pool: &Pool) -> Result<Reply> {
+        let Some(node) = pool.nodes.first() else { return Ok(Reply::LetIn(None)) };
+        self.reply(namespace, node.name.clone(), || self.chain.bind(namespace, ANY_POD, &node.name))
     }
 
     fn to_created(&self, namespace: &str, metadata: &Value) -> Result<Reply> {

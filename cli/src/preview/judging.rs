@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{
     binding::{Binder, Bindings},
     outcome::{Judged, Outcome, Why},
-    pod_shape::PodShape,
+    pod_shape::{PodShape, Spot},
     round::{Creation, Round},
     subject::Subject,
     unschedulable::unschedulable,
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     engine::{
         creation::{Admitted, Created},
-        reply::{Gap, Reply},
+        reply::Gap,
     },
     scheduling::pool::Pools,
 };
@@ -30,21 +30,20 @@ pub struct Judging<'p> {
     enforced: Binder<'p>,
 }
 
-/// Pods of a workload that are let in, in front of the nodes.
+/// Pods that are let in, in front of the nodes.
 struct Case<'s> {
     judging: &'s Judging<'s>,
     subject: &'s Subject<'s>,
     pods: &'s Admitted<Rc<PodShape>>,
     binder: &'s Binder<'s>,
-    old: Option<Candidate<'s>>,
-}
-
-/// A Pod that looks for a node.
-#[derive(Clone, Copy)]
-struct Candidate<'s> {
-    pod: &'s PodShape,
-    /// Who judges its Bindings; nobody without the policy.
-    binder: Option<&'s Binder<'s>>,
+    /// The Pod with the old settings.
+    old: Option<&'s PodShape>,
+    /// Where it can run without the policy, and with the old settings: what these let it use can be taken away, too.
+    before: Vec<Bindings<'s>>,
+    /// Where it can run with the policy.
+    after: Bindings<'s>,
+    /// Where those can run that wait for a node already: they were created without the policy, and are not created again.
+    waiting: Bindings<'s>,
 }
 
 impl<'p> Judging<'p> {
@@ -80,9 +79,7 @@ impl<'p> Judging<'p> {
     ) -> Result<Judged> {
         // The Pods that run are those of the old settings, if these let them in.
         let old = match old.map(|(judging, old)| (judging, &old.real)) {
-            Some((judging, Created::LetIn(pods))) if pods.not_sent.is_none() => {
-                Some(Candidate { pod: &pods.after, binder: Some(&judging.real) })
-            }
+            Some((judging, Created::LetIn(pods))) if pods.not_sent.is_none() => Some((&judging.real, &*pods.after)),
             _ => None,
         };
         let real = self.outcome(subject, &created.real, &self.real, old)?;
@@ -103,26 +100,32 @@ impl<'p> Judging<'p> {
         Ok(judged)
     }
 
-    fn outcome<'s>(
-        &'s self,
-        subject: &'s Subject<'s>,
-        created: &'s Created<Rc<PodShape>>,
-        binder: &'s Binder<'s>,
-        old: Option<Candidate<'s>>,
+    fn outcome(
+        &self,
+        subject: &Subject<'_>,
+        created: &Created<Rc<PodShape>>,
+        binder: &Binder<'_>,
+        old: Option<(&Binder<'_>, &PodShape)>,
     ) -> Result<Judged> {
-        let (outcome, why) = match created {
-            Created::LetIn(pods) => return Case { judging: self, subject, pods, binder, old }.outcome(),
-            Created::Unknown(gap) => (Outcome::CannotTell, Why::Unknown(gap.clone())),
-            Created::Refused(refusal) => (Outcome::Refused, Why::Refused(refusal.clone())),
+        let pods = match created {
+            Created::LetIn(pods) => pods,
+            Created::Unknown(gap) => {
+                return Ok(Judged::new(Outcome::CannotTell, subject, vec![], Why::Unknown(gap.clone())));
+            }
+            Created::Refused(refusal) => {
+                return Ok(Judged::new(Outcome::Refused, subject, vec![], Why::Refused(refusal.clone())));
+            }
         };
-        Ok(Judged::new(outcome, subject, vec![], why))
-    }
-}
-
-impl<'s> Case<'s> {
-    fn outcome(&self) -> Result<Judged> {
-        let mut judged = self.outcome_if_asked()?;
-        if let Some(reason) = &self.pods.not_sent {
+        let namespace = &*subject.namespace;
+        let mut before = vec![Bindings::unjudged(pods.before.spots(self.pools))];
+        if let Some((binder, pod)) = old {
+            before.push(binder.bindings(namespace, pod)?);
+        }
+        let after = binder.bindings(namespace, &pods.after)?;
+        let waiting = if subject.waits { binder.bindings(namespace, &pods.before)? } else { Bindings::default() };
+        let case = Case { judging: self, subject, pods, binder, old: old.map(|(_, pod)| pod), before, after, waiting };
+        let mut judged = case.outcome_on_nodes()?;
+        if let Some(reason) = &pods.not_sent {
             if !judged.forecast.outcome.is_trouble() {
                 judged.forecast.outcome = Outcome::NotAsked;
             }
@@ -132,24 +135,21 @@ impl<'s> Case<'s> {
         }
         Ok(judged)
     }
+}
 
+impl Case<'_> {
     /// The first outcome that applies.
-    fn outcome_if_asked(&self) -> Result<Judged> {
-        let Self { subject, pods, binder, .. } = *self;
-        let judged = |outcome, nodes, why| Ok(Judged::new(outcome, subject, nodes, why));
+    fn outcome_on_nodes(&self) -> Result<Judged> {
+        let judged = |outcome, nodes, why| Ok(Judged::new(outcome, self.subject, nodes, why));
         let gap = self.gap()?;
         // What takes nothing takes nothing, whatever Pods there are; what leaves nodes leaves them.
         if let Some(gap) = gap.as_ref().filter(|gap| !self.is_daemon_set() && **gap != Gap::Pods) {
             return judged(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()));
         }
-        let bindings = binder.bindings(&subject.namespace, &pods.after)?;
-        // What waits for its node already was created without the policy, and is not created again.
-        let waiting = subject.waits.then(|| binder.bindings(&subject.namespace, &pods.before));
-        let waiting = waiting.transpose()?.unwrap_or_default();
-        if let Some(why) = self.why_it_waits(&bindings, &waiting)? {
+        if let Some(why) = self.why_it_waits() {
             return judged(Outcome::Waits, vec![], why);
         }
-        let (lost, why) = self.lost_nodes()?;
+        let (lost, why) = self.lost_nodes();
         if self.is_daemon_set() && (!lost.is_empty() || self.loses_created_nodes()) {
             return judged(Outcome::LeavesNodes, lost, why);
         }
@@ -160,21 +160,21 @@ impl<'s> Case<'s> {
             return judged(Outcome::Moves, lost, why);
         }
         // It is not known which node the scheduler picks; it tries one where a Binding is refused again and again.
-        for Bindings { obstacle, nodes, .. } in [bindings, waiting] {
-            if let Some(obstacle) = obstacle {
-                return judged(Outcome::CannotTell, nodes, obstacle);
+        for bindings in [&self.after, &self.waiting] {
+            if let Some(obstacle) = bindings.obstacle() {
+                return judged(Outcome::CannotTell, bindings.refused_nodes(self.judging.pools), obstacle);
             }
         }
-        let outcome = if pods.is_changed { Outcome::Changed } else { Outcome::Unchanged };
-        Ok(Judged { stranded: self.stranded_nodes(), ..Judged::new(outcome, subject, vec![], Why::Plain) })
+        let outcome = if self.pods.is_changed { Outcome::Changed } else { Outcome::Unchanged };
+        Ok(Judged { stranded: self.stranded_nodes(), ..Judged::new(outcome, self.subject, vec![], Why::Plain) })
     }
 
     /// What would have to be known of nodes.
     fn gap(&self) -> Result<Option<Gap>> {
-        let Self { judging, subject, pods, binder, old } = *self;
+        let Self { judging, subject, pods, binder, old, .. } = self;
         // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
-        let is_moved = !pods.before.asks_for_nodes_of(&pods.after)
-            || old.is_some_and(|old| pods.after.lacks_toleration_of(old.pod));
+        let is_moved =
+            !pods.before.asks_for_nodes_of(&pods.after) || old.is_some_and(|old| pods.after.lacks_toleration_of(old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = binder.requires_metadata || pods.not_sent.is_some();
         if !is_moved && !(by_bindings && binder.gets_bindings_of(&subject.namespace)?) {
@@ -191,81 +191,54 @@ impl<'s> Case<'s> {
     }
 
     /// Why its Pods get no node, though they would without the policy, or with the old settings.
-    fn why_it_waits(&self, bindings: &Bindings, waiting: &Bindings) -> Result<Option<Why>> {
-        let Self { judging: Judging { pools, round, .. }, subject, pods, old, .. } = self;
-        let takes_any = !pods.before.takers(pools).is_empty();
-        let could_run = match old {
-            Some(Candidate { pod, binder: Some(binder) }) => binder.bindings(&subject.namespace, pod)?.are_possible,
-            _ => false,
-        };
-        if !bindings.are_possible && (takes_any || could_run) {
-            let demands = round.rules(&subject.namespace).demands();
-            let unschedulable = || Why::Unschedulable(unschedulable(pools, &pods.after, demands));
-            return Ok(Some(bindings.obstacle.clone().unwrap_or_else(unschedulable)));
+    fn why_it_waits(&self) -> Option<Why> {
+        if !self.after.are_possible() && self.before.iter().any(Bindings::are_possible) {
+            let Judging { pools, round, .. } = self.judging;
+            let demands = round.rules(&self.subject.namespace).demands();
+            let unschedulable = || Why::Unschedulable(unschedulable(pools, &self.pods.after, demands));
+            return Some(self.after.obstacle().unwrap_or_else(unschedulable));
         }
-        let is_stuck = subject.waits && takes_any && !waiting.are_possible;
-        Ok(is_stuck.then(|| waiting.obstacle.clone().unwrap_or(Why::Plain)))
+        self.waiting.obstacle().filter(|_| !self.waiting.are_possible())
     }
 
     /// The nodes that no longer take its Pods, and why: of a DaemonSet of all nodes, else of those that its Pods run on.
-    fn lost_nodes(&self) -> Result<(Vec<String>, Why)> {
-        let Self { judging: Judging { pools, .. }, subject, pods, binder, .. } = self;
-        let after = Candidate { pod: &pods.after, binder: Some(binder) };
+    fn lost_nodes(&self) -> (Vec<String>, Why) {
+        let pools = self.judging.pools;
         let all = pools.pools.iter().flat_map(|pool| &pool.nodes).map(|node| &node.name);
-        let nodes: Vec<&String> = if self.is_daemon_set() { all.collect() } else { subject.nodes.iter().collect() };
+        let nodes: Vec<&String> =
+            if self.is_daemon_set() { all.collect() } else { self.subject.nodes.iter().collect() };
         let (mut lost, mut unbound) = (BTreeSet::new(), None);
         for node in nodes {
-            let mut was_possible = false;
-            for candidate in self.before() {
-                was_possible |= self.obstacle(candidate, node)?.is_none();
-            }
-            if was_possible && let Some(obstacle) = self.obstacle(after, node)? {
+            let Some(pool) = pools.position_of(node) else { continue };
+            let was_possible = self.before.iter().any(|before| before.obstacle_at(pool).is_none());
+            if let Some(obstacle) = self.after.obstacle_at(pool).filter(|_| was_possible) {
                 lost.insert(node.clone());
                 unbound = unbound.or_else(|| matches!(obstacle, Why::Unbound(_)).then_some(obstacle));
             }
         }
         let lost: Vec<String> = lost.into_iter().collect();
-        let why = unbound.unwrap_or_else(|| Why::FewerNodes(pods.after.excluding_taints(pools, &lost)));
-        Ok((lost, why))
+        let why = unbound.unwrap_or_else(|| Why::FewerNodes(self.pods.after.excluding_taints(pools, &lost)));
+        (lost, why)
     }
 
     /// Whether Karpenter no longer creates nodes for it that it would create without the policy.
     fn loses_created_nodes(&self) -> bool {
-        let created = |pod: &'s PodShape| &pod.takers(self.judging.pools).created;
-        self.before().any(|candidate| !created(candidate.pod).is_subset(created(&self.pods.after)))
+        let mut created = self.before.iter().flat_map(|before| before.spots).filter(|spot| spot.is_created);
+        created.any(|spot| !self.after.spots.contains(spot))
     }
 
     /// Nodes that its Pods run on, and that would not take them again in any case.
     fn stranded_nodes(&self) -> Vec<String> {
-        let pools = self.judging.pools;
-        let takes = |position| {
-            let mut pods = self.before().map(|candidate| candidate.pod).chain([&*self.pods.after]);
-            pods.any(|pod| pod.takers(pools).nodes.contains(&position))
+        let takes = |pool| {
+            let mut all = self.before.iter().chain([&self.after]);
+            all.any(|bindings| bindings.spots.contains(&Spot { pool, is_created: false }))
         };
-        let is_stranded = |node: &&String| pools.position_of(node).is_some_and(|position| !takes(position));
+        let is_stranded = |node: &&String| self.judging.pools.position_of(node).is_some_and(|pool| !takes(pool));
         let running = self.subject.nodes.iter().filter(|_| !self.is_daemon_set());
         running.filter(is_stranded).cloned().collect()
     }
 
     fn is_daemon_set(&self) -> bool {
         self.subject.kind() == "DaemonSet"
-    }
-
-    /// Its Pods without the policy, and with the old settings: what these let them use can be taken away, too.
-    fn before(&self) -> impl Iterator<Item = Candidate<'s>> {
-        [Candidate { pod: &self.pods.before, binder: None }].into_iter().chain(self.old)
-    }
-
-    /// Why a Pod can't run on a node of the cluster.
-    fn obstacle(&self, candidate: Candidate<'_>, node: &str) -> Result<Option<Why>> {
-        let pools = self.judging.pools;
-        let nodes = &candidate.pod.takers(pools).nodes;
-        if pools.position_of(node).is_none_or(|position| !nodes.contains(&position)) {
-            return Ok(Some(Why::FewerNodes(vec![])));
-        }
-        match candidate.binder.map(|binder| binder.to_node(&self.subject.namespace, node)).transpose()? {
-            Some(Reply::Refused(refusal)) => Ok(Some(Why::Unbound(refusal))),
-            _ => Ok(None),
-        }
     }
 }

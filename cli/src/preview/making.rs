@@ -69,10 +69,11 @@ impl Input<'_> {
             all.push((subject, round.create(subject, &mut shapes)?, old));
         }
         let pools = Pools::read(cluster, selected_labels(&round), [])?;
-        let rounds = [Some(&round), old.as_ref()].into_iter().flatten();
-        let labels = rounds
-            .flat_map(|round| selected_labels(round).into_iter().chain(RequiredMetadata::new(round.files).labels));
-        let all_pools = Pools::read(cluster, labels.collect(), shapes.constraints())?;
+        let rounds: Vec<&Round<'_>> = [Some(&round), old.as_ref()].into_iter().flatten().collect();
+        let required = RequiredMetadata::new(rounds.iter().flat_map(|round| round.files));
+        let each_node = required.naming_each_node(cluster)?;
+        let labels = rounds.iter().flat_map(|round| selected_labels(round)).chain(required.labels);
+        let all_pools = Pools::read(cluster, labels.collect(), shapes.constraints().chain(&each_node))?;
         let judging = Judging::new(&all_pools, &round);
         let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
         let mut preview = Preview { compared: old.is_some(), ..Preview::default() };

@@ -1,10 +1,6 @@
 //! What a Pod asks of nodes, read and compared with the pools once for all Pods that ask for the same.
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeSet, HashMap},
-    rc::Rc,
-};
+use std::{cell::OnceCell, collections::HashMap, rc::Rc};
 
 use anyhow::Result;
 use node_placement_policy::toleration::Taint;
@@ -22,20 +18,20 @@ use crate::{
 pub struct PodShape {
     /// What its PodSpec asks for; of a DaemonSet first what its controller compares nodes with.
     constraints: Vec<Constraints>,
-    takers: OnceCell<Takers>,
+    spots: OnceCell<Vec<Spot>>,
 }
 
 /// The shapes of all Pods that are judged, each once.
 #[derive(Default)]
 pub struct PodShapes(HashMap<Vec<String>, Rc<PodShape>>);
 
-/// Which pools take a Pod, by their positions.
-#[derive(Clone, Debug, Default)]
-pub struct Takers {
-    /// Those whose nodes do.
-    pub nodes: BTreeSet<usize>,
-    /// Those for which Karpenter would create a node.
-    pub created: BTreeSet<usize>,
+/// Where a Pod can run: on the nodes of a pool, or on a node that Karpenter would create for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The position of the pool.
+    pub pool: usize,
+    /// Whether the node would be created.
+    pub is_created: bool,
 }
 
 impl PodShapes {
@@ -49,7 +45,7 @@ impl PodShapes {
             return Ok(shape.clone());
         }
         let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
-        let shape = Rc::new(PodShape { constraints, takers: OnceCell::new() });
+        let shape = Rc::new(PodShape { constraints, spots: OnceCell::new() });
         self.0.insert(identity, shape.clone());
         Ok(shape)
     }
@@ -81,16 +77,19 @@ impl PodShape {
         pairs.any(|(own, other)| other.tolerations.iter().any(|toleration| !own.tolerations.contains(toleration)))
     }
 
-    /// The pools that take it: always the same ones.
-    pub fn takers(&self, pools: &Pools) -> &Takers {
-        self.takers.get_or_init(|| {
-            let positions = |takes: fn(&Pool, &Constraints) -> bool| {
-                let all = pools.pools.iter().enumerate();
-                all.filter(|(_, pool)| self.constraints.iter().all(|pod| takes(pool, pod))).map(|(at, _)| at).collect()
-            };
-            let nodes_take =
-                |pool: &Pool, pod: &Constraints| !pool.nodes.is_empty() && pool.nodes_exclude(pod).is_none();
-            Takers { nodes: positions(nodes_take), created: positions(Pool::would_create) }
+    /// Where it can run in these pools, which are always the same.
+    pub fn spots(&self, pools: &Pools) -> &[Spot] {
+        self.spots.get_or_init(|| {
+            let mut spots = vec![];
+            for (position, pool) in pools.pools.iter().enumerate() {
+                if self.constraints.iter().all(|pod| pool.would_create(pod)) {
+                    spots.push(Spot { pool: position, is_created: true });
+                }
+                if !pool.nodes.is_empty() && self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none()) {
+                    spots.push(Spot { pool: position, is_created: false });
+                }
+            }
+            spots
         })
     }
 
@@ -110,12 +109,5 @@ impl PodShape {
         taints.sort_by_key(ToString::to_string);
         taints.dedup();
         taints
-    }
-}
-
-impl Takers {
-    /// Whether nothing takes the Pod.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.created.is_empty()
     }
 }
