@@ -130,8 +130,7 @@ impl PolicyChain<'_> {
                 return Ok(Created::LetIn(Admitted { before, after, is_changed, not_sent: Some(reason) }));
             }
             _ if lacks_class => {
-                let name = text(&spec["runtimeClassName"]).to_owned();
-                return Ok(Created::Unknown(Gap::Object { kind: "RuntimeClass".to_owned(), name }));
+                return Ok(Created::Unknown(Gap::object("RuntimeClass", text(&spec["runtimeClassName"]))));
             }
             (Some(Reply::Refused(refusal)), _) => return Ok(Created::Refused(refusal)),
             (_, Reply::Refused(refusal)) => return Ok(Created::Refused(Refusal { is_of_pods, ..refusal })),

@@ -1,6 +1,6 @@
 //! The policies of a deployment: which requests reach them, and what they answer, one after the other.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -20,6 +20,14 @@ use crate::{
     },
 };
 
+/// What a policy-server says where a policy would change what it must not.
+const MAY_NOT_MUTATE: &str =
+    "The policy attempted to mutate the request, but it is currently configured to not allow mutations";
+
+fn may_not_mutate(file: &SettingsFile) -> bool {
+    file.policy.as_ref().is_some_and(|policy| policy.mutating == Some(false))
+}
+
 /// What the policies of a deployment answer to a request, one after the other.
 #[derive(Debug, Default)]
 pub struct Admission<'d> {
@@ -29,24 +37,6 @@ pub struct Admission<'d> {
     pub not_sent: Option<String>,
     /// Why it can't be told here whether the next one is asked, if so.
     pub unknown: Option<Gap>,
-}
-
-/// What a policy-server says where a policy would change what it must not.
-const MAY_NOT_MUTATE: &str =
-    "The policy attempted to mutate the request, but it is currently configured to not allow mutations";
-
-fn may_not_mutate(file: &SettingsFile) -> bool {
-    file.policy.as_ref().is_some_and(|policy| policy.mutating == Some(false))
-}
-
-/// The answer of a policy to a request, as its policy-server hands it on.
-fn evaluate(policy: &Policy, file: &SettingsFile, request: &Value, cluster: &Manifests) -> Result<Evaluation> {
-    let mut evaluation = policy.validate(request, &file.settings, cluster.clone())?;
-    if may_not_mutate(file) && evaluation.patch.take().is_some() {
-        evaluation.record.cause = None;
-        evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
-    }
-    Ok(evaluation)
 }
 
 impl<'d> Admission<'d> {
@@ -77,7 +67,7 @@ impl<'d> Admission<'d> {
                     continue;
                 }
                 Delivery::Unknown(_) if namespace.is_none() && request["namespace"].is_string() => {
-                    Some(lacking("Namespace", text(&request["namespace"])))
+                    Some(Gap::object("Namespace", text(&request["namespace"])))
                 }
                 Delivery::Fails(reason) => Some(Gap::Condition(reason)),
                 Delivery::Unknown(reason) => Some(Gap::Delivery(reason)),
@@ -85,7 +75,11 @@ impl<'d> Admission<'d> {
             if unknown.is_some() {
                 return Ok(Self { unknown, ..admission });
             }
-            let evaluation = evaluate(policy, file, &request, cluster)?;
+            let mut evaluation = policy.validate(&request, &file.settings, cluster.clone())?;
+            if may_not_mutate(file) && evaluation.patch.take().is_some() {
+                evaluation.record.cause = None;
+                evaluation.answer = Answer { message: Some(MAY_NOT_MUTATE.to_owned()), ..Answer::default() };
+            }
             let is_accepted = evaluation.answer.accepted;
             if let Some(object) = &evaluation.answer.mutated_object {
                 request["object"] = object.clone();
@@ -111,9 +105,10 @@ impl<'d> Admission<'d> {
 }
 
 /// The policies of a deployment, in front of a cluster: a request goes to each whose rules take it.
+#[derive(Clone)]
 pub struct PolicyChain<'p> {
     policy: &'p Policy,
-    files: Vec<Cow<'p, SettingsFile>>,
+    files: Arc<[SettingsFile]>,
     /// What its look-ups reach.
     pub cluster: &'p Manifests,
     /// The keys of Pods that it manages.
@@ -122,11 +117,11 @@ pub struct PolicyChain<'p> {
 
 impl<'p> PolicyChain<'p> {
     /// The policy with the settings of `files`.
-    pub fn new(policy: &'p Policy, files: &'p [SettingsFile], cluster: &'p Manifests) -> Self {
+    pub fn new(policy: &'p Policy, files: &[SettingsFile], cluster: &'p Manifests) -> Self {
         // What only reports changes and refuses nothing; alone, it is asked as if it enforced.
         let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
         let is_alone = files.iter().filter(|file| file.places_pods()).all(reports);
-        let asked = files.iter().filter(|file| is_alone || !reports(file)).map(Cow::Borrowed);
+        let asked = files.iter().filter(|file| is_alone || !reports(file)).cloned();
         let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
         let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
         Self { policy, files: asked.collect(), cluster, managed }
@@ -135,8 +130,7 @@ impl<'p> PolicyChain<'p> {
     /// The same policies as if no entry said `enforcement: Warn`.
     #[must_use]
     pub fn enforced(&self) -> Self {
-        let files = self.files.iter().map(|file| Cow::Owned(enforced(file))).collect();
-        Self { files, managed: self.managed.clone(), ..*self }
+        Self { files: self.files.iter().map(enforced).collect(), ..self.clone() }
     }
 
     /// What becomes of a request.
@@ -144,19 +138,15 @@ impl<'p> PolicyChain<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn review(&self, request: Value) -> Result<Reply> {
-        self.review_in(self.cluster, request)
-    }
-
-    fn review_in(&self, cluster: &Manifests, request: Value) -> Result<Reply> {
-        let files = self.files.iter().map(AsRef::as_ref);
-        let Admission { evaluations, not_sent, unknown } = Admission::review(self.policy, files, request, cluster)?;
+        let Admission { evaluations, not_sent, unknown } =
+            Admission::review(self.policy, &*self.files, request, self.cluster)?;
         if let Some(reason) = not_sent {
             return Ok(Reply::NotSent(reason));
         }
         let mut changed = None;
         for (_, Evaluation { answer, patch, record: Record { lookups, cause, .. } }) in evaluations {
-            if let Some(lookup) = lookups.iter().find(|lookup| cluster.find(&(*lookup).into()).is_none()) {
-                return Ok(Reply::Unknown(lacking(&lookup.kind, &lookup.name)));
+            if let Some(lookup) = lookups.iter().find(|lookup| self.cluster.find(&(*lookup).into()).is_none()) {
+                return Ok(Reply::Unknown(Gap::object(&lookup.kind, &lookup.name)));
             }
             let message = answer.message.unwrap_or_default();
             match (answer.accepted, answer.code) {
@@ -175,7 +165,12 @@ impl<'p> PolicyChain<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn bind(&self, namespace: &str, pod: &str, node: &str) -> Result<Reply> {
-        self.bind_in(self.cluster, namespace, pod, node)
+        let metadata = json!({ "name": pod, "namespace": namespace });
+        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
+        match pod::binding_request(&bound, &json!({}), |name| self.cluster.node(name)) {
+            Some(request) => self.review(request),
+            None => Ok(Reply::LetIn(None)),
+        }
     }
 
     /// What becomes of its Binding to a node that Karpenter creates with this metadata.
@@ -187,7 +182,7 @@ impl<'p> PolicyChain<'p> {
         let known = self.cluster.namespace(namespace).cloned();
         let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
         let name = text(&metadata["name"]);
-        let mut reply = self.bind_in(&cluster, namespace, pod, name)?;
+        let mut reply = PolicyChain { cluster: &cluster, ..self.clone() }.bind(namespace, pod, name)?;
         if let Reply::Refused(Refusal { message, .. }) = &mut reply {
             *message = message
                 .replace(&format!("Node {name:?}"), "a node that Karpenter creates")
@@ -195,19 +190,6 @@ impl<'p> PolicyChain<'p> {
         }
         Ok(reply)
     }
-
-    fn bind_in(&self, cluster: &Manifests, namespace: &str, pod: &str, node: &str) -> Result<Reply> {
-        let metadata = json!({ "name": pod, "namespace": namespace });
-        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
-        match pod::binding_request(&bound, &json!({}), |name| cluster.node(name)) {
-            Some(request) => self.review_in(cluster, request),
-            None => Ok(Reply::LetIn(None)),
-        }
-    }
-}
-
-fn lacking(kind: &str, name: &str) -> Gap {
-    Gap::Object { kind: kind.to_owned(), name: name.to_owned() }
 }
 
 /// With settings as if every entry said `enforcement: Enforce`.

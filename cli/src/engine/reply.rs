@@ -74,6 +74,11 @@ pub enum Gap {
 }
 
 impl Gap {
+    /// An object that the cluster lacks.
+    pub fn object(kind: &str, name: &str) -> Self {
+        Self::Object { kind: kind.to_owned(), name: name.to_owned() }
+    }
+
     /// What to do about it.
     pub fn advice(&self) -> String {
         let list = "write the cluster down again with all that kubectl get lists: kubectl get \

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Result;
+use node_placement_policy::settings::{OnBindings, Placement};
 use serde_json::{Value, json};
 
 use super::{
@@ -121,7 +122,8 @@ impl<'p> Binder<'p> {
     pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, files: &[SettingsFile]) -> Self {
         let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(files);
         let requires_metadata = !labels.is_empty() || is_of_each_node;
-        let verifies = files.iter().any(|file| file.settings["placement"]["onBindings"] == "Verify");
+        let verifies = |placement: &Placement| placement.on_bindings == OnBindings::Verify;
+        let verifies = files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
         let may_reject = requires_metadata || verifies;
         Self { pools, chain, may_reject, requires_metadata, replies: RefCell::default() }
     }

@@ -30,6 +30,9 @@ pub struct Judging<'p> {
     enforced: Binder<'p>,
 }
 
+/// Who judges with the settings that apply now, and what these create.
+type Old<'o> = Option<(&'o Judging<'o>, &'o Creation)>;
+
 /// Pods that are let in, in front of the nodes.
 struct Case<'s> {
     judging: &'s Judging<'s>,
@@ -53,12 +56,11 @@ impl<'p> Judging<'p> {
         Self { pools, round, real: binder(&round.chain), enforced: binder(&round.enforced) }
     }
 
-    /// The outcome of a subject; where that of one of its parts is worse, that. `old` is its creation with the settings
-    /// that apply now, and who judges with these.
+    /// The outcome of a subject; where that of one of its parts is worse, that.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(&self, subject: &Subject<'_>, created: &Creation, old: Option<(&Self, &Creation)>) -> Result<Judged> {
+    pub fn judge(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Judged> {
         let mut worst = self.judge_alone(subject, created, old)?;
         for (position, (part, created)) in subject.parts.iter().zip(&created.parts).enumerate() {
             let old = old.and_then(|(judging, old)| Some((judging, old.parts.get(position)?)));
@@ -71,12 +73,7 @@ impl<'p> Judging<'p> {
         Ok(worst)
     }
 
-    fn judge_alone(
-        &self,
-        subject: &Subject<'_>,
-        created: &Creation,
-        old: Option<(&Self, &Creation)>,
-    ) -> Result<Judged> {
+    fn judge_alone(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Judged> {
         // The Pods that run are those of the old settings, if these let them in.
         let old = match old.map(|(judging, old)| (judging, &old.real)) {
             Some((judging, Created::LetIn(pods))) if pods.not_sent.is_none() => Some((&judging.real, &*pods.after)),
@@ -107,14 +104,11 @@ impl<'p> Judging<'p> {
         binder: &Binder<'_>,
         old: Option<(&Binder<'_>, &PodShape)>,
     ) -> Result<Judged> {
+        let judged = |outcome, why| Ok(Judged::new(outcome, subject, vec![], why));
         let pods = match created {
+            Created::Unknown(gap) => return judged(Outcome::CannotTell, Why::Unknown(gap.clone())),
+            Created::Refused(refusal) => return judged(Outcome::Refused, Why::Refused(refusal.clone())),
             Created::LetIn(pods) => pods,
-            Created::Unknown(gap) => {
-                return Ok(Judged::new(Outcome::CannotTell, subject, vec![], Why::Unknown(gap.clone())));
-            }
-            Created::Refused(refusal) => {
-                return Ok(Judged::new(Outcome::Refused, subject, vec![], Why::Refused(refusal.clone())));
-            }
         };
         let namespace = &*subject.namespace;
         let mut before = vec![Bindings::unjudged(pods.before.spots(self.pools))];
@@ -185,7 +179,7 @@ impl Case<'_> {
         }
         let cluster = judging.round.chain.cluster;
         if let Some(unknown) = subject.nodes.iter().find(|node| cluster.node(node).is_none()) {
-            return Ok(Some(Gap::Object { kind: "Node".to_owned(), name: unknown.clone() }));
+            return Ok(Some(Gap::object("Node", unknown)));
         }
         Ok(subject.lacks_pods.then_some(Gap::Pods))
     }
