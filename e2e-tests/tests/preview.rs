@@ -12,7 +12,7 @@ use e2e_tests::{
     Identity, Manifests, Policy, SettingsFile,
     generated::{Born, Size, cluster, list},
     policy_under_test,
-    preview::{Accepted, Forecast, Input, Outcome, Preview},
+    preview::{Forecast, Input, Outcome, Preview},
 };
 use rstest::rstest;
 use serde_json::Value;
@@ -25,8 +25,8 @@ fn settings(name: &str) -> Result<SettingsFile> {
 
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {
     let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>().into();
-    let (files, accepted) = ([settings(name)?], Accepted::default());
-    Input { policy, files: &files, old: None, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+    let files = [settings(name)?];
+    Input { policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})
 }
 
 /// To whom an object belongs in the end: `Deployment team-a/web`.
@@ -109,10 +109,10 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     fs::write(&path, list(&objects).to_string())?;
     drop(objects);
     let start = Instant::now();
-    let (files, accepted, policy) = ([settings("bindings")?], Accepted::default(), Policy::native());
+    let (files, policy) = ([settings("bindings")?], Policy::native());
     let cluster = Manifests::load(&path)?.into();
-    let preview = Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &accepted }
-        .preview(|_, _| {})?;
+    let preview =
+        Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})?;
     let page = cli::output::preview::page(&preview, &cli::output::preview::Origin::default())?;
     let text = cli::output::preview::text(&preview, 100, false);
     println!("{:.1} s, {} KB, {} lines", start.elapsed().as_secs_f64(), page.len() / 1000, text.lines().count());

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{
     Manifests, Policy, SettingsFile,
     generated::{Size, cluster, list},
-    preview::{Accepted, Input},
+    preview::Input,
 };
 
 const SMALL: Size = Size { nodes: 500, namespaces: 300, pods: 5_000 };
@@ -53,8 +53,8 @@ fn preview(size: &Size) -> Result<()> {
     let file = file(size);
     let cluster = Manifests::load(&file)?.into();
     let read = processor_seconds()?;
-    let (policy, accepted) = (Policy::native(), Accepted::default());
-    let input = Input { policy: &policy, files: &[settings], old: None, cluster: &cluster, accepted: &accepted };
+    let policy = Policy::native();
+    let input = Input { policy: &policy, files: &[settings], old: None, cluster: &cluster, accepted: &[] };
     let preview = input.preview(|_, _| {})?;
     let Size { nodes, namespaces, pods } = size;
     println!("{nodes} nodes, {namespaces} namespaces and {pods} Pods, {} MB of JSON:", megabytes(&file)?);
