@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::{
     input::{
         json::{members, text},
+        settings::entries_at,
         settings_file::SettingsFile,
     },
     requests::{delivery::delivery, pod::plain_pod_request},
@@ -164,13 +165,14 @@ impl<'s> Demands<'s> {
 
 fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>)>, SettingsError> {
     let mut others = vec![];
-    for (position, entry) in matched.settings.namespaces.iter().enumerate() {
-        let at = EntryAt { position, entry };
-        let above = matched.entry.filter(|holding| holding.position <= position);
+    for at in entries_at(matched.settings) {
+        let above = matched.entry.filter(|holding| holding.position <= at.position);
         let why_not = match (above, unmet(at, &matched.found)?) {
-            (Some(holding), None) if holding != at && entry.name_fits(matched.namespace) => WhyNot::EntryAbove(holding),
+            (Some(holding), None) if holding != at && at.entry.name_fits(matched.namespace) => {
+                WhyNot::EntryAbove(holding)
+            }
             (Some(_), _) => continue,
-            (None, Some(asked)) if entry.name_fits(matched.namespace) => {
+            (None, Some(asked)) if at.entry.name_fits(matched.namespace) => {
                 let found = matched.found.labels.get(asked.key()).map(str::to_owned);
                 WhyNot::Label { asked, found }
             }

@@ -53,8 +53,9 @@ impl RequiredMetadata {
     /// # Errors
     /// None that a cluster can cause.
     pub fn naming_each_node(&self, cluster: &Manifests) -> Result<Vec<Constraints>> {
-        let nodes = cluster.nodes().filter(|_| self.is_of_each_node);
-        nodes.map(|node| Constraints::read(&json!({ "nodeName": node["metadata"]["name"] }), cluster)).collect()
+        let nodes = cluster.objects().iter().map(|object| &object.identity).filter(|node| node.kind == "Node");
+        let nodes = nodes.filter(|_| self.is_of_each_node);
+        nodes.map(|node| Constraints::read(&json!({ "nodeName": node.name }), cluster)).collect()
     }
 }
 

@@ -1,6 +1,10 @@
 //! What a Pod asks of nodes, read and compared with the pools once for all Pods that ask for the same.
 
-use std::{cell::OnceCell, collections::HashMap, rc::Rc};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+};
 
 use anyhow::Result;
 use node_placement_policy::toleration::Taint;
@@ -101,8 +105,9 @@ impl PodShape {
     /// The taints that exclude it from `nodes`; none, if something else excludes it from one.
     pub fn excluding_taints(&self, pools: &Pools, nodes: &[String]) -> Vec<Taint> {
         let mut taints: Vec<Taint> = vec![];
-        let is_theirs = |pool: &&Pool| pool.nodes.iter().any(|node| nodes.contains(&node.name));
-        for exclusion in pools.pools.iter().filter(is_theirs).filter_map(|pool| self.excluded_from(pool)) {
+        let theirs: BTreeSet<usize> = nodes.iter().filter_map(|node| pools.position_of(node)).collect();
+        let theirs = theirs.into_iter().filter_map(|position| pools.pools.get(position));
+        for exclusion in theirs.filter_map(|pool| self.excluded_from(pool)) {
             let Exclusion::Taints { taints: of_pool, .. } = exclusion else { return vec![] };
             taints.extend(of_pool);
         }
