@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
     output::preview::{Origin, page},
-    preview::Input,
+    preview::PreviewInput,
 };
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn root() -> PathBuf {
 fn page_of(settings: SettingsFile, cluster: Manifests, origin: &Origin) -> Result<String> {
     let (files, cluster) = ([settings], cluster.into());
     let policy = Policy::native();
-    let input = Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
+    let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
     page(&input.preview(|_, _| {})?, origin)
 }
 

@@ -13,7 +13,7 @@ use cli::{
         kubectl::{Listed, Unreadable},
     },
     output::preview::{Origin, commands, page, text},
-    preview::{Forecast, Input, Outcome, Preview},
+    preview::{Forecast, Outcome, Preview, PreviewInput},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ impl Planted {
         let now = files(&self.settings)?;
         let old = (!self.old.is_null()).then(|| files(&self.old)).transpose()?;
         let old = old.as_deref();
-        Input { policy: &policy, files: &now, old, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
+        PreviewInput { policy: &policy, files: &now, old, cluster: &cluster, accepted: &accepted }.preview(|_, _| {})
     }
 }
 
@@ -134,7 +134,7 @@ fn found(preview: &Preview, expected: &Expected) -> Expected {
     let was = of_workloads.chain(of_namespaces).map(|(name, was)| (name, outcome(was)));
     Expected {
         ready: preview.verdict.ready,
-        exit: expected.exit.map(|_| u8::from(preview.is_bad)),
+        exit: expected.exit.map(|_| u8::from(preview.holds_up)),
         workloads: workloads().map(|(name, it)| (name, outcome(it.finding.forecast))).collect(),
         namespaces: preview.namespaces.iter().map(|it| (it.name.clone(), outcome(it.finding.forecast))).collect(),
         was: expected.was.as_ref().map(|_| was.collect()),

@@ -15,7 +15,7 @@ use crate::{
         printer::Printer,
         terminal::{Progress, width},
     },
-    preview::{Input, Outcome},
+    preview::{Outcome, PreviewInput},
 };
 
 /// Show what the policy would do to a whole cluster
@@ -85,7 +85,7 @@ impl Preview {
         });
         let accepted: Vec<Outcome> = accepted.collect();
         let (files, old) = (files.as_slice(), old.as_deref());
-        let input = Input { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
+        let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
         match self.output {
@@ -95,7 +95,7 @@ impl Preview {
             Output::Yaml => printer.data(Format::Yaml, &preview)?,
             Output::Commands => printer.write(commands(&preview).trim_end()),
         }
-        Ok(if preview.is_bad { ExitStatus::Rejected } else { ExitStatus::Accepted })
+        Ok(if preview.holds_up { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
     fn origin(&self) -> Origin {

@@ -35,10 +35,10 @@ pub struct Preview {
     /// Whether it is compared with other settings: then only differences are listed.
     #[serde(skip)]
     pub compared: bool,
-    /// Whether a script that waits for this preview should stop: it is not ready; of a comparison, something got worse
+    /// Whether a script that waits for this preview must stop: it is not ready; of a comparison, something got worse
     /// that is not wanted.
     #[serde(skip)]
-    pub is_bad: bool,
+    pub holds_up: bool,
 }
 
 /// A workload that makes Pods, or a Pod that no workload of the cluster makes.

@@ -1,14 +1,16 @@
 //! What the policy would do to a cluster.
 //!
-//! [`making`] makes the document ([`document`]) of what is judged ([`subject`]): each is created with the settings
+//! [`assessment`] makes the document ([`document`]) of what is judged ([`subject`]): each is created with the settings
 //! ([`round`], with [`namespace_rules`]), the pools that take its Pods are looked up ([`pod_shape`], [`binding`]), and both
-//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`advice`] says what to do about it, with [`remedy`].
+//! give its outcome ([`judging`], [`outcome`], [`unschedulable`]). [`advisor`] says what to do about it, with
+//! [`remedy`]; [`advice`] brings that together.
 
 mod advice;
+mod advisor;
+mod assessment;
 mod binding;
 mod document;
 mod judging;
-mod making;
 mod namespace_rules;
 mod outcome;
 mod pod_shape;
@@ -22,8 +24,8 @@ mod who_may_run_where;
 
 pub use self::{
     advice::{Advice, Cause, CauseKind},
+    assessment::PreviewInput,
     document::{Finding, Namespace, Pool, Preview, Workload},
-    making::Input,
     outcome::{Forecast, Outcome},
     restart::Restart,
     subject::is_left_out,

@@ -85,8 +85,25 @@ impl<'s> NamespaceRules<'s> {
 
     /// Whether an entry matches, whether it holds or not.
     pub fn matches(&self, entry: &NamespaceEntry) -> bool {
-        let below = self.others().filter(|(_, why_not)| matches!(why_not, WhyNot::EntryAbove(_))).map(|(at, _)| *at);
-        self.held().chain(self.partial.iter().copied()).chain(below).any(|at| ptr::eq(at.entry, entry))
+        let mut held = self.held().chain(self.partial.iter().copied());
+        held.any(|at| ptr::eq(at.entry, entry)) || self.above(entry).is_some()
+    }
+
+    /// The entry that holds and has this setting. Several policies may have an entry at the same position: then that which
+    /// demands this.
+    pub fn demanding(&self, path: &str, demanded: &str) -> Option<EntryAt<'s>> {
+        let is_it = |demand: &Demand| demand.path.as_deref() == Some(path) && demand.text == demanded;
+        let policies = self.policies.iter().filter_map(|policy| Some((policy.entry()?, &policy.demands)));
+        let of_path = policies.filter(|(at, _)| path.starts_with(&at.to_string()));
+        of_path.max_by_key(|(_, demands)| demands.iter().any(is_it)).map(|(at, _)| at)
+    }
+
+    /// The entry that holds instead of one that matches, too.
+    pub fn above(&self, entry: &NamespaceEntry) -> Option<EntryAt<'s>> {
+        self.others().find_map(|(at, why_not)| match why_not {
+            WhyNot::EntryAbove(above) if ptr::eq(at.entry, entry) => Some(*above),
+            _ => None,
+        })
     }
 
     /// The label by which the namespace differs from others of its entry, `tenant=blue`: the first that the entry refers

@@ -3,7 +3,7 @@
 use node_placement_policy::toleration::Taint;
 use serde::Serialize;
 
-use super::{subject::Subject, unschedulable::Unschedulable};
+use super::{round::Creation, subject::Subject, unschedulable::Unschedulable};
 use crate::engine::reply::{Gap, Refusal};
 
 /// What the policy would make of a workload, or of a Pod that asks for nothing; the worst first. With `--old`, a node
@@ -159,6 +159,31 @@ impl Judged {
             Why::FewerNodes(_) => "it would no longer run on these nodes".to_owned(),
         };
         Some(self.part.as_ref().map_or(reason.clone(), |part| format!("its {part}: {reason}")))
+    }
+}
+
+/// A subject, and what becomes of it.
+pub struct JudgedSubject<'s> {
+    /// What is judged.
+    pub subject: &'s Subject<'s>,
+    /// Its creation with the settings.
+    pub creation: &'s Creation,
+    /// What becomes of it.
+    pub judged: Judged,
+    /// What becomes of it with the old settings, if there are such.
+    pub was: Option<Judged>,
+}
+
+impl JudgedSubject<'_> {
+    /// Whether it gets worse than with the old settings.
+    pub fn is_worse(&self) -> bool {
+        let Judged { forecast, nodes, .. } = &self.judged;
+        self.was.as_ref().is_some_and(|was| forecast.is_worse_than(was.forecast, nodes, &was.nodes))
+    }
+
+    /// Whether it gets worse, or something else becomes of it than with the old settings; without such, always.
+    pub fn differs(&self) -> bool {
+        self.is_worse() || self.was.as_ref().is_none_or(|was| was.forecast != self.judged.forecast)
     }
 }
 

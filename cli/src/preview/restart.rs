@@ -1,16 +1,14 @@
 //! How what moves can be moved.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::{api::policy::v1::PodDisruptionBudget, apimachinery::pkg::apis::meta::v1::LabelSelector};
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::Value;
 
-use super::outcome::{Judged, Why};
+use super::outcome::{Forecast, JudgedSubject, Outcome, Why};
 use crate::{
     input::{
         json::{list_of, text},
         kubectl::Listed,
-        manifests::{Identity, Manifest},
+        manifests::Identity,
     },
     requests::{delivery::selects, template},
 };
@@ -32,43 +30,45 @@ pub struct Restart {
     pub budgets: Option<Vec<String>>,
 }
 
-/// The PodDisruptionBudgets of a cluster, by namespace; nothing, if it did not list them.
-pub struct Budgets(Option<BTreeMap<String, Vec<(String, LabelSelector)>>>);
+/// The PodDisruptionBudgets of a cluster; nothing, if it did not list them.
+pub struct Budgets(Option<Vec<PodDisruptionBudget>>);
 
 impl Budgets {
     /// Those of a cluster; what can't be read covers nothing.
-    pub fn of(cluster: &Listed) -> Self {
-        if cluster.unreadable.iter().any(|it| it.resource.starts_with("poddisruptionbudgets")) {
-            return Self(None);
-        }
-        let mut budgets: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        for PodDisruptionBudget { metadata, spec, .. } in cluster.manifests.all().filter_map(Result::ok) {
-            if let Some(selector) = spec.and_then(|spec| spec.selector) {
-                let namespace = metadata.namespace.unwrap_or_default();
-                budgets.entry(namespace).or_default().push((metadata.name.unwrap_or_default(), selector));
-            }
-        }
-        Self(Some(budgets))
+    pub fn new(cluster: &Listed) -> Self {
+        let is_unreadable = cluster.unreadable.iter().any(|it| it.resource.starts_with("poddisruptionbudgets"));
+        Self((!is_unreadable).then(|| cluster.manifests.all().filter_map(Result::ok).collect()))
     }
 
+    /// The names of those that cover a Pod with these labels.
     fn covering(&self, namespace: &str, labels: &Value) -> Option<Vec<String>> {
-        let budgets = self.0.as_ref()?.get(namespace).into_iter().flatten();
-        Some(budgets.filter(|(_, selector)| selects(selector, labels)).map(|(name, _)| name.clone()).collect())
+        let covers = |budget: &&PodDisruptionBudget| {
+            let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+            budget.metadata.namespace.as_deref() == Some(namespace) && selector.is_some_and(|it| selects(it, labels))
+        };
+        let budgets = self.0.as_ref()?.iter().filter(covers);
+        Some(budgets.filter_map(|budget| budget.metadata.name.clone()).collect())
     }
 }
 
-/// How to move a workload that moves.
-pub fn restart(manifest: &Manifest, has_owner: bool, judged: &Judged, budgets: &Budgets) -> Restart {
-    let (Identity { kind, namespace, name, .. }, object) = (manifest.identity.clone(), manifest.parse());
-    let namespace = namespace.unwrap_or_default();
-    let pod = template::template(&object).unwrap_or(&object);
-    let budgets = budgets.covering(&namespace, &pod["metadata"]["labels"]);
-    let obstacle = match judged.why {
-        // A new Pod may come to the same node, and wait there while the old one is gone.
-        Why::Unbound(_) => Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned()),
-        _ => obstacle(&object, &pod["spec"], has_owner),
-    };
-    Restart { namespace, kind, name, pods: judged.pods, obstacle, budgets }
+impl Restart {
+    /// How to move a workload, if it moves.
+    pub fn new(JudgedSubject { subject, judged, .. }: &JudgedSubject<'_>, budgets: &Budgets) -> Option<Self> {
+        let manifest = subject.manifest?;
+        if judged.forecast != Forecast::real(Outcome::Moves) {
+            return None;
+        }
+        let object = manifest.parse();
+        let pod = template::template(&object).unwrap_or(&object);
+        let budgets = budgets.covering(&subject.namespace, &pod["metadata"]["labels"]);
+        let obstacle = match judged.why {
+            // A new Pod may come to the same node, and wait there while the old one is gone.
+            Why::Unbound(_) => Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned()),
+            _ => obstacle(&object, &pod["spec"], subject.owner.is_some()),
+        };
+        let Identity { kind, name, .. } = manifest.identity.clone();
+        Some(Self { namespace: subject.namespace.clone(), kind, name, pods: judged.pods, obstacle, budgets })
+    }
 }
 
 /// What speaks against `kubectl rollout restart`.

@@ -3,10 +3,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ptr,
     rc::Rc,
 };
 
 use anyhow::{Context, Result};
+use node_placement_policy::settings::EntryAt;
 
 use super::{
     namespace_rules::NamespaceRules,
@@ -17,6 +19,7 @@ use crate::{
     engine::{creation::Created, policy::Policy, policy_chain::PolicyChain},
     input::{
         manifests::{Manifest, Manifests},
+        settings::{entries_at, is_for_the_rest},
         settings_file::SettingsFile,
     },
 };
@@ -85,5 +88,18 @@ impl<'s> Round<'s> {
     /// What holds in a namespace.
     pub fn rules(&self, namespace: &str) -> &NamespaceRules<'s> {
         self.namespaces.get(namespace).unwrap_or(&self.nowhere)
+    }
+
+    /// The entries that hold in no namespace, each with those that it matches. One for the rest may match none.
+    pub fn idle_entries(&self) -> Vec<(EntryAt<'s>, Vec<&'s str>)> {
+        let placing = self.files.iter().filter(|file| file.places_pods());
+        let all = placing.filter_map(|file| file.typed.placement.as_ref()).flat_map(entries_at);
+        let holds = |entry| self.namespaces.values().any(|rules| rules.held().any(|at| ptr::eq(at.entry, entry)));
+        let idle = all.filter(|at| !is_for_the_rest(at.entry) && !holds(at.entry));
+        let matched = idle.map(|at| {
+            let matched = self.namespaces.iter().filter(|(_, rules)| rules.matches(at.entry));
+            (at, matched.map(|(name, _)| *name).collect())
+        });
+        matched.collect()
     }
 }

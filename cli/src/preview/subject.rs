@@ -1,4 +1,5 @@
-//! What is judged: every workload that makes Pods, and every Pod that no workload of the cluster makes.
+//! What is judged: every workload that makes Pods, and every Pod that no workload of the cluster makes. [`Subjects::new`]
+//! finds them, with the Pods that they have now, and what the cluster lacks for it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -6,11 +7,7 @@ use std::{
 };
 
 use anyhow::Result;
-use k8s_openapi::api::{
-    apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
-    batch::v1::{CronJob, Job},
-    core::v1::{Namespace, Pod, ReplicationController},
-};
+use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, core::v1 as core};
 use node_placement_policy::resource::Resource;
 use serde_json::Value;
 
@@ -22,48 +19,26 @@ use crate::{
     },
     requests::{
         admission::is_terminating,
-        controllers::{Owner, controller_reference, is_part_of_its_owner},
+        controllers::{Owners, controller_reference, is_part_of_its_owner},
         pod,
         resource::resource_of,
         template,
     },
 };
 
-/// Kinds of Kubernetes' own that make Pods, or others that do.
-const MAKERS: [&str; 7] =
-    ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"];
+/// Where objects are looked at, and those of unknown kinds are told.
+const API_GROUPS: [&str; 8] = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
 
-/// Other kinds that an outcome may depend on, and their API versions.
-const LOOKED_AT: [(&str, &str); 4] =
-    [("v1", "Namespace"), ("v1", "Node"), ("node.k8s.io/v1", "RuntimeClass"), ("karpenter.sh/v1", "NodePool")];
+/// Kinds of these groups that no outcome depends on, one a line.
+const WITHOUT_EFFECT: &str = include_str!("kinds_without_effect.txt");
 
-/// The other kinds of the same API groups.
-const OTHERS: [&str; 16] = [
-    "Binding",
-    "ComponentStatus",
-    "ConfigMap",
-    "ControllerRevision",
-    "Endpoints",
-    "Event",
-    "LimitRange",
-    "NodeClaim",
-    "NodeOverlay",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "PodTemplate",
-    "ResourceQuota",
-    "Secret",
-    "Service",
-    "ServiceAccount",
-];
-
-/// A workload; a Pod without one; or any Pod that is created in a namespace, and asks for nothing.
+/// A workload; a Pod without one; or the plain Pod of a namespace, which asks for nothing.
 pub struct Subject<'c> {
-    /// Where it is in the cluster; nothing, for the Pod that asks for nothing.
+    /// Where it is in the cluster; nothing, for a plain Pod.
     pub manifest: Option<&'c Manifest>,
     /// Its namespace.
     pub namespace: String,
-    /// The kind and name of an owner that is not judged itself: the cluster lacks it, or it is of a kind of somebody's own.
+    /// The kind and name of an owner that is not judged itself: the cluster lacks it, or it is of a custom kind.
     pub owner: Option<String>,
     /// The node of each of its Pods that runs.
     pub nodes: Vec<String>,
@@ -75,19 +50,9 @@ pub struct Subject<'c> {
     pub parts: Vec<Self>,
 }
 
-/// What an object has of its own in a cluster.
-#[derive(Default)]
-struct Own<'c> {
-    nodes: Vec<String>,
-    waiting: usize,
-    /// Pods that are being deleted: their controller may still count them.
-    leaving: usize,
-    parts: Vec<&'c Manifest>,
-}
-
 /// All that is judged of a cluster.
 pub struct Subjects<'c> {
-    /// Workloads and Pods; then, for each namespace, a Pod that asks for nothing.
+    /// Workloads and Pods; then, for each namespace, its plain Pod.
     pub all: Vec<Subject<'c>>,
     /// The names of the namespaces that are there, or that others are in, but for those that terminate.
     pub namespaces: BTreeSet<String>,
@@ -101,40 +66,14 @@ impl<'c> Subject<'c> {
         Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, parts }
     }
 
-    /// Its kind; nothing, for the Pod that asks for nothing.
+    /// Its kind; empty for a plain Pod.
     pub fn kind(&self) -> &str {
         self.manifest.map(|manifest| manifest.identity.kind.as_str()).unwrap_or_default()
     }
 
-    /// Its name.
+    /// Its name; empty for a plain Pod.
     pub fn name(&self) -> &str {
         self.manifest.map(|manifest| manifest.identity.name.as_str()).unwrap_or_default()
-    }
-
-    /// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`; nothing, for the Pod that asks
-    /// for nothing.
-    pub fn called(&self, part: Option<&str>) -> Option<String> {
-        self.manifest?;
-        let owner = self.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
-        let part = part.map(|part| format!(" (its {part})")).unwrap_or_default();
-        Some(format!("{} {}{owner}{part}", self.kind(), self.name()))
-    }
-
-    /// Notes the Pods and the parts of a workload; what of it is lacking, if something is.
-    fn add_pods(&mut self, own: &mut HashMap<Identity, Own<'c>>, cluster: &Manifests) -> Option<Gap> {
-        let manifest = self.manifest.filter(|manifest| manifest.identity.kind != Resource::Pod.kind())?;
-        let Own { nodes, waiting, leaving, parts } = own.remove(&manifest.identity).unwrap_or_default();
-        let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
-        self.lacks_pods = expected_pods(&object, &parts, pods, cluster) > pods;
-        (self.nodes, self.waits) = (nodes, waiting > 0);
-        self.nodes.sort();
-        for part in parts.into_iter().filter(|part| template::makes_other_pods(&object, &part.parse())) {
-            let Own { nodes, waiting, .. } = own.remove(&part.identity).unwrap_or_default();
-            let part = Self::new(Some(part), &self.namespace);
-            // Nobody knows which of them the Pods that are lacking belong to.
-            self.parts.push(Self { nodes, waits: waiting > 0, lacks_pods: self.lacks_pods, ..part });
-        }
-        older_template(&manifest.identity, &object, !self.parts.is_empty())
     }
 }
 
@@ -153,108 +92,156 @@ impl<'c> Subjects<'c> {
     ///
     /// # Errors
     /// An object has a field of a wrong type: which, and where.
-    pub fn of(cluster: &'c Manifests) -> Result<Self> {
-        let terminating: BTreeSet<&str> =
-            cluster.namespaces().filter(|found| is_terminating(found)).map(name).collect();
-        let there = cluster.namespaces().map(name).filter(|name| !terminating.contains(name)).map(str::to_owned);
-        let mut subjects = Self { all: vec![], namespaces: there.collect(), lacking: BTreeSet::new() };
-        let mut kinds: BTreeSet<&str> = BTreeSet::new();
-        let mut absent: BTreeSet<String> = BTreeSet::new();
-        let mut own: HashMap<Identity, Own<'c>> = HashMap::new();
-        // ReplicaSets and Jobs that somebody's own objects own: in their place, their Pods are judged, if they are there.
-        let mut foreign: Vec<Subject<'c>> = vec![];
+    pub fn new(cluster: &'c Manifests) -> Result<Self> {
+        let mut search = Search::new(cluster);
         for manifest in cluster.objects() {
-            let identity = &manifest.identity;
-            kinds.insert(&identity.kind);
             check_types(manifest)?;
-            let Some(resource) = resource_of(&identity.api_version, &identity.kind).filter(|it| makes_pods(*it)) else {
-                subjects.lacking.extend(misnamed(identity).map(|gap| (gap, identity.namespace.clone())));
-                continue;
-            };
-            let Some(namespace) = identity.namespace.as_deref() else {
-                let told = format!("{identity} has no namespace; write the one down that it is in");
-                subjects.lacking.insert((Gap::Unreadable(told), None));
-                continue;
-            };
-            if terminating.contains(namespace) {
-                continue;
+            search.add(manifest);
+        }
+        Ok(search.finish())
+    }
+}
+
+/// What the objects seen so far own.
+#[derive(Default)]
+struct Children<'c> {
+    /// The node of each Pod that runs.
+    nodes: Vec<String>,
+    /// How many Pods wait for a node.
+    waiting: usize,
+    /// How many Pods are being deleted: their controller may still count them.
+    leaving: usize,
+    /// ReplicaSets and Jobs.
+    parts: Vec<&'c Manifest>,
+}
+
+struct Search<'c> {
+    cluster: &'c Manifests,
+    terminating: BTreeSet<&'c str>,
+    found: Subjects<'c>,
+    children: HashMap<Identity, Children<'c>>,
+    /// ReplicaSets and Jobs that custom resources own: in their place, their Pods are judged, if they are there.
+    foreign: Vec<Subject<'c>>,
+    /// Kinds of owners that the cluster lacks.
+    absent: BTreeSet<String>,
+}
+
+impl<'c> Search<'c> {
+    fn new(cluster: &'c Manifests) -> Self {
+        let name = |namespace: &'c Value| text(&namespace["metadata"]["name"]);
+        let terminating: BTreeSet<_> = cluster.namespaces().filter(|it| is_terminating(it)).map(name).collect();
+        let namespaces = cluster.namespaces().map(name).filter(|name| !terminating.contains(name));
+        let namespaces = namespaces.map(str::to_owned).collect();
+        let found = Subjects { all: vec![], namespaces, lacking: BTreeSet::new() };
+        Self { cluster, terminating, found, children: HashMap::new(), foreign: vec![], absent: BTreeSet::new() }
+    }
+
+    fn add(&mut self, manifest: &'c Manifest) {
+        let identity = &manifest.identity;
+        let Some(resource) = pod_maker(identity) else {
+            return self.note(identity, misnamed(identity));
+        };
+        let Some(namespace) = identity.namespace.as_deref() else {
+            return self.note(identity, Some("has no namespace; write the one down that it is in".to_owned()));
+        };
+        if self.terminating.contains(namespace) {
+            return;
+        }
+        let object = manifest.parse();
+        let Owners { mut present, absent } = Owners::find(&object, self.cluster);
+        let is_pod = resource == Resource::Pod;
+        if is_left_out(&object) {
+            if is_pod && !is_finished(&object) {
+                present.into_iter().for_each(|owner| self.children.entry(owner).or_default().leaving += 1);
             }
-            let object = manifest.parse();
-            let belongs = Owner::find(&object, cluster);
-            let is_left_out = is_left_out(&object);
             // The owner of a Pod that goes may be gone already.
-            if let Owner::Absent { kind, .. } = &belongs
-                && (resource != Resource::Pod || !is_left_out)
-            {
-                absent.insert(kind.clone());
-            }
-            if is_left_out {
-                if resource == Resource::Pod && !is_finished(&object) {
-                    makers(&object, &belongs).into_iter().for_each(|maker| own.entry(maker).or_default().leaving += 1);
-                }
-                continue;
-            }
-            subjects.namespaces.insert(namespace.to_owned());
-            let mut subject = Subject::new(Some(manifest), namespace);
-            if resource == Resource::Pod {
-                if !object["spec"].is_object() {
-                    let told = format!("{identity} has no spec; list the object as a whole");
-                    subjects.lacking.insert((Gap::Unreadable(told), Some(namespace.to_owned())));
-                }
-                let node = Some(text(&object["spec"]["nodeName"])).filter(|node| !node.is_empty());
-                subject.nodes.extend(node.map(str::to_owned));
-                subject.waits = node.is_none();
-                for maker in makers(&object, &belongs) {
-                    let own = own.entry(maker).or_default();
-                    own.nodes.extend(node.map(str::to_owned));
-                    own.waiting += usize::from(node.is_none());
-                }
-            }
-            let is_part = is_part_of_its_owner(identity);
-            let is_there = matches!(belongs, Owner::Known(_));
-            match belongs {
-                // What a Deployment has left behind makes no Pods anew.
-                Owner::Known(owner)
-                    if is_part && is_workload(&owner) && !cluster.find(&owner).is_some_and(is_left_behind) =>
-                {
-                    if resource != Resource::Pod {
-                        own.entry(owner).or_default().parts.push(manifest);
-                    }
-                    continue;
-                }
-                Owner::Known(Identity { kind, name, .. }) | Owner::Absent { kind, name } => {
-                    subject.owner = Some(format!("{kind} {name}"));
-                }
-                Owner::Nobody => {}
-            }
-            if is_part && is_there && resource != Resource::Pod {
-                foreign.push(subject);
-                continue;
-            }
-            subjects.all.push(subject);
+            self.absent.extend(absent.filter(|_| !is_pod).map(|owner| owner.kind));
+            return;
         }
-        for subject in subjects.all.iter_mut().chain(&mut foreign) {
-            let gap = subject.add_pods(&mut own, cluster);
-            subjects.lacking.extend(gap.map(|gap| (gap, Some(subject.namespace.clone()))));
+        self.absent.extend(absent.iter().map(|owner| owner.kind.clone()));
+        self.found.namespaces.insert(namespace.to_owned());
+        let mut subject = Subject::new(Some(manifest), namespace);
+        if is_pod {
+            if !object["spec"].is_object() {
+                self.note(identity, Some("has no spec; list the object as a whole".to_owned()));
+            }
+            let node = object["spec"]["nodeName"].as_str().filter(|node| !node.is_empty()).map(str::to_owned);
+            for owner in &present {
+                let children = self.children.entry(owner.clone()).or_default();
+                children.waiting += usize::from(node.is_none());
+                children.nodes.extend(node.clone());
+            }
+            subject.waits = node.is_none();
+            subject.nodes.extend(node);
         }
+        let (is_part, owner) = (is_part_of_its_owner(identity), present.pop());
+        // What a Deployment has left behind makes no Pods anew.
+        let makes_it = |owner: &Identity| {
+            pod_maker(owner).is_some_and(|it| it != Resource::Pod)
+                && !self.cluster.find(owner).is_some_and(is_left_behind)
+        };
+        match owner {
+            Some(owner) if is_part && makes_it(&owner) => {
+                if !is_pod {
+                    self.children.entry(owner).or_default().parts.push(manifest);
+                }
+            }
+            Some(owner) if is_part && !is_pod => {
+                self.foreign.push(Subject { owner: Some(in_words(&owner)), ..subject });
+            }
+            owner => {
+                self.found.all.push(Subject { owner: owner.or(absent).as_ref().map(in_words), ..subject });
+            }
+        }
+    }
+
+    fn finish(mut self) -> Subjects<'c> {
+        let (mut subjects, mut foreign) = (std::mem::take(&mut self.found.all), std::mem::take(&mut self.foreign));
+        subjects.iter_mut().chain(&mut foreign).for_each(|subject| self.add_children(subject));
         let is_judged = |subject: &Subject<'_>| subject.lacks_pods || subject.nodes.is_empty() && !subject.waits;
-        // Those of their Pods that are there are told one by one.
-        subjects.all.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
+        // Those of their Pods that are there are judged one by one.
+        subjects.extend(foreign.into_iter().filter(is_judged).map(|it| Subject { nodes: vec![], ..it }));
         // In whatever order a cluster is listed, the preview is the same.
-        subjects.all.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
-        subjects.all.extend(subjects.namespaces.iter().map(|name| Subject::new(None, name)));
-        // Dumps seldom have ReplicaSets; of a Deployment nobody misses them.
-        let is_known = |kind: &str| kinds.contains(kind) || kind == "ReplicaSet" && kinds.contains("Deployment");
-        for kind in MAKERS.into_iter().filter(|kind| absent.contains(*kind) && !is_known(kind)) {
-            let kinds = if kind == "ReplicaSet" { "ReplicaSets or Deployments".to_owned() } else { format!("{kind}s") };
-            subjects.lacking.insert((Gap::Kind { kinds, reason: None }, None));
+        subjects.sort_by_cached_key(|it| (it.namespace.clone(), it.kind().to_owned(), it.name().to_owned()));
+        subjects.extend(self.found.namespaces.iter().map(|name| Subject::new(None, name)));
+        let has = |kind: &str| self.cluster.objects().iter().any(|it| it.identity.kind == kind);
+        for kind in Resource::all().filter(|it| makes_pods(*it)).map(Resource::kind) {
+            // Dumps seldom have ReplicaSets, and those of a Deployment are not needed.
+            let is_known = has(kind) || kind == "ReplicaSet" && has("Deployment");
+            if self.absent.contains(kind) && !is_known {
+                let or_deployments = if kind == "ReplicaSet" { " or Deployments" } else { "" };
+                let kinds = format!("{kind}s{or_deployments}");
+                self.found.lacking.insert((Gap::Kind { kinds, reason: None }, None));
+            }
         }
-        let contradictory = cluster.contradictory.iter().filter(|identity| is_looked_at(identity));
-        subjects.lacking.extend(contradictory.map(|identity| {
-            let told = format!("{identity} is there more than once, and differently; leave one of them");
-            (Gap::Unreadable(told), identity.namespace.clone())
-        }));
-        Ok(subjects)
+        for identity in self.cluster.contradictory.iter().filter(|identity| is_looked_at(identity)) {
+            self.note(identity, Some("is there more than once, and differently; leave one of them".to_owned()));
+        }
+        Subjects { all: subjects, ..self.found }
+    }
+
+    /// Adds the Pods and the parts of a workload.
+    fn add_children(&mut self, subject: &mut Subject<'c>) {
+        let Some(manifest) = subject.manifest.filter(|it| it.identity.kind != Resource::Pod.kind()) else { return };
+        let Children { nodes, waiting, leaving, parts } = self.children.remove(&manifest.identity).unwrap_or_default();
+        let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
+        subject.lacks_pods = expected_pods(&object, &parts, pods, self.cluster) > pods;
+        (subject.nodes, subject.waits) = (nodes, waiting > 0);
+        subject.nodes.sort();
+        for part in parts.into_iter().filter(|part| template::makes_other_pods(&object, &part.parse())) {
+            let Children { nodes, waiting, .. } = self.children.remove(&part.identity).unwrap_or_default();
+            let part = Subject::new(Some(part), &subject.namespace);
+            // The Pods that are lacking may belong to any of them.
+            let lacks_pods = subject.lacks_pods;
+            subject.parts.push(Subject { nodes, waits: waiting > 0, lacks_pods, ..part });
+        }
+        self.note(&manifest.identity, older_template(&manifest.identity, &object, !subject.parts.is_empty()));
+    }
+
+    /// Notes what is wrong with an object, if something is, so that it can't be judged.
+    fn note(&mut self, identity: &Identity, problem: Option<String>) {
+        let gap = problem.map(|problem| Gap::Unreadable(format!("{identity} {problem}")));
+        self.found.lacking.extend(gap.map(|gap| (gap, identity.namespace.clone())));
     }
 }
 
@@ -262,30 +249,18 @@ impl<'c> Subjects<'c> {
 fn check_types(manifest: &Manifest) -> Result<()> {
     let Identity { api_version, kind, .. } = &manifest.identity;
     match (api_version.as_str(), kind.as_str()) {
-        ("v1", "Namespace") => manifest.typed::<Namespace>().map(drop),
-        ("v1", "Pod") => manifest.typed::<Pod>().map(drop),
-        ("v1", "ReplicationController") => manifest.typed::<ReplicationController>().map(drop),
-        ("apps/v1", "Deployment") => manifest.typed::<Deployment>().map(drop),
-        ("apps/v1", "ReplicaSet") => manifest.typed::<ReplicaSet>().map(drop),
-        ("apps/v1", "StatefulSet") => manifest.typed::<StatefulSet>().map(drop),
-        ("apps/v1", "DaemonSet") => manifest.typed::<DaemonSet>().map(drop),
-        ("batch/v1", "Job") => manifest.typed::<Job>().map(drop),
-        ("batch/v1", "CronJob") => manifest.typed::<CronJob>().map(drop),
+        ("v1", "Namespace") => manifest.typed::<core::Namespace>().map(drop),
+        ("v1", "Pod") => manifest.typed::<core::Pod>().map(drop),
+        ("v1", "ReplicationController") => manifest.typed::<core::ReplicationController>().map(drop),
+        ("apps/v1", "Deployment") => manifest.typed::<apps::Deployment>().map(drop),
+        ("apps/v1", "ReplicaSet") => manifest.typed::<apps::ReplicaSet>().map(drop),
+        ("apps/v1", "StatefulSet") => manifest.typed::<apps::StatefulSet>().map(drop),
+        ("apps/v1", "DaemonSet") => manifest.typed::<apps::DaemonSet>().map(drop),
+        ("batch/v1", "Job") => manifest.typed::<batch::Job>().map(drop),
+        ("batch/v1", "CronJob") => manifest.typed::<batch::CronJob>().map(drop),
         // Nodes, NodePools and RuntimeClasses are read as such anyway.
         _ => Ok(()),
     }
-}
-
-/// What counts a Pod as its own: what its reference to the controlling owner names, and the workload behind that.
-fn makers(pod: &Value, belongs: &Owner) -> Vec<Identity> {
-    let namespace = pod["metadata"]["namespace"].as_str();
-    let named = |it: &Value| Identity::new(text(&it["apiVersion"]), text(&it["kind"]), namespace, text(&it["name"]));
-    let mut makers: Vec<Identity> = controller_reference(pod).map(named).into_iter().collect();
-    match belongs {
-        Owner::Known(owner) if !makers.contains(owner) => makers.push(owner.clone()),
-        _ => {}
-    }
-    makers
 }
 
 /// How many Pods a workload has by its status; where that is missing, and some of its Pods are there, by its spec.
@@ -304,25 +279,25 @@ fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Ma
     pods_by_status(object)
 }
 
-/// A workload some of whose Pods are still made from the template that it had before, which is not there. That of a
-/// StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older ReplicaSet.
+/// What is wrong with a workload some of whose Pods are still made from the template that it had before, which is not
+/// there. That of a StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older
+/// ReplicaSet.
 ///
 /// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
-fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<Gap> {
+fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<String> {
     let status = &object["status"];
     let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
     let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
-    let told = match identity.kind.as_str() {
-        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => format!(
-            "{identity} makes Pods below its partition from its older revision {current}, which is not looked at; finish \
-             its rollout first"
-        ),
+    match identity.kind.as_str() {
+        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => Some(format!(
+            "makes Pods below its partition from its older revision {current}, which is not looked at; finish its rollout \
+             first"
+        )),
         "Deployment" if !is_there && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
-            format!("{identity} is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too")
+            Some("is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too".to_owned())
         }
-        _ => return None,
-    };
-    Some(Gap::Unreadable(told))
+        _ => None,
+    }
 }
 
 /// How many Pods an object says that it has.
@@ -335,52 +310,54 @@ fn count(value: &Value) -> usize {
     value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default()
 }
 
+/// `Rollout web`
+fn in_words(owner: &Identity) -> String {
+    format!("{} {}", owner.kind, owner.name)
+}
+
+/// Whether objects of a resource are Pods, or have controllers that make some.
 fn makes_pods(resource: Resource) -> bool {
-    resource == Resource::Pod || MAKERS.contains(&resource.kind())
+    resource == Resource::Pod || resource.has_template() && resource != Resource::PodTemplate
 }
 
-fn is_workload(identity: &Identity) -> bool {
-    resource_of(&identity.api_version, &identity.kind)
-        .is_some_and(|resource| resource != Resource::Pod && makes_pods(resource))
+/// The resource of an object that is a Pod, or makes some.
+fn pod_maker(identity: &Identity) -> Option<Resource> {
+    resource_of(&identity.api_version, &identity.kind).filter(|resource| makes_pods(*resource))
 }
 
-fn is_looked_at(identity: &Identity) -> bool {
-    let Identity { api_version, kind, .. } = identity;
-    LOOKED_AT.contains(&(api_version.as_str(), kind.as_str())) || resource_of(api_version, kind).is_some_and(makes_pods)
+/// The kinds that an outcome may depend on, each with its API version.
+fn kinds_looked_at() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let resources = Resource::all().filter(|it| makes_pods(*it) || matches!(it, Resource::Namespace | Resource::Node));
+    let others = [("node.k8s.io/v1", "RuntimeClass"), ("karpenter.sh/v1", "NodePool")];
+    resources.map(|resource| (resource.api_version(), resource.kind())).chain(others)
 }
 
-/// An object that is not looked at, though it has one of Kubernetes' own kinds, spelt otherwise, of another version, or
-/// written down without the rest of it, or a kind that Kubernetes does not have: it can't be judged, and must not be
-/// forgotten.
-fn misnamed(identity: &Identity) -> Option<Gap> {
+fn is_looked_at(Identity { api_version, kind, .. }: &Identity) -> bool {
+    kinds_looked_at().any(|looked_at| looked_at == (api_version, kind))
+}
+
+/// What is wrong with an object that is not looked at, though it has one of Kubernetes' own kinds, spelt otherwise, of
+/// another version, or written down without the rest of it, or a kind that Kubernetes does not have: it can't be judged,
+/// and must not be forgotten.
+fn misnamed(identity: &Identity) -> Option<String> {
     let Identity { api_version, kind, .. } = identity;
     if kind == "PartialObjectMetadata" {
-        return Some(Gap::Unreadable(format!("{identity} is metadata alone; list the object as a whole")));
+        return Some("is metadata alone; list the object as a whole".to_owned());
     }
-    let mut known = MAKERS.into_iter().chain([Resource::Pod.kind()]).chain(LOOKED_AT.map(|(_, kind)| kind));
-    let is_it =
-        |known: &&str| [known.to_lowercase(), format!("{known}s").to_lowercase()].contains(&kind.to_lowercase());
-    let known = known.find(is_it);
     let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
-    let own_groups = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
-    let is_own = own_groups.iter().any(|own| own.eq_ignore_ascii_case(group));
-    if is_looked_at(identity) || !is_own || OTHERS.contains(&kind.as_str()) {
+    let is_own = API_GROUPS.iter().any(|own| own.eq_ignore_ascii_case(group));
+    if is_looked_at(identity) || !is_own || WITHOUT_EFFECT.lines().any(|known| known == kind) {
         return None;
     }
-    Some(Gap::Unreadable(match known {
-        Some(known) if kind == known => {
-            format!("{identity} has apiVersion {api_version}, which is not known; list it anew")
-        }
-        Some(known) => format!("{identity} has kind {kind}; it is written {known}"),
-        None => format!("{identity} has kind {kind}, which {api_version} does not have; list it anew"),
-    }))
+    let is_meant = |known: &&str| kind.eq_ignore_ascii_case(known) || kind.eq_ignore_ascii_case(&format!("{known}s"));
+    Some(match kinds_looked_at().map(|(_, known)| known).find(is_meant) {
+        Some(known) if kind == known => format!("has apiVersion {api_version}, which is not known; list it anew"),
+        Some(known) => format!("has kind {kind}; it is written {known}"),
+        None => format!("has kind {kind}, which {api_version} does not have; list it anew"),
+    })
 }
 
-fn name(object: &Value) -> &str {
-    text(&object["metadata"]["name"])
-}
-
-/// A ReplicaSet that makes no Pods now, and that a Deployment keeps to roll back. Of other owners nobody knows what for.
+/// A ReplicaSet that makes no Pods now, and that a Deployment keeps to roll back. What other owners keep it for is not known.
 fn is_left_behind(object: &Value) -> bool {
     let is_deployment = |owner: &Value| owner["apiVersion"] == "apps/v1" && owner["kind"] == "Deployment";
     object["kind"] == "ReplicaSet"

@@ -1,15 +1,23 @@
-//! Who may run where: namespaces, and pools that people recognize by their labels and taints.
+//! Who may run where: namespaces, and pools that people recognize by their labels and taints; and pools that are meant for
+//! one tenant, and that others may use too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use serde::Serialize;
 
 use super::{
-    advice::Advisor,
+    advice::{Cause, CauseKind, Sentence, ToDo, names},
     namespace_rules::NamespaceRules,
-    outcome::{Forecast, Judged, Outcome, Why},
+    outcome::{Forecast, Judged, JudgedSubject, Outcome, Why},
+    pod_shape::PodShape,
     round::Round,
 };
 use crate::{
     demands::Demand,
+    engine::creation::{Admitted, Created},
     input::{settings::entry_name, settings_file},
     scheduling::{
         constraints::Constraints,
@@ -17,162 +25,127 @@ use crate::{
     },
 };
 
-/// Namespaces that are alike, and where their Pods may run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Namespaces for which the same holds, and where their Pods run. Rows are in the order of their fields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Row {
-    /// What makes them alike: `tenant=blue`, or their names.
-    pub name: String,
-    /// What the entry that holds is for, or `None` where no entry holds.
+    /// The position of the entry that holds; behind all others, if none does.
+    pub position: usize,
+    /// What the entry is for.
     pub entry: Option<String>,
-    /// The namespaces.
-    pub namespaces: Vec<String>,
-    /// The node selector that holds for them; empty if there is none.
+    /// What tells them from other namespaces of the entry: `tenant=blue`.
+    pub tenant: Option<String>,
+    /// The node selector that holds; empty if there is none.
     pub selector: String,
-    /// What becomes of a Pod that asks for nothing.
-    pub forecast: Forecast,
-    /// What keeps it from the policy, if something does.
-    pub kept_away: Option<String>,
     /// What is to be said of each pool.
     pub cells: Vec<Cell>,
-    /// How many Pods run on nodes of no pool.
-    pub lost: usize,
+    /// What becomes of a plain Pod, which asks for nothing.
+    pub forecast: Forecast,
+    /// What keeps a plain Pod from the policy, if something does.
+    pub kept_away: Option<String>,
+    /// The namespaces.
+    pub namespaces: Vec<String>,
+    /// How many of their Pods run in pools that take a plain Pod.
+    pub pods_there: usize,
+    /// How many of their Pods run elsewhere.
+    pub pods_elsewhere: usize,
 }
 
 /// What namespaces have to do with a pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Cell {
-    /// Whether it takes a Pod that asks for nothing.
+    /// Whether it takes a plain Pod.
     pub takes: bool,
-    /// Whether it would, if an entry that only warns was enforced.
+    /// Whether it would, if all entries that only warn were enforced.
     pub enforced: bool,
     /// How many of their Pods run there.
     pub pods: usize,
 }
 
+/// The rows of all namespaces among `judged`.
+pub fn rows(round: &Round<'_>, pools: &Pools, judged: &[JudgedSubject<'_>]) -> Vec<Row> {
+    let mut running: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for JudgedSubject { subject, .. } in judged {
+        running.entry(&subject.namespace).or_default().extend(subject.nodes.iter().map(String::as_str));
+    }
+    let mut namespaces: BTreeMap<Row, Vec<&str>> = BTreeMap::new();
+    for plain_pod in judged.iter().filter(|it| it.subject.manifest.is_none()) {
+        namespaces.entry(Row::new(round, pools, plain_pod)).or_default().push(&plain_pod.subject.namespace);
+    }
+    let with_pods = |(mut row, namespaces): (Row, Vec<&str>)| {
+        for node in namespaces.iter().filter_map(|namespace| running.get(namespace)).flatten() {
+            row.add_pod(pools.position_of(node));
+        }
+        Row { namespaces: namespaces.into_iter().map(str::to_owned).collect(), ..row }
+    };
+    namespaces.into_iter().map(with_pods).collect()
+}
+
+/// What a Pod asks of nodes in the end; nothing, where it is not let in.
+fn constraints(created: &Created<Rc<PodShape>>) -> Option<&Constraints> {
+    match created {
+        Created::LetIn(Admitted { after, .. }) => after.own(),
+        Created::Unknown(_) | Created::Refused(_) => None,
+    }
+}
+
 impl Row {
-    /// How many of their Pods run in pools that take a Pod that asks for nothing.
-    pub fn pods_there(&self) -> usize {
-        self.cells.iter().filter(|cell| cell.takes).map(|cell| cell.pods).sum()
+    /// What holds for the namespace of a plain Pod.
+    fn new(round: &Round<'_>, pools: &Pools, plain_pod: &JudgedSubject<'_>) -> Self {
+        let JudgedSubject { subject, creation, judged: Judged { forecast, why, .. }, .. } = plain_pod;
+        let rules = round.rules(&subject.namespace);
+        let (at, selector) = (rules.held().next(), rules.selector());
+        let takes = |pool: &Pool, created| {
+            let pod = constraints(created).filter(|_| forecast.outcome != Outcome::CannotTell);
+            pod.is_some_and(|pod| pool.excludes(pod).is_none())
+        };
+        let enforced = creation.enforced.as_ref().unwrap_or(&creation.real);
+        let cell = |pool| Cell { takes: takes(pool, &creation.real), enforced: takes(pool, enforced), pods: 0 };
+        Self {
+            position: at.map_or(usize::MAX, |at| at.position),
+            entry: at.map(|at| entry_name(at.entry)),
+            tenant: rules.tenant().filter(|_| !selector.is_empty()),
+            selector,
+            cells: pools.pools.iter().map(cell).collect(),
+            forecast: *forecast,
+            kept_away: match why {
+                Why::NotAsked(reason) if forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
+                _ => None,
+            },
+            namespaces: vec![],
+            pods_there: 0,
+            pods_elsewhere: 0,
+        }
     }
 
-    /// How many of their Pods run elsewhere.
-    pub fn pods_elsewhere(&self) -> usize {
-        self.lost + self.cells.iter().filter(|cell| !cell.takes).map(|cell| cell.pods).sum::<usize>()
+    /// Counts a Pod that runs in the pool at this position; that of a node of no pool is elsewhere.
+    fn add_pod(&mut self, pool: Option<usize>) {
+        match pool.and_then(|pool| self.cells.get_mut(pool)) {
+            Some(cell) => {
+                cell.pods += 1;
+                *(if cell.takes { &mut self.pods_there } else { &mut self.pods_elsewhere }) += 1;
+            }
+            None => self.pods_elsewhere += 1,
+        }
+    }
+
+    /// What people call it: by its namespace, if that is the only one; else by what holds there.
+    pub fn name(&self) -> &str {
+        match (self.namespaces.as_slice(), self.forecast.outcome) {
+            ([only], _) => only,
+            (_, Outcome::NotAsked) => "not sent to the policy",
+            _ => self.tenant.as_deref().or(self.entry.as_deref()).unwrap_or("no entry"),
+        }
     }
 
     /// Whether there is nothing to say about it but where its Pods run.
     pub fn is_sound(&self) -> bool {
-        !self.forecast.outcome.is_trouble() && !self.forecast.would_be && self.pods_elsewhere() == 0
-    }
-}
-
-/// The rows, made of one namespace after the other.
-pub struct Rows<'p> {
-    round: &'p Round<'p>,
-    pools: &'p Pools,
-    rows: BTreeMap<Alike, Row>,
-}
-
-/// What namespaces of one row have in common: the entry, by its position and its name, what they are called by it, the
-/// selector, and what becomes of their Pods.
-type Alike = ((usize, Option<String>, Option<String>, String), Vec<[bool; 2]>, Forecast, Option<String>);
-
-impl<'p> Rows<'p> {
-    /// None so far.
-    pub fn new(round: &'p Round<'p>, pools: &'p Pools) -> Self {
-        Self { round, pools, rows: BTreeMap::new() }
+        !self.forecast.outcome.is_trouble() && !self.forecast.would_be && self.pods_elsewhere == 0
     }
 
-    /// Adds a namespace: what becomes of its Pod that asks for nothing, that Pod where it is let in, now and if all was
-    /// enforced, and the node of each of its Pods that runs.
-    pub fn add(&mut self, namespace: &str, judged: &Judged, pods: [Option<&Constraints>; 2], running: &[&str]) {
-        let rules = self.round.rules(namespace);
-        let at = rules.held().next();
-        let (entry, selector) = (at.map(|at| entry_name(at.entry)), rules.selector());
-        let called = rules.tenant().filter(|_| !selector.is_empty());
-        let takes = |pool: &Pool| pods.map(|pod| pod.is_some_and(|pod| pool.excludes(pod).is_none()));
-        let takes: Vec<[bool; 2]> = self.pools.pools.iter().map(takes).collect();
-        let kept_away = match &judged.why {
-            Why::NotAsked(reason) if judged.forecast.outcome == Outcome::NotAsked => Some(reason.clone()),
-            _ => None,
-        };
-        let place = (at.map_or(usize::MAX, |at| at.position), entry.clone(), called.clone(), selector.clone());
-        let alike = (place, takes.clone(), judged.forecast, kept_away.clone());
-        let row = self.rows.entry(alike).or_insert_with(|| Row {
-            name: match judged.forecast.outcome {
-                Outcome::NotAsked => "not sent to the policy".to_owned(),
-                _ => called.or_else(|| entry.clone()).unwrap_or_else(|| "no entry".to_owned()),
-            },
-            entry,
-            namespaces: vec![],
-            selector,
-            forecast: judged.forecast,
-            kept_away,
-            cells: takes.into_iter().map(|[takes, enforced]| Cell { takes, enforced, pods: 0 }).collect(),
-            lost: 0,
-        });
-        row.namespaces.push(namespace.to_owned());
-        for node in running {
-            match self.pools.position_of(node).and_then(|place| row.cells.get_mut(place)) {
-                Some(cell) => cell.pods += 1,
-                None => row.lost += 1,
-            }
-        }
-    }
-
-    /// Notes pools without a taint that are meant for one tenant, and that Pods of others may use too.
-    pub fn note_untainted(&self, advisor: &mut Advisor<'_>) {
-        let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
-        for (place, pool) in self.pools.pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
-            let users: Vec<&Row> = self.rows.values().filter(|row| row.may_use(place)).collect();
-            let is_meant = |row: &&&Row| row.cells.get(place).is_some_and(|cell| cell.enforced);
-            let tenants = users
-                .iter()
-                .filter(is_meant)
-                .filter_map(|row| Some(((&row.selector, self.setting_naming(pool, row)?), *row)));
-            let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
-            let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
-            let others = users.iter().filter(|row| row.selector != *selector);
-            let is_warned_of = !others.clone().any(|row| is_meant(&row));
-            let others: BTreeSet<String> = others.flat_map(|row| row.namespaces.clone()).collect();
-            if others.is_empty() {
-                continue;
-            }
-            let untainted = found.entry((setting, &tenant.entry, is_warned_of)).or_default();
-            untainted.selectors.insert(selector.clone());
-            untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
-            untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
-            untainted.others.extend(others);
-        }
-        for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others }) in found {
-            let entry = entry.as_deref().unwrap_or("some namespaces");
-            let whose = match selectors.len() {
-                1 => entry.to_owned(),
-                tenants => format!("{tenants} tenants of {entry}"),
-            };
-            let others: Vec<String> = others.into_iter().collect();
-            advisor.note_untainted(setting, &whose, nodes, &others, is_warned_of);
-        }
-    }
-
-    /// All of them.
-    pub fn rows(self) -> Vec<Row> {
-        let named = |row: Row| match row.namespaces.as_slice() {
-            [only] => Row { name: only.clone(), ..row },
-            _ => row,
-        };
-        self.rows.into_values().map(named).collect()
-    }
-
-    /// The setting of an entry that demands a label of this pool by name, for namespaces of a row.
-    fn setting_naming(&self, pool: &Pool, row: &Row) -> Option<&str> {
-        let names = |demand: &&Demand| {
-            let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
-            requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
-        };
-        let demands = row.namespaces.iter().flat_map(|namespace| self.round.rules(namespace).demands());
-        let mut paths = demands.filter(names).filter_map(|demand| demand.path.as_deref());
-        paths.find(|path| path.starts_with("placement.namespaces["))
+    /// Its cell of a pool, if its Pods are sent to the policy, and may run there.
+    fn used(&self, pool: usize) -> Option<&Cell> {
+        let is_asked = !self.forecast.is_real_trouble() && self.forecast.outcome != Outcome::NotAsked;
+        self.cells.get(pool).filter(|cell| is_asked && cell.takes)
     }
 }
 
@@ -186,6 +159,59 @@ struct Untainted {
     others: BTreeSet<String>,
 }
 
+/// Adds the pools that one tenant's selector names, and that take Pods of others too.
+pub fn advise_on_taints(round: &Round<'_>, pools: &[Pool], rows: &[Row], to_do: &mut ToDo) {
+    let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
+    for (column, pool) in pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
+        let users: Vec<(&Row, &Cell)> = rows.iter().filter_map(|row| Some((row, row.used(column)?))).collect();
+        let tenants = users.iter().filter(|(_, cell)| cell.enforced);
+        let tenants = tenants.filter_map(|(row, _)| Some(((&row.selector, setting_naming(pool, row, round)?), *row)));
+        let mut tenants = tenants.collect::<BTreeMap<_, _>>().into_iter();
+        let (Some(((selector, setting), tenant)), None) = (tenants.next(), tenants.next()) else { continue };
+        let others = users.iter().filter(|(row, _)| row.selector != *selector);
+        let is_warned_of = others.clone().all(|(_, cell)| !cell.enforced);
+        let others: BTreeSet<String> = others.flat_map(|(row, _)| row.namespaces.clone()).collect();
+        if others.is_empty() {
+            continue;
+        }
+        let untainted = found.entry((setting, &tenant.entry, is_warned_of)).or_default();
+        untainted.selectors.insert(selector.clone());
+        untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
+        untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
+        untainted.others.extend(others);
+    }
+    for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others }) in found {
+        let entry = entry.as_deref().unwrap_or("some namespaces");
+        let tenants = match selectors.len() {
+            1 => entry.to_owned(),
+            tenants => format!("{tenants} tenants of {entry}"),
+        };
+        let (since, enforce) = match is_warned_of {
+            true => (", since entries that only warn keep nobody away", "enforce these, or "),
+            false => ("", ""),
+        };
+        let sentence = Sentence::Alone(format!(
+            "No taint keeps Pods of {} from nodes of {tenants} ({}){since}. If only that may run there, {enforce}add a \
+             toleration to the entry with defaultTolerations, then taint the nodes with NoSchedule",
+            names(&others.into_iter().collect::<Vec<_>>()),
+            names(&nodes),
+        ));
+        let cause = Cause { nodes, ..Cause::new(CauseKind::NoTaint, Some(setting.to_owned())) };
+        to_do.add(Forecast::real(Outcome::Changed), sentence, cause, None);
+    }
+}
+
+/// The setting of an entry that demands a label of this pool by name, for namespaces of a row.
+fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Round<'_>) -> Option<&'p str> {
+    let names = |demand: &&Demand| {
+        let mut requirements = demand.selector.iter().flat_map(|selector| selector.requirements());
+        requirements.any(|one| !one.accepts(None) && pool.labels.contains_key(one.key()))
+    };
+    let demands = row.namespaces.iter().flat_map(|namespace| round.rules(namespace).demands());
+    let mut paths = demands.filter(names).filter_map(|demand| demand.path.as_deref());
+    paths.find(|path| path.starts_with("placement.namespaces["))
+}
+
 /// The labels that selectors of the settings, or of namespaces, name.
 pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
     let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
@@ -193,11 +219,4 @@ pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
     let mut labels = settings_file::selected_labels(round.files);
     labels.extend(requirements.map(|one| one.key().to_owned()));
     labels
-}
-
-impl Row {
-    fn may_use(&self, pool: usize) -> bool {
-        let is_asked = !self.forecast.is_real_trouble() && self.forecast.outcome != Outcome::NotAsked;
-        is_asked && self.cells.get(pool).is_some_and(|cell| cell.takes)
-    }
 }

@@ -53,44 +53,37 @@ pub fn is_by_controller(key: &str) -> bool {
         || CONTROLLERS.values().any(|controller| controller.labels.contains_key(key))
 }
 
-/// The controlling owner of an object; of a ReplicaSet or a Job in its place that of these, as far as the cluster has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// It has none.
-    Nobody,
-    /// An object of the cluster: the first on the way up that stands for itself.
-    Known(Identity),
-    /// One that the cluster lacks.
-    Absent {
-        /// As `Rollout`.
-        kind: String,
-        /// Its name.
-        name: String,
-    },
+/// The controlling owners of an object: its own; if that is a ReplicaSet or a Job, that of this, and so on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owners {
+    /// Those that the cluster has, the nearest first. The last stands for itself, or for what is above it, and gone.
+    pub present: Vec<Identity>,
+    /// The nearest, if the cluster lacks it.
+    pub absent: Option<Identity>,
 }
 
 /// Kubernetes' chains of owners have three members (a CronJob, its Job, the Pod).
 const LONGEST_CHAIN: usize = 8;
 
-impl Owner {
-    /// Finds the owner of an object.
+impl Owners {
+    /// Finds the owners of an object.
     pub fn find(object: &Value, cluster: &Manifests) -> Self {
-        Self::find_within(LONGEST_CHAIN, object, cluster)
-    }
-
-    fn find_within(levels: usize, object: &Value, cluster: &Manifests) -> Self {
-        let Some(reference) = controller_reference(object) else { return Self::Nobody };
-        let Some((identity, owner)) = owner(reference, object, cluster) else {
-            let Identity { kind, name, .. } = identity(reference, object);
-            return Self::Absent { kind, name };
-        };
-        if !is_part_of_its_owner(&identity) || levels == 0 {
-            return Self::Known(identity);
+        let mut owners = Self::default();
+        let mut current = object;
+        while owners.present.len() < LONGEST_CHAIN {
+            let Some(reference) = controller_reference(current) else { break };
+            let Some((owner_identity, found)) = owner(reference, current, cluster) else {
+                owners.absent = owners.present.is_empty().then(|| identity(reference, current));
+                break;
+            };
+            let is_part = is_part_of_its_owner(&owner_identity);
+            owners.present.push(owner_identity);
+            if !is_part {
+                break;
+            }
+            current = found;
         }
-        match Self::find_within(levels - 1, owner, cluster) {
-            Self::Known(above) => Self::Known(above),
-            Self::Nobody | Self::Absent { .. } => Self::Known(identity),
-        }
+        owners
     }
 }
 
@@ -190,7 +183,7 @@ mod tests {
     ) {
         let pod = object("v1", "Pod", "p", Some((api_version, kind, name)));
         let expected = Identity::new(top_version, top_kind, Some("team-a"), top);
-        assert_eq!(Owner::find(&pod, &cluster()), Owner::Known(expected));
+        assert_eq!(Owners::find(&pod, &cluster()).present.last(), Some(&expected));
     }
 
     #[test]
@@ -204,14 +197,14 @@ mod tests {
         let [one, other] = [("a", "b"), ("b", "a")]
             .map(|(name, owner)| object("apps/v1", "ReplicaSet", name, Some(("apps/v1", "ReplicaSet", owner))));
         let cluster = Manifests::from_iter([one.clone(), other]);
-        assert!(matches!(Owner::find(&one, &cluster), Owner::Known(_)));
+        assert_eq!(Owners::find(&one, &cluster).present.len(), LONGEST_CHAIN);
     }
 
     #[test]
     fn an_owner_that_is_not_there_is_named() {
         let pod = object("v1", "Pod", "p", Some(("argoproj.io/v1alpha1", "Rollout", "web")));
-        let absent = Owner::Absent { kind: "Rollout".to_owned(), name: "web".to_owned() };
-        assert_eq!(Owner::find(&pod, &cluster()), absent);
-        assert_eq!(Owner::find(&object("v1", "Pod", "p", None), &cluster()), Owner::Nobody);
+        let absent = Some(Identity::new("argoproj.io/v1alpha1", "Rollout", Some("team-a"), "web"));
+        assert_eq!(Owners::find(&pod, &cluster()), Owners { present: vec![], absent });
+        assert_eq!(Owners::find(&object("v1", "Pod", "p", None), &cluster()), Owners::default());
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use cli::{
     Manifests, Policy, SettingsFile,
-    preview::{Forecast, Input},
+    preview::{Forecast, PreviewInput},
 };
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ fn a_preview_tells_what_brute_force_finds() -> Result<()> {
         let (settings, objects) = any_case(&mut dice, &policy)?;
         let files = SettingsFile::read_all(vec![settings.clone()])?;
         let cluster = objects.iter().cloned().collect::<Manifests>().into();
-        let input = Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
+        let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
         let preview = input.preview(|_, _| {}).with_context(|| format!("case {case}"))?;
         let oracle = Oracle::new(&policy, &objects, &settings);
         let workloads: BTreeMap<String, (String, bool)> = preview

@@ -18,12 +18,12 @@ pub fn commands(preview: &Preview) -> String {
     if preview.restarts.is_empty() {
         script += "\n# Nothing moves.\n";
     }
-    let mut told = "";
+    let mut namespace = "";
     for restart in &preview.restarts {
-        if restart.namespace != told {
+        if restart.namespace != namespace {
             script += &format!("\n# Namespace {}\n", on_one_line(&restart.namespace));
         }
-        told = &restart.namespace;
+        namespace = &restart.namespace;
         script += &lines(restart);
     }
     script

@@ -1,11 +1,9 @@
 //! A preview for people, for a browser, and as a script.
 
 mod commands;
-mod matrix;
 mod page;
-mod rows;
 mod text;
-mod workloads;
+mod view;
 
 pub use self::{
     commands::commands,
@@ -50,14 +48,16 @@ mod tests {
             cells[index] = Cell { takes: true, enforced: true, pods: 0 };
             cells[if outcome == Outcome::Moves { 0 } else { index }].pods = 2;
             preview.rows.push(Row {
-                name: tenant.clone(),
+                position: 0,
                 entry: Some("the entry for tenant".to_owned()),
-                namespaces: vec![tenant.clone()],
+                tenant: Some(format!("tenant={tenant}")),
                 selector: format!("pool={tenant}"),
+                cells,
                 forecast: Forecast::real(Outcome::Changed),
                 kept_away: None,
-                cells,
-                lost: 0,
+                namespaces: vec![tenant.clone()],
+                pods_there: if outcome == Outcome::Moves { 0 } else { 2 },
+                pods_elsewhere: if outcome == Outcome::Moves { 2 } else { 0 },
             });
             preview.pools.push(Pool {
                 name: format!("pool={tenant}"),

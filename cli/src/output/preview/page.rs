@@ -1,25 +1,19 @@
-//! A preview for a browser: one file, that needs no other.
+//! A preview for a browser: one file, that needs no other. Its words are in `page.html.j2`.
 
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{
-    rows::{ROWS, are_a_table, heading, nodes, note, place, places, shown, taking},
-    workloads::{Told, sections, untold},
-};
+use super::view::{ROWS, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
 use crate::{
-    lists::counted,
     output::template::render,
-    preview::{Cell, Pool, Preview, Row},
+    preview::{Preview, Row},
 };
 
 const TEMPLATE: &str = include_str!("page.html.j2");
-/// So many namespaces are open from the start, if there is trouble in them.
-const OPEN: usize = 5;
 
-/// Where a preview comes from: a page may be read long after, by somebody else.
+/// Where a preview comes from: a page may be read long after, and by others.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Origin {
     /// The file, or the context of the kubeconfig.
@@ -44,81 +38,35 @@ impl Origin {
 /// # Errors
 /// The template has a mistake, and no test has found that.
 pub fn page(preview: &Preview, origin: &Origin) -> Result<String> {
-    let (rows, more) = shown(&preview.rows, ROWS);
+    let (shown, more) = rows(preview, ROWS);
+    let row = |row: &&Row| {
+        json!({
+            "row": row,
+            "name": row.name(),
+            "note": note(row),
+            "is_trouble": row.forecast.is_real_trouble(),
+            "answers": row.cells.iter().map(answer).collect::<Vec<_>>(),
+            "pools": pools_that_take(row, &preview.pools),
+        })
+    };
+    let pools = preview.pools.iter().map(|pool| {
+        let taints: Vec<_> = pool.taints.iter().map(|taint| pieces(taint)).collect();
+        json!({ "name": pool.name, "pieces": pieces(&pool.name), "taints": taints, "nodes": nodes(pool) })
+    });
     let data = json!({
         "origin": origin,
-        "ready": preview.verdict.ready,
-        "verdict": preview.verdict.text,
-        "advice": preview.advice.iter().map(|advice| &advice.text).collect::<Vec<_>>(),
+        "verdict": preview.verdict,
+        "advice": preview.advice,
         "remarks": preview.remarks,
         "compared": preview.compared,
-        "is_matrix": are_a_table(&preview.pools),
-        "pools": preview.pools.iter().map(pool).collect::<Vec<_>>(),
-        "groups": [
-            { "rows": rows.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>() },
-            { "rows": more.iter().map(|found| row(found, &preview.pools)).collect::<Vec<_>>(), "more": more.len() },
-        ],
-        "sections": sections(preview).iter().enumerate().map(|(place, section)| json!({
-            "name": section.name,
-            "summary": summary(&section.told),
-            "open": place < OPEN && section.is_in_trouble(),
-            "findings": section.told.iter().map(finding).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-        "untold": untold(preview),
+        "is_matrix": fit_in_a_table(&preview.pools),
+        "pools": pools.collect::<Vec<_>>(),
+        "rows": shown.iter().map(row).collect::<Vec<_>>(),
+        "more": more.iter().map(row).collect::<Vec<_>>(),
+        "sections": sections(preview),
+        "counts": counts(preview),
     });
     render("page.html", TEMPLATE, data)
-}
-
-fn pool(pool: &Pool) -> Value {
-    json!({
-        "name": pieces(&pool.name),
-        "taints": pool.taints.iter().map(|taint| pieces(taint)).collect::<Vec<_>>(),
-        "nodes": nodes(pool),
-    })
-}
-
-fn row(row: &Row, pools: &[Pool]) -> Value {
-    let cells = row.cells.iter().zip(pools).map(|(cell @ Cell { takes, pods, .. }, pool)| {
-        json!({
-            "pool": place(pool),
-            "takes": takes,
-            "told": taking(*cell),
-            "pods": if *pods > 0 { counted(*pods, "Pod") } else { String::new() },
-            "elsewhere": !takes && *pods > 0,
-        })
-    });
-    json!({
-        "name": row.name,
-        "namespaces": heading(row, row.namespaces.join(", ")),
-        "count": counted(row.namespaces.len(), "namespace"),
-        "folds": row.namespaces.len() > 3,
-        "selector": row.selector,
-        "note": note(row),
-        "trouble": row.forecast.is_real_trouble(),
-        "cells": cells.collect::<Vec<_>>(),
-        "taking": places(row, pools),
-        "there": row.pods_there(),
-        "elsewhere": row.pods_elsewhere(),
-    })
-}
-
-fn finding(told: &Told<'_>) -> Value {
-    json!({
-        "outcome": told.finding.forecast.title(),
-        "was": told.was(),
-        "trouble": told.finding.forecast.is_real_trouble(),
-        "who": told.who,
-        "reason": told.finding.reason,
-        "nodes": told.nodes.join(", "),
-        "pods": counted(told.pods, "Pod"),
-    })
-}
-
-/// `refused, changed`
-fn summary(told: &[Told<'_>]) -> String {
-    let mut titles: Vec<String> = told.iter().map(|told| told.finding.forecast.title()).collect();
-    titles.dedup();
-    titles.join(", ")
 }
 
 /// Breaks only where people would break a label or a taint.

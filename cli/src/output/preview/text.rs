@@ -1,12 +1,10 @@
-//! A preview as text.
+//! A preview as text for a terminal.
 
 use std::collections::BTreeMap;
 
-use super::{
-    matrix::matrix,
-    rows::{ROWS, heading, note, places, shown},
-    workloads::{NamespaceSection, Told, sections, untold},
-};
+use comfy_table::{ColumnConstraint::LowerBoundary, ContentArrangement, Table, Width, presets::UTF8_FULL_CONDENSED};
+
+use super::view::{Group, ROWS, Section, answer, counts, fit_in_a_table, nodes, note, pools_that_take, rows, sections};
 use crate::{
     lists::{counted, shortened},
     output::terminal::wrap,
@@ -15,15 +13,19 @@ use crate::{
 
 /// Where the text beside an outcome begins.
 const INDENT: usize = 16;
-/// So many namespaces are told; the others are counted.
+/// So many namespaces are shown; the others are counted.
 const NAMESPACES: usize = 20;
 /// So many nodes, pools or namespaces are named.
 const NAMED: usize = 6;
+/// So many namespaces are named in a row of the table.
+const NAMED_IN_TABLE: usize = 4;
+/// Beside the text of a cell, and its border.
+const PADDING: usize = 3;
 
 /// A preview for a terminal of `width` columns. `verbose` shows everything, however long.
 pub fn text(preview: &Preview, width: usize, verbose: bool) -> String {
     let mut page = Page { width, verbose, lines: vec![] };
-    page.wrapped(&preview.verdict.text, 0, 0);
+    page.wrapped("", &preview.verdict.text, 0);
     page.list("What to do", preview.advice.iter().map(|advice| &advice.text));
     page.rows(preview);
     page.workloads(preview);
@@ -38,27 +40,23 @@ struct Page {
 }
 
 impl Page {
-    /// Breaks a text between words: the first line at `first`, the others at `indent`.
-    fn wrapped(&mut self, text: &str, first: usize, indent: usize) {
-        let room = self.width.saturating_sub(indent).max(1);
-        for (place, line) in wrap(text, room).into_iter().enumerate() {
-            let indent = if place == 0 { first } else { indent };
-            self.lines.push(format!("{:indent$}{line}", ""));
+    /// Breaks a text between words: the first line stands behind `before`, the others at `indent`.
+    fn wrapped(&mut self, before: &str, text: &str, indent: usize) {
+        let lines = wrap(text, self.width.saturating_sub(indent).max(1));
+        let spaces = " ".repeat(indent);
+        for (index, line) in lines.into_iter().enumerate() {
+            self.lines.push(format!("{}{line}", if index == 0 { before } else { &spaces }));
         }
     }
 
-    /// A line that begins with a word of its own column.
+    /// A text with a word in a column of its own before it.
     fn beside(&mut self, word: &str, text: &str) {
-        let before = self.lines.len();
-        self.wrapped(text, 0, INDENT);
-        if let Some(line) = self.lines.get_mut(before) {
-            *line = format!("  {word:<pad$}{line}", pad = INDENT - 2);
-        }
+        self.wrapped(&format!("  {word:<pad$}", pad = INDENT - 2), text, INDENT);
     }
 
     fn heading(&mut self, text: &str) {
         self.lines.push(String::new());
-        self.wrapped(text, 0, 2);
+        self.wrapped("", text, 2);
     }
 
     fn list<'t>(&mut self, title: &str, items: impl IntoIterator<Item = &'t String>) {
@@ -68,7 +66,7 @@ impl Page {
         }
         self.heading(&format!("{title}:"));
         for item in items {
-            self.wrapped(&format!("- {item}"), 2, 4);
+            self.wrapped("  ", &format!("- {item}"), 4);
         }
     }
 
@@ -77,48 +75,47 @@ impl Page {
             return;
         }
         self.heading("Who may run where (a new Pod that asks for nothing):");
-        let (rows, cut) = shown(&preview.rows, if self.verbose { usize::MAX } else { ROWS });
-        match matrix(&preview.pools, &rows, self.width) {
+        let (shown, more) = rows(preview, if self.verbose { usize::MAX } else { ROWS });
+        match table(&preview.pools, &shown, self.width) {
             Some(lines) => self.lines.extend(lines),
-            None => rows.iter().for_each(|row| self.row(row, &preview.pools)),
+            None => shown.iter().for_each(|row| self.row(row, &preview.pools)),
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for row in cut {
+        for row in more {
             *counts.entry(row.entry.as_deref().unwrap_or("no entry")).or_default() += 1;
         }
         for (entry, count) in counts {
             let more = format!("… and {count} more rows of {entry}, all in order; --verbose shows them");
-            self.wrapped(&more, 2, 4);
+            self.wrapped("  ", &more, 4);
         }
     }
 
     fn row(&mut self, row: &Row, pools: &[Pool]) {
-        self.wrapped(&heading(row, self.names(&row.namespaces)), 2, 4);
+        self.wrapped("  ", &heading(row, &self.names(&row.namespaces)), 4);
         if !row.selector.is_empty() {
             self.beside("  selector", &row.selector);
         }
-        let places = places(row, pools);
-        let places = if places.is_empty() { "nowhere".to_owned() } else { self.names(&places) };
-        let note = note(row).filter(|_| !row.forecast.would_be);
-        self.beside("  new Pods", &note.unwrap_or(places));
-        if row.pods_there() + row.pods_elsewhere() > 0 {
-            let elsewhere = row.pods_elsewhere();
-            let elsewhere = if elsewhere > 0 { format!(", {elsewhere} elsewhere") } else { String::new() };
-            self.beside("  Pods now", &format!("{} there{elsewhere}", row.pods_there()));
+        let pools = pools_that_take(row, pools);
+        let pools = if pools.is_empty() { "nowhere".to_owned() } else { self.names(&pools) };
+        self.beside("  new Pods", &note(row).filter(|_| !row.forecast.would_be).unwrap_or(pools));
+        match (row.pods_there, row.pods_elsewhere) {
+            (0, 0) => {}
+            (there, 0) => self.beside("  Pods now", &format!("{there} there")),
+            (there, elsewhere) => self.beside("  Pods now", &format!("{there} there, {elsewhere} elsewhere")),
         }
     }
 
     fn workloads(&mut self, preview: &Preview) {
-        let (told, quiet): (Vec<_>, Vec<_>) =
-            sections(preview).into_iter().partition(|section| preview.compared || section.is_in_trouble());
+        let (shown, quiet): (Vec<_>, Vec<_>) =
+            sections(preview).into_iter().partition(|section| preview.compared || section.is_trouble);
         let limit = if self.verbose || preview.compared { usize::MAX } else { NAMESPACES };
-        for section in told.iter().take(limit) {
-            self.heading(&format!("Namespace {}", section.name));
-            section.told.iter().for_each(|told| self.told(told));
+        for section in shown.iter().take(limit) {
+            self.heading(&format!("Namespace {}", section.namespace));
+            section.groups.iter().for_each(|group| self.group(group));
         }
-        self.cut(told.len().saturating_sub(limit));
+        self.cut(shown.len().saturating_sub(limit));
         if preview.compared {
-            if told.is_empty() {
+            if shown.is_empty() {
                 self.heading("Compared with the old settings, no outcome changes.");
             }
             return;
@@ -126,13 +123,13 @@ impl Page {
         if !quiet.is_empty() {
             self.heading("Changed, and not moved by the policy:");
         }
-        for NamespaceSection { name, told } in quiet.iter().take(limit) {
-            let would_be = |told: &Told<'_>| if told.finding.forecast.would_be { " (would be)" } else { "" };
-            let who: Vec<String> = told.iter().map(|told| format!("{}{}", told.who, would_be(told))).collect();
-            self.wrapped(&format!("- {name}: {}", who.join("; ")), 2, 4);
+        for Section { namespace, groups, .. } in quiet.iter().take(limit) {
+            let would_be = |group: &Group<'_>| if group.finding.forecast.would_be { " (would be)" } else { "" };
+            let names: Vec<_> = groups.iter().map(|group| format!("{}{}", group.names, would_be(group))).collect();
+            self.wrapped("  ", &format!("- {namespace}: {}", names.join("; ")), 4);
         }
         self.cut(quiet.len().saturating_sub(limit));
-        untold(preview).iter().for_each(|line| self.heading(line));
+        counts(preview).iter().for_each(|line| self.heading(line));
     }
 
     fn cut(&mut self, more: usize) {
@@ -141,24 +138,73 @@ impl Page {
         }
     }
 
-    fn told(&mut self, told: &Told<'_>) {
-        let Finding { forecast, reason, .. } = told.finding;
-        let was = told.was().map(|was| format!(" (before: {was})")).unwrap_or_default();
-        self.beside(forecast.outcome.title(), &format!("{}{was}", told.who));
+    fn group(&mut self, group: &Group<'_>) {
+        let Finding { forecast, reason, .. } = group.finding;
+        let was = group.was.as_ref().map(|was| format!(" (before: {was})")).unwrap_or_default();
+        self.beside(forecast.outcome.title(), &format!("{}{was}", group.names));
         match (reason, forecast.would_be) {
-            (Some(reason), true) => self.wrapped(&format!("would be: {reason}"), INDENT, INDENT),
-            (Some(reason), false) => self.wrapped(reason, INDENT, INDENT),
-            (None, true) => self.wrapped("would be, with enforcement: Enforce", INDENT, INDENT),
+            (Some(reason), true) => self.beside("", &format!("would be: {reason}")),
+            (Some(reason), false) => self.beside("", reason),
+            (None, true) => self.beside("", "would be, with enforcement: Enforce"),
             (None, false) => {}
         }
-        if !told.nodes.is_empty() {
-            let pods = counted(told.pods, "Pod");
-            self.wrapped(&format!("nodes: {}; {pods} there now", self.names(told.nodes)), INDENT, INDENT);
+        if !group.nodes.is_empty() {
+            let (nodes, pods) = (self.names(group.nodes), counted(group.pods, "Pod"));
+            self.beside("", &format!("nodes: {nodes}; {pods} there now"));
         }
     }
 
     fn names(&self, names: &[String]) -> String {
         let short = shortened(names, NAMED).filter(|_| !self.verbose);
         short.unwrap_or_else(|| names.join(", "))
+    }
+}
+
+/// Rows and pools in lines of at most `width`; nothing if there are too many pools, or a word would break.
+fn table(pools: &[Pool], rows: &[&Row], width: usize) -> Option<Vec<String>> {
+    if !fit_in_a_table(pools) {
+        return None;
+    }
+    let heading: Vec<String> = [String::new()].into_iter().chain(pools.iter().map(column_heading)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| table_row(row)).collect();
+    let words = |column: usize| {
+        let texts = rows.iter().chain([&heading]).filter_map(move |row| row.get(column));
+        texts.flat_map(|text| text.split_whitespace()).map(|word| word.chars().count())
+    };
+    let needed: Vec<usize> = (0..=pools.len()).map(|column| words(column).max().unwrap_or_default()).collect();
+    if needed.iter().map(|word| word + PADDING).sum::<usize>() + 1 > width {
+        return None;
+    }
+    let columns = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+    let unbroken = needed.iter().map(|word| LowerBoundary(Width::Fixed(columns(word + PADDING - 1))));
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns(width));
+    table.set_header(&heading).add_rows(&rows).set_constraints(unbroken);
+    Some(table.lines().map(|line| line.trim_end().to_owned()).collect())
+}
+
+fn column_heading(pool: &Pool) -> String {
+    // Breaks where people would break a label or a taint.
+    let broken = |text: &str| text.replace('/', "/\n").replace(':', "\n:");
+    let taints: String = pool.taints.iter().map(|taint| format!("taint\n{}\n", broken(taint))).collect();
+    format!("{}\n{taints}{}", broken(&pool.name.replace(", ", "\n")), nodes(pool))
+}
+
+fn table_row(row: &Row) -> Vec<String> {
+    let names = shortened(&row.namespaces, NAMED_IN_TABLE).unwrap_or_else(|| row.namespaces.join(", "));
+    let note = note(row).map(|note| format!("\n(new Pods {note})")).unwrap_or_default();
+    let cells = row.cells.iter().map(|cell| match cell.pods {
+        0 => answer(cell).to_owned(),
+        pods => format!("{}\n{}", answer(cell), counted(pods, "Pod")),
+    });
+    [format!("{}{note}", heading(row, &names))].into_iter().chain(cells).collect()
+}
+
+/// `tenant=blue: a, b and c`
+fn heading(row: &Row, namespaces: &str) -> String {
+    match row.namespaces.as_slice() {
+        [_] => row.name().to_owned(),
+        _ => format!("{}: {namespaces}", row.name()),
     }
 }

@@ -1,0 +1,309 @@
+//! The words of advice, and its cause as data: what stands in the way of a workload, which setting demands that, and the
+//! way out.
+
+use std::ptr;
+
+use node_placement_policy::{
+    decision::{Cause as PolicyCause, CauseKind as PolicyCauseKind},
+    settings::{Enforcement, EntryAt, NamespaceEntry, OnDaemonSets},
+    toleration::Taint,
+};
+
+use super::{
+    advice::{Cause, CauseKind, Concerned, Sentence, ToDo, capital, names},
+    outcome::{Forecast, Judged, Outcome, Why},
+    remedy::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
+    round::Round,
+    subject::Subject,
+    unschedulable::Unschedulable,
+};
+use crate::{
+    demands::Demand,
+    engine::reply::Refusal,
+    input::{
+        manifests::Manifest,
+        settings::{covers, entries, entry_name},
+        settings_file::SettingsFile,
+    },
+    lists::listed,
+    requests::{plugins, template},
+};
+
+/// Words what to do, with the settings and the namespaces of a round.
+pub struct Advisor<'p> {
+    pub round: &'p Round<'p>,
+}
+
+impl<'p> Advisor<'p> {
+    /// What is to be done about an outcome, if anything is.
+    pub fn advise(&self, subject: &Subject<'_>, judged: &Judged, to_do: &mut ToDo) {
+        let outcome = judged.forecast.outcome;
+        let (sentence, cause) = match &judged.why {
+            Why::Unknown(gap) => (Sentence::Alone(gap.advice()), Cause::new(CauseKind::Lacks, None)),
+            Why::Refused(refusal) => self.refused(subject, refusal),
+            Why::Unschedulable(why) => self.waits(&subject.namespace, why),
+            Why::FewerNodes(taints) if outcome == Outcome::LeavesNodes => {
+                self.leaves_nodes(&subject.namespace, taints, judged)
+            }
+            Why::Unbound(refusal) if outcome.is_trouble() => unbound(refusal, judged),
+            Why::NotAsked(reason) if outcome.is_trouble() => (
+                Sentence::Does(format!("would no longer get the tolerations of the old settings: {reason}")),
+                Cause { nodes: judged.nodes.clone(), ..Cause::new(CauseKind::Taint, None) },
+            ),
+            _ => return,
+        };
+        to_do.add(judged.forecast, sentence, cause, Some(Concerned::new(subject, judged.part.as_deref())));
+    }
+
+    fn refused(&self, subject: &Subject<'_>, Refusal { message, cause, .. }: &Refusal) -> (Sentence, Cause) {
+        let Some(found) = cause else {
+            return (Sentence::Is(format!("refused: {message}")), Cause::new(CauseKind::Asks, None));
+        };
+        if let Some(missing) = self.missing_label(&subject.namespace, found) {
+            return missing;
+        }
+        let mut found = found.clone();
+        if self.is_of_class(subject, found.asked.as_ref()) {
+            found.kind = PolicyCauseKind::RuntimeClass;
+        }
+        let obstacle = self.obstacle(subject, &found).unwrap_or_else(|| message.clone());
+        (Sentence::Is(format!("refused: {obstacle}")), Cause::from(found))
+    }
+
+    /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
+    fn missing_label(&self, namespace: &str, found: &PolicyCause) -> Option<(Sentence, Cause)> {
+        let asked = found.asked.as_deref()?;
+        let demands = |entry: &NamespaceEntry| {
+            entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
+        };
+        let (at, label) = self.round.rules(namespace).lacking().find(|(at, _)| demands(at.entry))?;
+        let sentence = Sentence::Is(format!(
+            "refused by the entry that holds, since Namespace {namespace} has no label {label}, by which {} selects: label \
+             the namespace, if it is meant there",
+            self.entry(at),
+        ));
+        let cause = Cause::new(CauseKind::MissingLabel, Some(format!("{at}.namespaceSelector")));
+        Some((sentence, Cause { label: Some(label.to_owned()), ..cause }))
+    }
+
+    /// Whether a label that is asked for is of the RuntimeClass, with which the API server has merged the Pod before.
+    fn is_of_class(&self, subject: &Subject<'_>, asked: Option<&String>) -> bool {
+        let Some(object) = subject.manifest.map(Manifest::parse) else { return false };
+        let spec = &template::template(&object).unwrap_or(&object)["spec"];
+        let class = plugins::runtime_class(spec, self.round.chain.cluster).ok().flatten();
+        let labels = class.and_then(|class| class.scheduling?.node_selector).unwrap_or_default();
+        // A Pod of the cluster is merged.
+        let is_own = |key| subject.kind() != "Pod" && spec["nodeSelector"].get(key).is_some();
+        labels.iter().any(|(key, value)| asked == Some(&format!("{key}={value}")) && !is_own(key))
+    }
+
+    /// What stands in the way, and the way out; nothing, where the message says it best.
+    fn obstacle(&self, subject: &Subject<'_>, cause: &PolicyCause) -> Option<String> {
+        let namespace = subject.namespace.as_str();
+        let source = match (&cause.annotation, &cause.setting) {
+            (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
+            (None, Some(path)) => self.setting(namespace, path, cause.demanded.as_deref().unwrap_or_default()),
+            (None, None) => "the policy".to_owned(),
+        };
+        let asked = cause.asked.as_ref().or(cause.taint.as_ref());
+        let (what, way_out) = match cause.kind {
+            PolicyCauseKind::MissingLabel if cause.setting.is_some() => {
+                let label = cause.label.as_deref().unwrap_or_default();
+                return Some(format!(
+                    "Namespace {namespace} has no usable label {label}, which {source} refers to: label it"
+                ));
+            }
+            PolicyCauseKind::Annotation => {
+                let annotation = cause.annotation.as_deref().unwrap_or("of the node selector");
+                return Some(format!("correct the annotation {annotation} of Namespace {namespace}"));
+            }
+            PolicyCauseKind::RuntimeClass => (format!("the RuntimeClass brings {}", asked?), "Use another class"),
+            PolicyCauseKind::Asks if self.is_added(subject, asked?) => (
+                format!("they get {}", asked?),
+                "Correct the settings: nothing that asks for nothing can be created there",
+            ),
+            PolicyCauseKind::Asks => (format!("{} is asked for", asked?), "Change the object, or the setting"),
+            _ => return None,
+        };
+        // An empty whitelist demands nothing.
+        Some(match cause.demanded.as_ref().filter(|demanded| !demanded.is_empty()) {
+            Some(demanded) => format!("{what}, and {source} demands {demanded}. {way_out}"),
+            None => format!("{what}, and {source} does not allow it. {way_out}"),
+        })
+    }
+
+    /// Whether the settings themselves ask for something there: of Pods that ask for nothing, always.
+    fn is_added(&self, subject: &Subject<'_>, asked: &str) -> bool {
+        let mut demands = self.round.rules(&subject.namespace).demands();
+        subject.manifest.is_none() || demands.any(|demand| demand.requirements().iter().any(|added| added == asked))
+    }
+
+    fn leaves_nodes(
+        &self,
+        namespace: &str,
+        taints: &[Taint],
+        Judged { nodes, pods, .. }: &Judged,
+    ) -> (Sentence, Cause) {
+        let left = if nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(nodes) };
+        let running = match pods {
+            0 => "none of its Pods runs now".to_owned(),
+            1 => "1 of its Pods runs now".to_owned(),
+            pods => format!("{pods} of its Pods run now"),
+        };
+        let text = format!("would leave {left}, where {running}");
+        let cause = Cause { nodes: nodes.clone(), ..Cause::new(CauseKind::LeavesNodes, None) };
+        // What only the old settings let it tolerate.
+        if !taints.is_empty() {
+            let Remedy { taints, text: remedy, setting, .. } = self.remedy(namespace, taints);
+            let sentence = format!("{text}: it would no longer tolerate the taint {}. {remedy}", taints.join(", "));
+            return (Sentence::Does(sentence), Cause { setting, taint: taints.into_iter().next(), ..cause });
+        }
+        let demand = self.round.rules(namespace).demands().find(|demand| !demand.text.is_empty());
+        let why = demand.map(|demand| format!(": {} demands {}", self.source(namespace, demand), demand.text));
+        // Its template is not changed, so its controller still counts on these nodes.
+        let planned = match self.round.rules(namespace).placement().map(|it| it.settings.on_daemon_sets) {
+            Some(OnDaemonSets::Ignore | OnDaemonSets::Warn) => {
+                "Its controller would still make Pods for these nodes, and they would wait for ever: set \
+                 placement.onDaemonSets to Inject. "
+            }
+            _ => "",
+        };
+        let why = why.unwrap_or_default();
+        let sentence =
+            format!("{text}{why}. {planned}If it must run there, exempt its namespace or widen what it may use");
+        let (setting, demanded) = (demand.and_then(|it| it.path.clone()), demand.map(|it| it.text.clone()));
+        (Sentence::Does(sentence), Cause { setting, demanded, ..cause })
+    }
+
+    fn waits(&self, namespace: &str, why: &Unschedulable) -> (Sentence, Cause) {
+        let demand = self.round.rules(namespace).demands().find(|demand| why.is_demanded_by(demand));
+        let source = demand.map(|demand| self.source(namespace, demand));
+        let cause = Cause::new(CauseKind::NoSuchLabel, demand.and_then(|demand| demand.path.clone()));
+        let (text, cause) = match why {
+            Unschedulable::Taints { taints, nodes, for_a_time } => self.tainted(namespace, taints, nodes, *for_a_time),
+            Unschedulable::Label { key, needs, similar, .. } => {
+                let by = source.map(|source| format!(", which {source} demands")).unwrap_or_default();
+                let similar = similar.as_ref().map(|similar| format!("; did you mean {similar}?")).unwrap_or_default();
+                let text = format!("{why}{by}{similar}. Correct the selector, or label nodes");
+                (text, Cause { label: Some(key.clone()), demanded: Some(needs.clone()), ..cause })
+            }
+            Unschedulable::Together { demanded, asked, key, is_named } => {
+                let by = source.map(|source| format!(" by {source}")).unwrap_or_default();
+                let by = match listed(demanded) {
+                    demanded if demanded.is_empty() => demanded,
+                    demanded => format!("; {demanded} is demanded{by}"),
+                };
+                let (kind, way_out) = match is_named {
+                    true => (CauseKind::NodeName, "Name another node, or none"),
+                    false => (cause.kind, "Label nodes, or change one of them"),
+                };
+                let joined = |list: &[String]| (!list.is_empty()).then(|| list.join(","));
+                let (label, demanded, asked) = (Some(key.clone()), joined(demanded), joined(asked));
+                (format!("{why}{by}. {way_out}"), Cause { kind, label, demanded, asked, ..cause })
+            }
+            Unschedulable::Nothing => (format!("{why}. Correct it"), cause),
+        };
+        (Sentence::Is(format!("left without a node: {text}")), cause)
+    }
+
+    fn tainted(&self, namespace: &str, taints: &[Taint], nodes: &[String], for_a_time: bool) -> (String, Cause) {
+        let remedy = match for_a_time {
+            true => Remedy::new(taints, "Tolerate it without tolerationSeconds".to_owned(), None),
+            false if taints.iter().any(is_control_plane) => Remedy::new(taints, NOT_FOR_WORKLOADS.to_owned(), None),
+            false => self.remedy(namespace, taints),
+        };
+        let evicted = if for_a_time { ", which they tolerate for some seconds only, and are evicted then" } else { "" };
+        // The other tenants of the entry have other nodes.
+        let (nodes, named) = match remedy.is_for_all {
+            true => (vec![], String::new()),
+            false => (nodes.to_vec(), format!(" ({})", names(nodes))),
+        };
+        let taints = remedy.taints.join(", ");
+        let text = format!("those that match{named} have the taint {taints}{evicted}. {}", remedy.text);
+        let taint = remedy.taints.into_iter().next();
+        (text, Cause { taint, nodes, ..Cause::new(CauseKind::Taint, remedy.setting) })
+    }
+
+    fn remedy(&self, namespace: &str, taints: &[Taint]) -> Remedy {
+        let Some(placement) = self.round.rules(namespace).placement() else {
+            let text = "podNodeSelectorPluginConfig adds no tolerations: add them to the Pods, or use placement";
+            return Remedy::new(taints, text.to_owned(), None);
+        };
+        let entry = placement.entry.map_or_else(|| "an entry for the namespace".to_owned(), |at| self.entry(at));
+        remedy(placement, &entry, taints)
+    }
+
+    /// Adds entries whose namespaces are all taken by entries above them.
+    pub fn advise_on_entries(&self, to_do: &mut ToDo) {
+        for (at, namespaces) in self.round.idle_entries() {
+            let mut above = namespaces.iter().filter_map(|namespace| self.round.rules(namespace).above(at.entry));
+            // An exception stands above its rule on purpose.
+            let Some(above) = above.find(|above| !is_exception(above.entry, at.entry)) else { continue };
+            let sentence = Sentence::Alone(format!(
+                "{} holds in no namespace, since {} stands above it and takes {}: move it up, if it is meant there",
+                capital(&self.entry(at)),
+                self.entry(above),
+                names(&namespaces.iter().map(ToString::to_string).collect::<Vec<_>>()),
+            ));
+            let namespace = namespaces.first().map(ToString::to_string);
+            let cause = Cause { namespace, ..Cause::new(CauseKind::EntryAbove, Some(at.to_string())) };
+            to_do.add(Forecast::real(Outcome::Changed), sentence, cause, None);
+        }
+    }
+
+    /// `the entry for tenant (placement.namespaces[0])`
+    fn entry(&self, at: EntryAt<'_>) -> String {
+        self.entry_with(at, &at.to_string())
+    }
+
+    /// An entry with the path of one of its settings; where several policies place, also with the name of its own.
+    fn entry_with(&self, EntryAt { entry, .. }: EntryAt<'_>, path: &str) -> String {
+        let name = entry_name(entry);
+        let mut placing = self.round.files.iter().filter(|file| file.places_pods());
+        match self.file_of(entry).and_then(|file| file.name.as_deref()) {
+            Some(policy) if placing.nth(1).is_some() => format!("{name} ({policy}: {path})"),
+            _ => format!("{name} ({path})"),
+        }
+    }
+
+    /// `the entry for tenant (placement.namespaces[0].requiredNodeSelector)`; the path alone of what is in no entry.
+    fn setting(&self, namespace: &str, path: &str, demanded: &str) -> String {
+        let entry = self.round.rules(namespace).demanding(path, demanded);
+        entry.map_or_else(|| path.to_owned(), |at| self.entry_with(at, path))
+    }
+
+    fn source(&self, namespace: &str, demand: &Demand) -> String {
+        let setting = |path| self.setting(namespace, path, &demand.text);
+        demand.path.as_deref().map_or_else(|| demand.source.clone(), setting)
+    }
+
+    fn file_of(&self, entry: &NamespaceEntry) -> Option<&SettingsFile> {
+        let is_own = |file: &&SettingsFile| entries(&file.typed).iter().any(|own| ptr::eq(own, entry));
+        self.round.files.iter().find(is_own)
+    }
+}
+
+/// Whether an entry is for one namespace, or for some of those that another is for; or enforces for some namespaces what
+/// the other only warns of: so tenants are brought in.
+fn is_exception(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
+    let is_enforced_copy = || {
+        let NamespaceEntry { name, namespace_selector, enforcement, .. } = entry.clone();
+        other.enforcement == Enforcement::Warn
+            && NamespaceEntry { name, namespace_selector, enforcement, ..other.clone() } == *entry
+    };
+    entry.name.as_deref().is_some_and(|name| !name.ends_with('*')) || covers(other, entry) || is_enforced_copy()
+}
+
+fn unbound(Refusal { message, cause, .. }: &Refusal, judged: &Judged) -> (Sentence, Cause) {
+    let cause = cause.clone().map_or_else(|| Cause::new(CauseKind::Metadata, None), Cause::from);
+    let refused = match (judged.forecast.outcome, judged.nodes.as_slice()) {
+        (Outcome::CannotTell, []) => {
+            "to nodes that Karpenter creates would be refused, unless somebody else labels these".to_owned()
+        }
+        (Outcome::CannotTell, nodes) => {
+            format!("to {} would be refused, and the scheduler may pick that", names(nodes))
+        }
+        _ => "would be refused".to_owned(),
+    };
+    (Sentence::OfBindings(format!("{refused}: {message}")), Cause { nodes: judged.nodes.clone(), ..cause })
+}

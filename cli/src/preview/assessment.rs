@@ -1,0 +1,244 @@
+//! A preview from its input: everything is created in front of the policy, its outcome is found, and of all outcomes
+//! together the document is made.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{
+    advice::{Advice, ToDo},
+    advisor::Advisor,
+    binding::RequiredMetadata,
+    document::{Finding, Namespace, Pool, Preview, Workload},
+    judging::Judging,
+    outcome::{JudgedSubject, Outcome},
+    pod_shape::PodShapes,
+    restart::{Budgets, Restart},
+    round::Round,
+    subject::Subjects,
+    verdict::Verdict,
+    who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
+};
+use crate::{
+    engine::{policy::Policy, reply::Gap},
+    input::{
+        kubectl::{Listed, NODE_POOLS},
+        policy_spec::PolicySpec,
+        settings::entry_name,
+        settings_file::SettingsFile,
+    },
+    lists::{listed, shortened},
+    requests::delivery,
+    scheduling::{node_pool::NodePoolObject, pool::Pools},
+};
+
+/// So many names stand in a remark.
+const NAMED: usize = 8;
+
+/// What a preview is made of.
+///
+/// ```
+/// use cli::{Manifests, Policy, SettingsFile, preview::PreviewInput};
+/// use serde_json::json;
+///
+/// let settings = json!({ "placement": { "namespaces": [{ "name": "blue", "requiredNodeSelector": "pool=blue" }] } });
+/// let files = [SettingsFile::read(settings)?];
+/// let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1", "labels": { "pool": "blue" } } });
+/// let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "blue" } });
+/// let cluster = Manifests::from_iter([node, namespace]).into();
+/// let input =
+///     PreviewInput { policy: &Policy::native(), files: &files, old: None, cluster: &cluster, accepted: &[] };
+/// let preview = input.preview(|_, _| {})?;
+/// assert_eq!(preview.verdict.text, "Ready to enforce: new Pods in 1 namespace change.");
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub struct PreviewInput<'p> {
+    /// The policy.
+    pub policy: &'p Policy,
+    /// Its settings: the documents of one file.
+    pub files: &'p [SettingsFile],
+    /// The settings that hold now, if these are compared with them.
+    pub old: Option<&'p [SettingsFile]>,
+    /// The cluster.
+    pub cluster: &'p Listed,
+    /// Outcomes that are wanted.
+    pub accepted: &'p [Outcome],
+}
+
+impl PreviewInput<'_> {
+    /// Makes the preview; with old settings, of what differs alone. `progress` is told now and then how many of how
+    /// many workloads and namespaces are done.
+    ///
+    /// # Errors
+    /// An object is none of its kind, or the policy failed to answer.
+    pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
+        let cluster = &self.cluster.manifests;
+        let subjects = Subjects::new(cluster)?;
+        let round = Round::new(self.policy, self.files, cluster, &subjects.namespaces)?;
+        let old = self.old.map(|old| Round::new(self.policy, old, cluster, &subjects.namespaces)).transpose()?;
+        let (mut created, mut shapes) = (vec![], PodShapes::default());
+        for (done, subject) in subjects.all.iter().enumerate() {
+            progress(done, subjects.all.len());
+            let old = old.as_ref().map(|old| old.create(subject, &mut shapes)).transpose()?;
+            created.push((subject, round.create(subject, &mut shapes)?, old));
+        }
+        let rounds: Vec<&Round<'_>> = [Some(&round), old.as_ref()].into_iter().flatten().collect();
+        let required = RequiredMetadata::new(rounds.iter().flat_map(|round| round.files));
+        let each_node = required.naming_each_node(cluster)?;
+        let labels = rounds.iter().flat_map(|round| selected_labels(round)).chain(required.labels);
+        let all_pools = Pools::read(cluster, labels.collect(), shapes.constraints().chain(&each_node))?;
+        let judging = Judging::new(&all_pools, &round);
+        let old = old.as_ref().map(|old| Judging::new(&all_pools, old));
+        let mut judged = vec![];
+        for (subject, creation, old_creation) in &created {
+            let old = old.as_ref().zip(old_creation.as_ref());
+            let was = old.map(|(old, creation)| old.judge(subject, creation, None)).transpose()?;
+            judged.push(JudgedSubject { subject, creation, judged: judging.judge(subject, creation, old)?, was });
+        }
+        let pools = Pools::read(cluster, selected_labels(&round), [])?;
+        let rows = rows(&round, &pools, &judged);
+        let (subjects, round, judged, pools) = (&subjects, &round, judged.as_slice(), &pools);
+        Ok(Assessment { input: self, subjects, round, judged, pools, rows }.preview())
+    }
+}
+
+/// All that a preview tells.
+struct Assessment<'a> {
+    input: &'a PreviewInput<'a>,
+    subjects: &'a Subjects<'a>,
+    round: &'a Round<'a>,
+    judged: &'a [JudgedSubject<'a>],
+    /// By the labels that the settings name.
+    pools: &'a Pools,
+    rows: Vec<Row>,
+}
+
+impl Assessment<'_> {
+    fn preview(self) -> Preview {
+        let Self { input: PreviewInput { accepted, cluster, old, .. }, judged, .. } = self;
+        let gaps = self.gaps();
+        let budgets = Budgets::new(cluster);
+        let restarts: Vec<Restart> = judged.iter().filter_map(|it| Restart::new(it, &budgets)).collect();
+        let can_restart = restarts.iter().any(|restart| restart.obstacle.is_none());
+        let forecasts = judged.iter().map(|it| (it.subject.kind(), it.judged.forecast));
+        let lacking: Vec<String> = gaps.iter().map(in_verdict).collect();
+        let verdict = Verdict::new(forecasts, &lacking, accepted, can_restart);
+        let got_worse = |it: &JudgedSubject<'_>| it.is_worse() && it.judged.forecast.outcome.holds_up(accepted);
+        Preview {
+            holds_up: if old.is_some() { judged.iter().any(got_worse) } else { !verdict.ready },
+            verdict,
+            advice: self.advice(&gaps),
+            remarks: self.remarks(),
+            workloads: judged.iter().filter(|it| it.differs()).filter_map(workload).collect(),
+            namespaces: judged.iter().filter(|it| it.differs()).filter_map(namespace).collect(),
+            pools: self.pools.pools.iter().map(Pool::from).collect(),
+            rows: self.rows,
+            restarts,
+            compared: old.is_some(),
+        }
+    }
+
+    /// What is not known of the cluster as a whole. Kinds that could not be listed are named together.
+    fn gaps(&self) -> Vec<Gap> {
+        let PreviewInput { cluster, files, .. } = self.input;
+        // What no policy covers may lack anything.
+        let covers = |policy: &PolicySpec, name: &String| {
+            let namespace = cluster.manifests.namespace(name);
+            delivery::selects_namespace(policy, &json!({ "namespace": name }), namespace) != Some(false)
+        };
+        let is_covered =
+            |name: &String| files.iter().any(|it| it.policy.as_ref().is_none_or(|policy| covers(policy, name)));
+        let lacking = self.subjects.lacking.iter().filter(|(_, name)| name.as_ref().is_none_or(is_covered));
+        let mut gaps: Vec<Gap> = lacking.map(|(gap, _)| gap.clone()).collect();
+        let matters = |kind: &str| !kind.starts_with("podtemplates") && !kind.starts_with("poddisruptionbudgets");
+        let mut unlisted: Vec<_> = cluster.unreadable.iter().filter(|it| matters(&it.resource)).collect();
+        unlisted.sort_by(|one, other| one.resource.cmp(&other.resource));
+        if let Some(first) = unlisted.first() {
+            let kinds = listed(&unlisted.iter().map(|it| it.resource.clone()).collect::<Vec<_>>());
+            gaps.insert(0, Gap::Kind { kinds, reason: Some(first.reason.clone()) });
+        }
+        if cluster.manifests.namespaces().next().is_none() && gaps.is_empty() {
+            gaps.push(Gap::Kind { kinds: "Namespaces".to_owned(), reason: None });
+        }
+        gaps
+    }
+
+    /// What to do, for everything that is judged and for the settings themselves.
+    fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
+        let (advisor, mut to_do) = (Advisor { round: self.round }, ToDo::default());
+        self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
+        gaps.iter().for_each(|gap| to_do.add_gap(gap));
+        advisor.advise_on_entries(&mut to_do);
+        advise_on_taints(self.round, &self.pools.pools, &self.rows, &mut to_do);
+        to_do.advice()
+    }
+
+    /// What else is worth knowing.
+    fn remarks(&self) -> Vec<String> {
+        let Listed { manifests: cluster, unreadable } = self.input.cluster;
+        let lists = |resource: &str| unreadable.iter().all(|it| it.resource != resource);
+        let mut remarks = vec![];
+        for (at, _) in self.round.idle_entries().iter().filter(|(_, namespaces)| namespaces.is_empty()) {
+            if lists("namespaces") {
+                remarks.push(format!("No namespace matches {} ({at}).", entry_name(at.entry)));
+            }
+        }
+        if cluster.all::<NodePoolObject>().next().is_none() && lists(NODE_POOLS) {
+            remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
+        }
+        if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
+            remarks
+                .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
+        }
+        let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
+        let repeated: Vec<String> = cluster.repeated.iter().map(ToString::to_string).collect();
+        let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
+        for (what, names) in [
+            ("Some objects are there more than once, and the first counts", repeated.as_slice()),
+            ("These are taken to run no new Pods", &self.pools.left_out),
+            ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
+            ("These files are neither JSON nor YAML, and were not read", &unread),
+        ] {
+            if !names.is_empty() {
+                remarks.push(format!("{what}: {}.", shortened(names, NAMED).unwrap_or_else(|| listed(names))));
+            }
+        }
+        remarks
+    }
+}
+
+fn finding(JudgedSubject { judged, was, .. }: &JudgedSubject<'_>) -> Finding {
+    Finding { forecast: judged.forecast, reason: judged.reason(), was: was.as_ref().map(|was| was.forecast) }
+}
+
+fn workload(it: &JudgedSubject<'_>) -> Option<Workload> {
+    let JudgedSubject { subject, judged, .. } = it;
+    subject.manifest.map(|_| Workload {
+        kind: subject.kind().to_owned(),
+        namespace: subject.namespace.clone(),
+        name: subject.name().to_owned(),
+        finding: finding(it),
+        nodes: judged.nodes.clone(),
+        pods: judged.pods,
+        owner: subject.owner.clone(),
+    })
+}
+
+fn namespace(it: &JudgedSubject<'_>) -> Option<Namespace> {
+    let name = it.subject.namespace.clone();
+    it.subject.manifest.is_none().then(|| Namespace { name, finding: finding(it) })
+}
+
+/// `Deployment web in blue (node-1 and node-2)`: what runs where nothing would take it again.
+fn stranded(JudgedSubject { subject, judged, .. }: &JudgedSubject<'_>) -> Option<String> {
+    let is_stranded = judged.forecast.outcome == Outcome::Changed && !judged.stranded.is_empty();
+    let nodes = listed(&judged.stranded);
+    is_stranded.then(|| format!("{} {} in {} ({nodes})", subject.kind(), subject.name(), subject.namespace))
+}
+
+/// A gap, as the verdict names it: why something could not be listed stands with the advice.
+fn in_verdict(gap: &Gap) -> String {
+    match gap {
+        Gap::Kind { kinds, reason: Some(_) } => format!("{kinds} could not be listed"),
+        _ => gap.to_string(),
+    }
+}
