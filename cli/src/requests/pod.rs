@@ -1,7 +1,7 @@
 //! Pods on their own: one that asks for nothing; one that runs, as its controller would create it anew; and the Binding
 //! that would bring it to its node again.
 
-use node_placement_policy::{resource::Resource, settings::key::TargetKind};
+use node_placement_policy::{request::MIRROR, resource::Resource, settings::key::TargetKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -34,9 +34,6 @@ pub fn plain_pod_request(namespace: &str) -> Value {
     });
     creation_request(Resource::Pod, pod, ordinary_user())
 }
-
-/// Upstream: `MirrorPodAnnotationKey` of `k8s.io/api/core/v1`.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
