@@ -20,7 +20,7 @@ fn vectors(name: &str) -> Result<Vec<Value>> {
 }
 
 fn node(object: Value) -> Result<Node> {
-    Ok(Node::from(&serde_json::from_value::<v1::Node>(object)?))
+    Ok(Node::from(serde_json::from_value::<v1::Node>(object)?))
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{
     },
     requests::{
         delivery::{Delivery, delivery},
-        pod,
+        pod::binding_request,
     },
 };
 
@@ -197,12 +197,7 @@ impl<'p> PolicyChain<'p> {
     }
 
     fn bind_in(&self, cluster: &Manifests, namespace: &str, pod: &str, node: &str) -> Result<Reply> {
-        let metadata = json!({ "name": pod, "namespace": namespace });
-        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
-        match pod::binding_request(&bound, &json!({}), |name| cluster.node(name)) {
-            Some(request) => self.review_in(cluster, request),
-            None => Ok(Reply::LetIn(None)),
-        }
+        self.review_in(cluster, binding_request(namespace, pod, node, cluster))
     }
 }
 

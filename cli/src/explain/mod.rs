@@ -41,7 +41,7 @@ use crate::{
 pub const WOULD_BE: &str = "would be rejected: ";
 
 /// What holds in a namespace, and what becomes of one of its Pods.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
@@ -84,10 +84,8 @@ pub fn explain(
         namespace: namespace.to_owned(),
         rules,
         subject: Subject::new(subject, object, cluster),
-        not_asked: None,
         unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
-        commands: vec![],
-        is_unknown: false,
+        ..Explanation::default()
     };
     let controller = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(controller) {

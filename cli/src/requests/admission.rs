@@ -118,8 +118,8 @@ fn leave_out_generated_selector(job: &mut Value) {
         return;
     }
     remove(&mut job["spec"], &["selector"]);
-    let generated =
-        ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
+    let generated: Vec<&str> =
+        Controller::of_kind("Job").iter().flat_map(|job| job.labels("")).map(|(key, _)| key).collect();
     for labels in ["/metadata/labels", "/spec/template/metadata/labels"] {
         if let Some(labels) = job.pointer_mut(labels) {
             remove(labels, &generated);

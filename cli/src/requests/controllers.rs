@@ -11,18 +11,14 @@ use crate::input::{
 };
 
 /// The controller of a kind of workload; `controllers.yml` says what the fields mean.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Controller {
     pub user: String,
     pod_owner: Option<String>,
-    #[serde(default)]
     pub finalizers: Vec<Value>,
-    #[serde(default)]
     labels: BTreeMap<String, String>,
-    #[serde(default)]
     pub tolerations: Vec<Value>,
-    #[serde(default)]
     pub tolerations_on_host_network: Vec<Value>,
 }
 

@@ -108,30 +108,20 @@ fn remove_traces(pod: &mut Value, managed: &ManagedKeys) {
     }
 }
 
-/// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,
-/// or names its node itself when it is `created`.
-pub fn binding_request<'c>(
-    pod: &Value,
-    created: &Value,
-    node: impl FnOnce(&str) -> Option<&'c Value>,
-) -> Option<Value> {
-    let name = pod["spec"]["nodeName"].as_str().filter(|name| !name.is_empty())?;
-    if is_finished(pod) || created["spec"].get("nodeName").is_some() {
-        return None;
-    }
-    let metadata = &pod["metadata"];
+/// The request with which the scheduler binds a Pod to a node, whose labels are looked up in `cluster`.
+pub fn binding_request(namespace: &str, pod: &str, node: &str, cluster: &Manifests) -> Value {
     let mut object = json!({
         "kind": Resource::Binding.kind(),
         "apiVersion": "v1",
-        "metadata": { "name": metadata["name"], "namespace": metadata["namespace"] },
-        "target": { "kind": "Node", "name": name },
+        "metadata": { "name": pod, "namespace": namespace },
+        "target": { "kind": "Node", "name": node },
     });
     // The API server has put these there before.
-    let labels = node(name).map(|node| &node["metadata"]["labels"]);
+    let labels = cluster.node(node).map(|node| &node["metadata"]["labels"]);
     for key in TOPOLOGY {
         if let Some(value) = labels.and_then(|labels| labels.get(key)) {
             object["metadata"]["labels"][key] = value.clone();
         }
     }
-    Some(creation_request(Resource::Binding, object, scheduler()))
+    creation_request(Resource::Binding, object, scheduler())
 }

@@ -142,7 +142,7 @@ fn read_nodes(cluster: &Manifests, left_out: &mut Vec<String>) -> Result<Vec<Nod
         let node = node?;
         match node.metadata.deletion_timestamp {
             Some(_) => left_out.push(format!("Node {} is being deleted", node.metadata.name.unwrap_or_default())),
-            None => nodes.push(Node::from(&node)),
+            None => nodes.push(Node::from(node)),
         }
     }
     Ok(nodes)
@@ -153,8 +153,9 @@ fn read_node_pools(cluster: &Manifests, left_out: &mut Vec<String>) -> Result<Ve
     let mut node_pools = vec![];
     for object in cluster.all::<NodePoolObject>() {
         let object = object?;
-        let node_pool = NodePool::read(&object)?;
-        match object.obstacle() {
+        let obstacle = object.obstacle();
+        let node_pool = NodePool::read(object)?;
+        match obstacle {
             Some(obstacle) => left_out.push(format!("NodePool {} {obstacle}", node_pool.name)),
             None => node_pools.push(node_pool),
         }
