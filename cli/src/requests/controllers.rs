@@ -49,7 +49,7 @@ pub fn is_by_controller(key: &str) -> bool {
         || CONTROLLERS.values().any(|controller| controller.labels.contains_key(key))
 }
 
-/// The controlling owner of an object; of a ReplicaSet or a Job in its place that of these, as far as the cluster has it.
+/// The controlling owner of an object. In place of a ReplicaSet or a Job stands the owner of that, if the cluster has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// It has none.
@@ -116,7 +116,7 @@ fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
 }
 
-/// What people think of as a part of whatever owns it. All other workloads stand for themselves, whoever made them.
+/// Whether an object is a part of its owner. All other workloads stand for themselves, whatever created them.
 pub fn is_part_of_its_owner(identity: &Identity) -> bool {
     let kind = (identity.api_version.as_str(), identity.kind.as_str());
     [("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")].contains(&kind)

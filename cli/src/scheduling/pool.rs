@@ -49,7 +49,7 @@ impl Pool {
         self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none())
     }
 
-    /// What excludes Pods from it, in a sentence: a `node`, or a `NodePool`.
+    /// What a sentence about it calls it: a `node`, or a `NodePool`.
     pub const fn target(&self) -> &'static str {
         if self.creates.is_some() { "NodePool" } else { "node" }
     }
@@ -60,7 +60,6 @@ impl Pool {
         Self {
             labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             taints: node_pool.taints.clone(),
-            node_pool: Some(node_pool.name.clone()),
             creates: Some(node_pool),
             ..Self::default()
         }
