@@ -21,7 +21,7 @@ const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 const SCHEDULER: &str = "system:kube-scheduler";
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
-const MIRROR: &str = "kubernetes.io/config.mirror";
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What is asked, and about what (`AdmissionRequest` of `admission.k8s.io/v1`).
 #[derive(Deserialize)]

@@ -3,7 +3,13 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use cli::scheduling::{constraints::Constraints, constraints::Exclusion, node::Node};
+use cli::{
+    Manifests,
+    scheduling::{
+        constraints::{Constraints, Exclusion},
+        node::Node,
+    },
+};
 use k8s_openapi::api::core::v1;
 use serde_json::{Value, json};
 
@@ -14,7 +20,7 @@ fn vectors(name: &str) -> Result<Vec<Value>> {
 }
 
 fn node(object: Value) -> Result<Node> {
-    Ok(Node::from(&serde_json::from_value::<v1::Node>(object)?))
+    Ok(Node::from(serde_json::from_value::<v1::Node>(object)?))
 }
 
 #[test]
@@ -24,7 +30,7 @@ fn pods_match_nodes_as_the_scheduler_has_it() -> Result<()> {
     vectors.retain(|vector| vector["apiValid"] == true);
     for vector in &vectors {
         let node = node(json!({ "metadata": vector["node"] }))?;
-        let excluded = Constraints::read(&vector["pod"], None)?.excluded_from(&node);
+        let excluded = Constraints::read(&vector["pod"], &Manifests::default())?.excluded_from(&node);
         assert_eq!(excluded.is_none(), vector["match"] == true, "{excluded:?}: {vector}");
     }
     assert_eq!(vectors.len(), 1229);
@@ -40,7 +46,7 @@ fn taints_are_tolerated_as_the_scheduler_has_it() -> Result<()> {
         for toleration in tolerations.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
             toleration.remove("tolerationSeconds");
         }
-        let pod = Constraints::read(&json!({ "tolerations": tolerations }), None)?;
+        let pod = Constraints::read(&json!({ "tolerations": tolerations }), &Manifests::default())?;
         let taints = vector["taints"].as_array().cloned().unwrap_or_default();
         // Each by itself: which of several comes first is another question.
         let excluded = taints.iter().find(|taint| {
@@ -59,7 +65,7 @@ fn the_taint_that_excludes_a_pod_is_named() -> Result<()> {
         "metadata": { "name": "n" },
         "spec": { "taints": [{ "key": "gpu", "value": "yes", "effect": "NoSchedule" }] },
     }))?;
-    match Constraints::read(&json!({}), None)?.excluded_from(&node) {
+    match Constraints::read(&json!({}), &Manifests::default())?.excluded_from(&node) {
         Some(Exclusion::Taints { taints, .. }) => assert_eq!(taints.first().unwrap().to_string(), "gpu=yes:NoSchedule"),
         other => panic!("{other:?}"),
     }

@@ -23,8 +23,8 @@ const TOLERATIONS_CONFLICT: &str =
 /// The member of a PodSpec that holds them.
 pub const TOLERATIONS: &str = "tolerations";
 
-/// What the `DefaultTolerationSeconds` plugin adds.
-const UNTIL_EVICTED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+/// The taints of unready nodes, which the `DefaultTolerationSeconds` plugin has every Pod tolerate for some minutes.
+pub const UNTIL_EVICTED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// What the `PodTolerationRestriction` plugin adds, and the DaemonSet controller too.
 const MEMORY_PRESSURE: &str = "node.kubernetes.io/memory-pressure";

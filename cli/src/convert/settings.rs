@@ -2,6 +2,7 @@
 
 use anyhow::{Result, ensure};
 use node_placement_policy::{
+    placement::tolerations::UNTIL_EVICTED,
     selector::syntax::is_dns_label,
     toleration::{NO_EXECUTE, Toleration},
 };
@@ -16,9 +17,6 @@ use crate::{
 };
 
 const TEMPLATE: &str = include_str!("settings.yml.j2");
-
-/// What the API server itself adds to every Pod, before the plugins see it (`DefaultTolerationSeconds`).
-const ADDED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// No line of a comment is longer, unless a word is.
 const WIDTH: usize = 120;
@@ -91,6 +89,7 @@ fn data(plugins: &Plugins, from: &str, report: Option<&ClusterReport<'_>>) -> Va
 fn not_allowed(plugin: &PodTolerationRestriction) -> Vec<Toleration> {
     let Some([allowed @ .., last]) = plugin.whitelist.as_deref() else { return vec![] };
     let is_allowed = |toleration: &Toleration| allowed.iter().chain([last]).any(|allowed| allowed.covers(toleration));
-    let added = ADDED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, NO_EXECUTE) });
+    let added =
+        UNTIL_EVICTED.map(|key| Toleration { toleration_seconds: Some(300), ..Toleration::exists(key, NO_EXECUTE) });
     added.iter().chain(plugin.default.iter().flatten()).filter(|toleration| !is_allowed(toleration)).cloned().collect()
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     requests::{
         delivery::{Delivery, delivery},
-        pod,
+        pod::binding_request,
     },
 };
 
@@ -165,12 +165,7 @@ impl<'p> PolicyChain<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn bind(&self, namespace: &str, pod: &str, node: &str) -> Result<Reply> {
-        let metadata = json!({ "name": pod, "namespace": namespace });
-        let bound = json!({ "metadata": metadata, "spec": { "nodeName": node } });
-        match pod::binding_request(&bound, &json!({}), |name| self.cluster.node(name)) {
-            Some(request) => self.review(request),
-            None => Ok(Reply::LetIn(None)),
-        }
+        self.review(binding_request(namespace, pod, node, self.cluster))
     }
 
     /// What becomes of its Binding to a node that Karpenter creates with this metadata.

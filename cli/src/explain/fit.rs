@@ -73,8 +73,8 @@ impl Fit {
     }
 }
 
-/// Asks the policy whether a Pod may be bound.
-pub struct Binder<'b> {
+/// Asks the policies whether the scheduler may bind a Pod.
+pub struct BindingReview<'b> {
     /// The policies that are asked.
     pub chain: &'b PolicyChain<'b>,
     /// The namespace of the Pod.
@@ -83,7 +83,7 @@ pub struct Binder<'b> {
     pub pod: &'b str,
 }
 
-impl Binder<'_> {
+impl BindingReview<'_> {
     /// Why the policy refuses to bind the Pod to a node, if it does.
     fn refusal(&self, node: &str) -> Result<Option<String>> {
         Ok(match self.chain.bind(self.namespace, self.pod, node)? {
@@ -134,28 +134,28 @@ impl PodNeeds {
         Ok(Self { constraints, requests })
     }
 
-    /// Where it fits; `demands` are those of its namespace, where it has them. The Pod is bound by the `binder`, if it has
-    /// to be bound.
+    /// Where it fits; `demands` are those of its namespace, where it has them. Where it must be bound, `review` says
+    /// whether it may be.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn fit(&self, pools: &Pools, demands: &[Demand], binder: Option<&Binder<'_>>) -> Result<Fit> {
-        let pools = pools.pools.iter().map(|pool| self.fit_pool(pool, demands, binder));
+    pub fn fit(&self, pools: &Pools, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<Fit> {
+        let pools = pools.pools.iter().map(|pool| self.fit_pool(pool, demands, review));
         let pools = pools.collect::<Result<Vec<PoolFit>>>()?;
         let too_small = pools.iter().filter(|pool| pool.is_too_small).map(|pool| pool.name.clone()).collect();
         let not_now = pools.iter().filter(|pool| pool.is_not_now).map(|pool| pool.name.clone()).collect();
         Ok(Fit { refused: None, pools, too_small, not_now })
     }
 
-    fn fit_pool(&self, pool: &Pool, demands: &[Demand], binder: Option<&Binder<'_>>) -> Result<PoolFit> {
+    fn fit_pool(&self, pool: &Pool, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<PoolFit> {
         let excluded = |pod| Some(in_words(&pool.excludes(pod)?, pod, pool, demands));
         let mut excluded_by = self.constraints.iter().find_map(excluded);
         let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
         // A NodePool may take what its nodes do not.
         let takes_it = self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none());
         let mut nodes: Vec<&Node> = pool.nodes.iter().filter(|_| takes_it).collect();
-        if let Some(binder) = binder.filter(|_| excluded_by.is_none()) {
-            let refusal = self.retain_bindable(pool, &mut nodes, creates, binder)?;
+        if let Some(review) = review.filter(|_| excluded_by.is_none()) {
+            let refusal = self.retain_bindable(pool, &mut nodes, creates, review)?;
             excluded_by = refusal.map(|why| format!("the policy refuses to bind the Pod to it: {why}"));
         }
         let fits = excluded_by.is_none();
@@ -184,15 +184,15 @@ impl PodNeeds {
         pool: &Pool,
         nodes: &mut Vec<&Node>,
         creates: bool,
-        binder: &Binder<'_>,
+        review: &BindingReview<'_>,
     ) -> Result<Option<String>> {
         let created = pool.creates.as_ref().filter(|_| creates && nodes.is_empty()).zip(self.constraints.last());
         if let Some((node_pool, pod)) = created {
-            return binder.refusal_of_created(&node_pool.node_for(pod));
+            return review.refusal_of_created(&node_pool.node_for(pod));
         }
         let (mut first, mut bindable) = (None, vec![]);
         for node in nodes.iter() {
-            match binder.refusal(&node.name)? {
+            match review.refusal(&node.name)? {
                 None => bindable.push(*node),
                 Some(why) => first = first.or(Some(why)),
             }
@@ -202,7 +202,7 @@ impl PodNeeds {
     }
 }
 
-/// The exclusion, and who asked for it.
+/// The exclusion, and what asks for it.
 fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut text = excluded.describe(pool.target());
     let Exclusion::Label(label) = excluded else { return text };
@@ -220,7 +220,7 @@ fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Dem
 /// Where the label is demanded that excludes a Pod, if it is.
 fn demanded_by<'d>(label: &LabelExclusion, demands: &'d [Demand]) -> Option<&'d str> {
     let needed = parse(&label.needs).unwrap_or_default();
-    // What is needed of a NodePool is told as Karpenter compares values.
+    // What is needed of a NodePool is worded as Karpenter compares values.
     let is_needed = |requirement: &Requirement| {
         needed.requirements().iter().any(|own| own.same_as(requirement))
             || LabelValues::from_requirement(requirement)

@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::{
-    fit::{Binder, Fit, PodNeeds, pools_for},
+    fit::{BindingReview, Fit, PodNeeds, pools_for},
     rules::Rules,
-    subject::{Subject, SubjectName, find},
+    subject::{SubjectFit, SubjectName, find},
 };
 use crate::{
     demands::Demand,
@@ -41,7 +41,7 @@ use crate::{
 pub const WOULD_BE: &str = "would be rejected: ";
 
 /// What holds in a namespace, and what becomes of one of its Pods.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Explanation {
@@ -50,7 +50,7 @@ pub struct Explanation {
     #[serde(flatten)]
     pub rules: Rules,
     /// A Pod of the namespace, or a workload.
-    pub subject: Subject,
+    pub subject: SubjectFit,
     /// What keeps the namespace, or the subject, away from the policy, if something does.
     pub not_asked: Option<String>,
     /// What can't be told, since the cluster as given lacks something.
@@ -83,24 +83,22 @@ pub fn explain(
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         rules,
-        subject: Subject::new(subject, object, cluster),
-        not_asked: None,
+        subject: SubjectFit::new(subject, object, cluster),
         unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
-        commands: vec![],
-        is_unknown: false,
+        ..Explanation::default()
     };
     let controller = object.and_then(|object| controller_of(object, cluster));
     for object in object.into_iter().chain(controller) {
         template::check_types(object).with_context(|| title(object))?;
     }
     let chain = PolicyChain::new(policy, files, cluster);
-    let creation = Creation { chain: &chain, files, namespace, object, controller };
-    let created = creation.create(&chain)?;
-    explanation.add_fit(&creation, &created, &demands)?;
+    let explainer = Explainer { chain: &chain, files, namespace, object, controller };
+    let created = explainer.create(&chain)?;
+    explanation.add_fit(&explainer, &created, &demands)?;
     let refused = if is_terminating(namespace_object) {
         Some("the namespace is being deleted, and the API server creates nothing in it".to_owned())
     } else {
-        creation.refusal(&created)?
+        explainer.refusal(&created)?
     };
     if is_refusal(refused.as_deref()) {
         explanation.subject.as_new = Fit::default();
@@ -110,8 +108,8 @@ pub fn explain(
     Ok(explanation)
 }
 
-/// The creation of the subject, in front of the policies.
-struct Creation<'c> {
+/// What is explained, and the policies that are asked about it.
+struct Explainer<'c> {
     chain: &'c PolicyChain<'c>,
     files: &'c [SettingsFile],
     namespace: &'c str,
@@ -121,7 +119,7 @@ struct Creation<'c> {
     controller: Option<&'c Value>,
 }
 
-impl Creation<'_> {
+impl Explainer<'_> {
     fn create(&self, chain: &PolicyChain<'_>) -> Result<Created> {
         match self.object {
             Some(object) => chain.create(object, self.controller),
@@ -191,11 +189,11 @@ fn title(object: &Value) -> String {
 
 impl Explanation {
     /// Finds the pools that the subject fits, as it is and as it would be created now.
-    fn add_fit(&mut self, creation: &Creation<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
-        let Creation { chain, files, namespace, .. } = creation;
-        let as_is = creation.needs(&[creation.spec_without_policy()?])?;
+    fn add_fit(&mut self, explainer: &Explainer<'_>, created: &Created, demands: &[Demand]) -> Result<()> {
+        let Explainer { chain, files, namespace, .. } = explainer;
+        let as_is = explainer.needs(&[explainer.spec_without_policy()?])?;
         let as_new = match created {
-            Created::LetIn(Admitted { after, .. }) => Some(creation.needs(after)?),
+            Created::LetIn(Admitted { after, .. }) => Some(explainer.needs(after)?),
             Created::Refused(_) | Created::Unknown(_) => None,
         };
         let pools = pools_for(files, [&as_is].into_iter().chain(&as_new), chain.cluster)?;
@@ -204,12 +202,12 @@ impl Explanation {
         }
         let subject = &mut self.subject;
         let pod = subject.name.clone().unwrap_or_else(|| "any".to_owned());
-        let binder = Binder { chain, namespace, pod: &pod };
+        let review = BindingReview { chain, namespace, pod: &pod };
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
-        let binds = subject.is_waiting().then_some(&binder);
+        let binds = subject.is_waiting().then_some(&review);
         // What a Pod brought itself, and what a Pod has got, can be told apart in the latter only.
         subject.as_is = as_is.fit(&pools, if subject.is_pod() { demands } else { &[] }, binds)?;
-        subject.as_new = as_new.map(|pod| pod.fit(&pools, demands, Some(&binder))).transpose()?.unwrap_or_default();
+        subject.as_new = as_new.map(|pod| pod.fit(&pools, demands, Some(&review))).transpose()?.unwrap_or_default();
         match created {
             Created::Unknown(gap) => {
                 self.is_unknown = true;
@@ -234,7 +232,7 @@ impl Explanation {
 
     /// Events of the cluster tell what can't be computed here: how full nodes are, what a volume needs.
     fn add_commands(&mut self) {
-        let Subject { name, as_is, .. } = &self.subject;
+        let SubjectFit { name, as_is, .. } = &self.subject;
         let Some(name) = name else { return };
         let waits_for_something_else = self.subject.is_waiting() && as_is.pools.iter().any(|pool| pool.fits);
         if waits_for_something_else || !self.subject.is_pod() {

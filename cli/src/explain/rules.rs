@@ -43,7 +43,7 @@ pub struct PassedOver {
     pub because: String,
 }
 
-/// Something that is demanded: of a node selector, each requirement is one.
+/// Something that is demanded. A node selector is one demand for each of its requirements.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Demand"))]
 #[serde(rename_all = "camelCase")]

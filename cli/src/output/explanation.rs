@@ -8,7 +8,7 @@ use crate::{
         Explanation, WOULD_BE,
         fit::{Fit, PoolFit},
         rules::{DemandLine, PassedOver, Rules},
-        subject::Subject,
+        subject::SubjectFit,
     },
     input::settings::Enforcement,
     lists::shortened,
@@ -113,7 +113,7 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
 }
 
 /// Where a Pod runs, and what keeps it from being there if it were not there yet.
-fn runs_on(node: &str, subject: &Subject) -> String {
+fn runs_on(node: &str, subject: &SubjectFit) -> String {
     let excluded_by = |fit: &Fit| {
         let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node));
         pool.and_then(|pool| pool.excluded_by.clone())

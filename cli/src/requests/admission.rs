@@ -53,7 +53,7 @@ pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info:
 }
 
 /// The request with which an administrator, or the kubelet of a Node, would create what a manifest says; with an `old`
-/// object, update that. None, if the policy has no business with it.
+/// object, update that. None, if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.
@@ -93,7 +93,7 @@ pub fn creator(object: &Value) -> Value {
 /// The object as its manifest has it: without what the API server and its controllers write into it.
 pub fn without_server_fields(object: &Value) -> Value {
     let mut object = object.clone();
-    let written = [
+    let server_fields = [
         "uid",
         "resourceVersion",
         "generation",
@@ -103,7 +103,7 @@ pub fn without_server_fields(object: &Value) -> Value {
         "managedFields",
         "selfLink",
     ];
-    remove(&mut object["metadata"], &written);
+    remove(&mut object["metadata"], &server_fields);
     object["status"] = json!({});
     if object["kind"] == "Job" {
         leave_out_generated_selector(&mut object);
@@ -118,8 +118,8 @@ fn leave_out_generated_selector(job: &mut Value) {
         return;
     }
     remove(&mut job["spec"], &["selector"]);
-    let generated =
-        ["batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"];
+    let generated: Vec<&str> =
+        Controller::of_kind("Job").iter().flat_map(|job| job.labels("")).map(|(key, _)| key).collect();
     for labels in ["/metadata/labels", "/spec/template/metadata/labels"] {
         if let Some(labels) = job.pointer_mut(labels) {
             remove(labels, &generated);

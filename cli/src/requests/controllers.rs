@@ -11,18 +11,14 @@ use crate::input::{
 };
 
 /// The controller of a kind of workload; `controllers.yml` says what the fields mean.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Controller {
     pub user: String,
     pod_owner: Option<String>,
-    #[serde(default)]
     pub finalizers: Vec<Value>,
-    #[serde(default)]
     labels: BTreeMap<String, String>,
-    #[serde(default)]
     pub tolerations: Vec<Value>,
-    #[serde(default)]
     pub tolerations_on_host_network: Vec<Value>,
 }
 
@@ -113,7 +109,7 @@ fn deployment_behind(replica_set: &Identity, pod: &Value) -> Option<Identity> {
     Some(Identity { kind: "Deployment".to_owned(), name: name.to_owned(), ..replica_set.clone() })
 }
 
-/// What people think of as a part of whatever owns it. All other workloads stand for themselves, whoever made them.
+/// Whether an object is a part of its owner. All other workloads stand for themselves, whatever created them.
 pub fn is_part_of_its_owner(identity: &Identity) -> bool {
     let kind = (identity.api_version.as_str(), identity.kind.as_str());
     [("apps/v1", "ReplicaSet"), ("batch/v1", "Job"), ("v1", "Pod")].contains(&kind)

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use k8s_openapi::api::node::v1::RuntimeClass;
-use node_placement_policy::resource::Resource;
+use node_placement_policy::{placement::tolerations::UNTIL_EVICTED, resource::Resource};
 use serde_json::{Value, json};
 
 use super::{
@@ -76,7 +76,7 @@ fn add_all(spec: &mut Value) {
 ///
 /// Upstream: the admission plugin `DefaultTolerationSeconds`.
 pub fn add_tolerations_of_unready_nodes(spec: &mut Value) {
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+    for key in UNTIL_EVICTED {
         let tolerates = |toleration: &Value| {
             let (own, effect) = (text(&toleration["key"]), text(&toleration["effect"]));
             (own == key || own.is_empty()) && (effect == "NoExecute" || effect.is_empty())

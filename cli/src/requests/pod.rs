@@ -1,7 +1,7 @@
 //! Pods on their own: one that asks for nothing; one that runs, as its controller would create it anew; and the Binding
 //! that would bring it to its node again.
 
-use node_placement_policy::{resource::Resource, settings::key::TargetKind};
+use node_placement_policy::{request::MIRROR, resource::Resource, settings::key::TargetKind};
 use serde_json::{Value, json};
 
 use super::{
@@ -34,9 +34,6 @@ pub fn plain_pod_request(namespace: &str) -> Value {
     });
     creation_request(Resource::Pod, pod, ordinary_user())
 }
-
-/// Upstream: `MirrorPodAnnotationKey` of `k8s.io/api/core/v1`.
-const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// What the API server itself copies from a Node to the Pods that are bound to it, from Kubernetes 1.35 on.
 const TOPOLOGY: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
@@ -111,30 +108,20 @@ fn remove_traces(pod: &mut Value, managed: &ManagedKeys) {
     }
 }
 
-/// The request that binds the Pod to the node it is on; none, if there is nothing to bind: the Pod waits, or has run,
-/// or names its node itself when it is `created`.
-pub fn binding_request<'c>(
-    pod: &Value,
-    created: &Value,
-    node: impl FnOnce(&str) -> Option<&'c Value>,
-) -> Option<Value> {
-    let name = pod["spec"]["nodeName"].as_str().filter(|name| !name.is_empty())?;
-    if is_finished(pod) || created["spec"].get("nodeName").is_some() {
-        return None;
-    }
-    let metadata = &pod["metadata"];
+/// The request with which the scheduler binds a Pod to a node, whose labels are looked up in `cluster`.
+pub fn binding_request(namespace: &str, pod: &str, node: &str, cluster: &Manifests) -> Value {
     let mut object = json!({
         "kind": Resource::Binding.kind(),
         "apiVersion": "v1",
-        "metadata": { "name": metadata["name"], "namespace": metadata["namespace"] },
-        "target": { "kind": "Node", "name": name },
+        "metadata": { "name": pod, "namespace": namespace },
+        "target": { "kind": "Node", "name": node },
     });
     // The API server has put these there before.
-    let labels = node(name).map(|node| &node["metadata"]["labels"]);
+    let labels = cluster.node(node).map(|node| &node["metadata"]["labels"]);
     for key in TOPOLOGY {
         if let Some(value) = labels.and_then(|labels| labels.get(key)) {
             object["metadata"]["labels"][key] = value.clone();
         }
     }
-    Some(creation_request(Resource::Binding, object, scheduler()))
+    creation_request(Resource::Binding, object, scheduler())
 }

@@ -1,4 +1,4 @@
-//! What the policy is asked about, by the names that rules and manifests have for it.
+//! The resources that the policy has rules for, by the names that webhook rules and manifests have for them.
 
 use anyhow::{Result, bail};
 /// The API server gives every Namespace its name as a label.
@@ -9,12 +9,12 @@ use serde_json::Value;
 /// The field of a `nodeAffinity` that nodes must meet.
 pub const REQUIRED_AFFINITY: &str = node_affinity::REQUIRED_AFFINITY[2];
 
-/// The resource of an object that is in clusters; none, if the policy has no business with it.
+/// The resource of an object of a cluster; none, if the policy has no rules for it.
 pub fn resource_of(api_version: &str, kind: &str) -> Option<Resource> {
     Resource::all().find(|resource| (resource.api_version(), resource.kind()) == (api_version, kind))
 }
 
-/// The resource of a manifest that somebody asks about; none, if the policy has no business with it.
+/// The resource of a manifest; none, if the policy has no rules for it.
 ///
 /// # Errors
 /// The policy knows another version of it.
@@ -40,7 +40,7 @@ pub fn pod_spec_pointer(resource: Resource) -> Option<String> {
     Some(path.iter().chain(&["spec"]).map(|step| format!("/{step}")).collect())
 }
 
-/// What rules call a resource that is created; `bindings` is the name of the older endpoint.
+/// The name that webhook rules have for a resource that is created. For Bindings, `bindings` is the older endpoint.
 pub fn name_in_rules(resource: Resource) -> &'static str {
     if resource == Resource::Binding { "pods/binding" } else { resource.plural() }
 }

@@ -87,7 +87,7 @@ pub fn daemon_pod_request(daemon_set: &Value, node: &str, cluster: &Manifests) -
     Some(creation)
 }
 
-/// The PodSpec with which the DaemonSet controller compares nodes: nobody has merged a RuntimeClass into it yet.
+/// The PodSpec with which the DaemonSet controller compares nodes: no RuntimeClass is merged into it.
 ///
 /// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
 pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
@@ -115,7 +115,7 @@ pub fn makes_other_pods(owner: &Value, part: &Value) -> bool {
     current["spec"] != of_part["spec"] || differ("labels") || differ("annotations")
 }
 
-/// Checks what is written of a Pod, or of the Pod template of an object.
+/// Checks the types of the fields of a Pod, or of the Pod template of an object.
 ///
 /// # Errors
 /// A field has a wrong type: its path, what was expected, and what was found.

@@ -17,7 +17,7 @@ pub struct Node {
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// The taints that keep Pods away for as long as somebody wants it so.
+    /// The taints that keep Pods away until they are taken away, sorted.
     pub lasting_taints: Vec<Taint>,
     /// The taints that keep Pods away until a condition passes: cordoned, not ready, draining.
     pub passing_taints: Vec<Taint>,
@@ -25,37 +25,29 @@ pub struct Node {
     pub allocatable: BTreeMap<String, Amount>,
 }
 
-impl From<&v1::Node> for Node {
-    fn from(node: &v1::Node) -> Self {
-        let spec = node.spec.as_ref();
-        let taints = spec.and_then(|spec| spec.taints.as_ref()).into_iter().flatten().map(taint);
-        let (lasting_taints, mut passing_taints) = split(taints);
+impl From<v1::Node> for Node {
+    fn from(node: v1::Node) -> Self {
+        let v1::NodeSpec { taints, unschedulable, .. } = node.spec.unwrap_or_default();
+        let taints = taints.into_iter().flatten().map(taint).filter(Taint::keeps_pods_away);
+        let (mut passing_taints, mut lasting_taints): (Vec<_>, Vec<_>) = taints.partition(Taint::is_passing);
+        lasting_taints.sort_by_key(ToString::to_string);
         // Its controller adds the taint a moment later, and a Node in a file may never get it.
-        let is_cordoned = spec.and_then(|spec| spec.unschedulable).unwrap_or_default();
+        let is_cordoned = unschedulable.unwrap_or_default();
         if is_cordoned && passing_taints.iter().all(|taint| taint.key != UNSCHEDULABLE) {
             let effect = NO_SCHEDULE.to_owned();
             passing_taints.push(Taint { key: UNSCHEDULABLE.to_owned(), value: String::new(), effect });
         }
-        let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
         Self {
-            name: node.metadata.name.clone().unwrap_or_default(),
-            labels: node.metadata.labels.clone().unwrap_or_default(),
+            name: node.metadata.name.unwrap_or_default(),
+            labels: node.metadata.labels.unwrap_or_default(),
             lasting_taints,
             passing_taints,
-            allocatable: amounts(allocatable),
+            allocatable: amounts(node.status.and_then(|status| status.allocatable).as_ref()),
         }
     }
 }
 
-/// As the policy compares it.
-pub fn taint(taint: &v1::Taint) -> Taint {
-    Taint { key: taint.key.clone(), value: taint.value.clone().unwrap_or_default(), effect: taint.effect.clone() }
-}
-
-/// Those that keep Pods away: the lasting ones, sorted, and the passing ones.
-pub fn split(taints: impl Iterator<Item = Taint>) -> (Vec<Taint>, Vec<Taint>) {
-    let away = taints.filter(Taint::keeps_pods_away);
-    let (passing, mut lasting): (Vec<_>, Vec<_>) = away.partition(Taint::is_passing);
-    lasting.sort_by_key(ToString::to_string);
-    (lasting, passing)
+/// A taint as the policy compares it.
+pub fn taint(taint: v1::Taint) -> Taint {
+    Taint { key: taint.key, value: taint.value.unwrap_or_default(), effect: taint.effect }
 }

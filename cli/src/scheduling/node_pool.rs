@@ -130,15 +130,15 @@ impl NodePool {
     ///
     /// # Errors
     /// A requirement has an operator that Karpenter does not have, or values that don't fit it.
-    pub fn read(object: &NodePoolObject) -> Result<Self> {
-        let NodePoolObject { metadata, spec: NodePoolSpec { template, .. }, .. } = object;
-        let name = metadata.name.clone().unwrap_or_default();
+    pub fn read(object: NodePoolObject) -> Result<Self> {
+        let NodeClaimTemplate { metadata, spec } = object.spec.template;
+        let name = object.metadata.name.unwrap_or_default();
         let mut labels = BTreeMap::from([(NODE_POOL_LABEL.to_owned(), LabelValues::one(&name))]);
-        for (key, value) in template.metadata.labels.iter().flatten() {
+        for (key, value) in metadata.labels.iter().flatten() {
             narrow(&mut labels, key, &LabelValues::one(value));
         }
         let mut min_values: BTreeMap<String, usize> = BTreeMap::new();
-        for (position, requirement) in template.spec.requirements.iter().flatten().enumerate() {
+        for (position, requirement) in spec.requirements.iter().flatten().enumerate() {
             let NodePoolRequirement { key, operator, values, min_values: least } = requirement;
             let most = min_values.entry(normalized(key).to_owned()).or_default();
             *most = least.unwrap_or_default().max(*most);
@@ -150,11 +150,10 @@ impl NodePool {
             })?;
             narrow(&mut labels, key, &values);
         }
-        let taints = template.spec.taints.iter().flatten().map(taint);
+        let taints = spec.taints.into_iter().flatten().map(taint);
         let mut taints: Vec<Taint> = taints.filter(Taint::keeps_pods_away).collect();
         taints.sort_by_key(ToString::to_string);
-        let annotations = template.metadata.annotations.clone().unwrap_or_default();
-        Ok(Self { name, labels, min_values, annotations, taints })
+        Ok(Self { name, labels, min_values, annotations: metadata.annotations.unwrap_or_default(), taints })
     }
 
     /// The metadata of a node that Karpenter would create for the Pod.
@@ -316,7 +315,7 @@ mod tests {
                 },
             } },
         });
-        NodePool::read(&serde_json::from_value(object).unwrap()).unwrap()
+        NodePool::read(serde_json::from_value(object).unwrap()).unwrap()
     }
 
     fn pod(mut spec: Value) -> Constraints {
@@ -481,7 +480,7 @@ mod tests {
         let requirements = json!([{ "key": "a", "operator": "Between", "values": ["1"] }]);
         let spec = json!({ "template": { "spec": { "requirements": requirements } } });
         let object = serde_json::from_value(json!({ "metadata": { "name": "odd" }, "spec": spec })).unwrap();
-        let error = NodePool::read(&object).unwrap_err().to_string();
+        let error = NodePool::read(object).unwrap_err().to_string();
         assert!(error.starts_with("NodePool odd: spec.template.spec.requirements[0]: expected"), "{error}");
     }
 }

@@ -13,58 +13,6 @@ use super::{
 };
 use crate::input::manifests::Manifests;
 
-/// The Nodes and the NodePools of a cluster that take Pods, at once or when a condition passes.
-#[derive(Clone, Debug, Default)]
-pub struct Targets {
-    /// The Nodes.
-    pub nodes: Vec<Node>,
-    /// The NodePools.
-    pub node_pools: Vec<NodePool>,
-    /// The others, and why: `Node n1 is being deleted`.
-    pub left_out: Vec<String>,
-}
-
-impl Targets {
-    /// Those of a cluster.
-    ///
-    /// # Errors
-    /// A Node or a NodePool can't be read: which, and where.
-    pub fn read(cluster: &Manifests) -> Result<Self> {
-        let mut targets = Self::default();
-        for node in cluster.all::<v1::Node>() {
-            let node = node?;
-            match node.metadata.deletion_timestamp {
-                Some(_) => {
-                    let name = node.metadata.name.unwrap_or_default();
-                    targets.left_out.push(format!("Node {name} is being deleted"));
-                }
-                None => targets.nodes.push(Node::from(&node)),
-            }
-        }
-        for object in cluster.all::<NodePoolObject>() {
-            let object = object?;
-            let node_pool = NodePool::read(&object)?;
-            match object.obstacle() {
-                Some(obstacle) => targets.left_out.push(format!("NodePool {} {obstacle}", node_pool.name)),
-                None => targets.node_pools.push(node_pool),
-            }
-        }
-        Ok(targets)
-    }
-
-    /// The names of those that take a Pod.
-    pub fn that_take(&self, pod: &Constraints) -> Vec<String> {
-        let nodes = self.nodes.iter().filter(|node| pod.excluded_from(node).is_none()).map(|node| &node.name);
-        let node_pools = self.node_pools.iter().filter(|pool| pool.excludes(pod).is_none()).map(|pool| &pool.name);
-        nodes.chain(node_pools).cloned().collect()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.node_pools.is_empty()
-    }
-}
-
 /// Nodes that are alike in all that counts; or what a NodePool would create, with its nodes that are like it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
@@ -101,7 +49,7 @@ impl Pool {
         self.creates.as_ref().is_some_and(|node_pool| node_pool.excludes(pod).is_none())
     }
 
-    /// What excludes Pods from it, in a sentence: a `node`, or a `NodePool`.
+    /// What a sentence about it calls it: a `node`, or a `NodePool`.
     pub const fn target(&self) -> &'static str {
         if self.creates.is_some() { "NodePool" } else { "node" }
     }
@@ -112,7 +60,6 @@ impl Pool {
         Self {
             labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             taints: node_pool.taints.clone(),
-            node_pool: Some(node_pool.name.clone()),
             creates: Some(node_pool),
             ..Self::default()
         }
@@ -139,21 +86,15 @@ impl Pools {
     /// name.
     ///
     /// # Errors
-    /// One of them is none: which, and where.
+    /// A Node or a NodePool can't be read: which, and where.
     pub fn read<'p>(
         cluster: &Manifests,
-        labels: BTreeSet<String>,
-        pods: impl IntoIterator<Item = &'p Constraints>,
-    ) -> Result<Self> {
-        Ok(Self::new(Targets::read(cluster)?, labels, pods))
-    }
-
-    fn new<'p>(
-        targets: Targets,
         mut labels: BTreeSet<String>,
         pods: impl IntoIterator<Item = &'p Constraints>,
-    ) -> Self {
-        let Targets { nodes, node_pools, left_out } = targets;
+    ) -> Result<Self> {
+        let mut left_out = vec![];
+        let nodes = read_nodes(cluster, &mut left_out)?;
+        let node_pools = read_node_pools(cluster, &mut left_out)?;
         let mut names = BTreeSet::new();
         for pod in pods {
             labels.extend(pod.label_keys().map(str::to_owned));
@@ -175,13 +116,50 @@ impl Pools {
         for (position, pool) in pools.iter().enumerate() {
             positions.extend(pool.nodes.iter().map(|node| (node.name.clone(), position)));
         }
-        Self { pools, positions, left_out }
+        Ok(Self { pools, positions, left_out })
+    }
+
+    /// The names of the Nodes, then of the NodePools, that take a Pod, whatever labels tell the pools apart.
+    pub fn takers(&self, pod: &Constraints) -> Vec<String> {
+        let nodes = self.pools.iter().flat_map(|pool| &pool.nodes).filter(|node| pod.excluded_from(node).is_none());
+        let mut nodes: Vec<String> = nodes.map(|node| node.name.clone()).collect();
+        nodes.sort();
+        let creating = self.pools.iter().filter(|pool| pool.would_create(pod));
+        nodes.into_iter().chain(creating.filter_map(|pool| pool.node_pool.clone())).collect()
     }
 
     /// The position of the pool that a node is in.
     pub fn position_of(&self, node: &str) -> Option<usize> {
         self.positions.get(node).copied()
     }
+}
+
+/// The Nodes that take Pods, at once or when a condition passes; why not, of each other one.
+fn read_nodes(cluster: &Manifests, left_out: &mut Vec<String>) -> Result<Vec<Node>> {
+    let mut nodes = vec![];
+    for node in cluster.all::<v1::Node>() {
+        let node = node?;
+        match node.metadata.deletion_timestamp {
+            Some(_) => left_out.push(format!("Node {} is being deleted", node.metadata.name.unwrap_or_default())),
+            None => nodes.push(Node::from(node)),
+        }
+    }
+    Ok(nodes)
+}
+
+/// The NodePools of which Karpenter creates nodes; why not, of each other one.
+fn read_node_pools(cluster: &Manifests, left_out: &mut Vec<String>) -> Result<Vec<NodePool>> {
+    let mut node_pools = vec![];
+    for object in cluster.all::<NodePoolObject>() {
+        let object = object?;
+        let obstacle = object.obstacle();
+        let node_pool = NodePool::read(object)?;
+        match obstacle {
+            Some(obstacle) => left_out.push(format!("NodePool {} {obstacle}", node_pool.name)),
+            None => node_pools.push(node_pool),
+        }
+    }
+    Ok(node_pools)
 }
 
 /// Puts each node into the pool of those that are like it, which may be a new one.
@@ -239,29 +217,30 @@ fn by_first_node(pool: &Pool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn node(name: &str, labels: Value, taints: Value) -> Node {
-        let object = json!({ "metadata": { "name": name, "labels": labels }, "spec": { "taints": taints } });
-        Node::from(&serde_json::from_value::<v1::Node>(object).unwrap())
+    fn node(name: &str, labels: Value, taints: Value) -> Value {
+        let metadata = json!({ "name": name, "labels": labels });
+        json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": { "taints": taints } })
     }
 
     fn taint(key: &str) -> Value {
         json!([{ "key": key, "effect": "NoSchedule" }])
     }
 
-    fn node_pool(name: &str, labels: Value, requirements: Value) -> NodePool {
+    fn node_pool(name: &str, labels: Value, requirements: Value) -> Value {
         let template = json!({ "metadata": { "labels": labels }, "spec": { "requirements": requirements } });
-        let object = json!({ "metadata": { "name": name }, "spec": { "template": template } });
-        NodePool::read(&serde_json::from_value(object).unwrap()).unwrap()
+        let metadata = json!({ "name": name });
+        json!({
+            "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": metadata, "spec": { "template": template },
+        })
     }
 
-    fn pools(nodes: Vec<Node>, node_pools: Vec<NodePool>, labels: &[&str], pods: &[Constraints]) -> Pools {
+    fn pools(nodes: Vec<Value>, node_pools: Vec<Value>, labels: &[&str], pods: &[Constraints]) -> Pools {
         let labels = labels.iter().map(ToString::to_string).collect();
-        Pools::new(Targets { nodes, node_pools, left_out: vec![] }, labels, pods)
+        Pools::read(&nodes.into_iter().chain(node_pools).collect(), labels, pods).unwrap()
     }
 
     fn names(pools: &Pools) -> Vec<(&str, Vec<&str>)> {

@@ -1,5 +1,7 @@
 //! A case: the request that it makes, what the policies answer to it, and the nodes that its Pods may run on.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
@@ -10,7 +12,7 @@ use super::{
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
     requests::{plugins::merge_runtime_class, template::pod_request},
-    scheduling::{constraints::Constraints, pool::Targets},
+    scheduling::{constraints::Constraints, pool::Pools},
     stored,
     trial::{Trial, request_from},
 };
@@ -33,8 +35,8 @@ impl Test {
         let (evaluation, not_asked) = trial.evaluate(request.clone())?;
         let mut nodes = None;
         if case.expect.nodes.is_some() {
-            let targets = Targets::read(self.cluster())?;
-            nodes = Some(self::nodes(&trial, &targets, &request, &evaluation).context("expect.nodes")?);
+            let pools = Pools::read(self.cluster(), BTreeSet::new(), [])?;
+            nodes = Some(self::nodes(&trial, &pools, &request, &evaluation).context("expect.nodes")?);
         }
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
@@ -92,7 +94,7 @@ impl Test {
 ///
 /// # Errors
 /// The object of the request makes no Pods.
-pub fn nodes(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
+pub fn nodes(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
     let mut pod = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]).clone();
     let creation = pod_request(&pod, trial.known);
     let is_pod = pod["kind"] == "Pod";
@@ -109,5 +111,5 @@ pub fn nodes(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: 
     }
     let spec = &mut pod["spec"];
     merge_runtime_class(spec, trial.known);
-    Ok(targets.that_take(&Constraints::read(spec, trial.known)?))
+    Ok(pools.takers(&Constraints::read(spec, trial.known)?))
 }

@@ -25,7 +25,7 @@ use crate::{
         resource::{resource_of, template_path},
         template::template,
     },
-    scheduling::pool::Targets,
+    scheduling::pool::Pools,
     trial::Trial,
 };
 
@@ -54,7 +54,7 @@ const HEADING: &str = "# What the settings do now: one case for each entry and k
 /// # Errors
 /// There is no namespace, or the policy failed to answer.
 pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)) -> Result<String> {
-    let targets = Targets::read(trial.known)?;
+    let pools = Pools::read(trial.known, BTreeSet::new(), [])?;
     let mut kinds = BTreeSet::new();
     let mut cases = vec![];
     for manifest in subjects(trial.known) {
@@ -66,7 +66,7 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
         let namespace = trial.known.namespace(name);
         let entry = trial.files.iter().find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
         if not_asked.is_none() && kinds.insert((entry.map(|at| at.position), kind_of_answer(&evaluation, &manifest))) {
-            let expect = expected(trial, &targets, &request, &evaluation)?;
+            let expect = expected(trial, &pools, &request, &evaluation)?;
             cases.push(WrittenCase { name: format!("{title} {}", result(&evaluation)), manifest, expect });
         }
     }
@@ -124,7 +124,7 @@ fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u1
     (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| gets(evaluation).join("; ")), is_warned)
 }
 
-fn expected(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: &Evaluation) -> Result<Value> {
+fn expected(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Value> {
     let answer = &evaluation.answer;
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
         return Ok(json!({ "accepted": answer.accepted, "code": code, "message": message }));
@@ -133,8 +133,8 @@ fn expected(trial: &Trial<'_>, targets: &Targets, request: &Value, evaluation: &
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
         expect["warnings"] = json!(warnings);
     }
-    if !targets.is_empty() {
-        expect["nodes"] = json!(nodes(trial, targets, request, evaluation)?);
+    if !pools.pools.is_empty() {
+        expect["nodes"] = json!(nodes(trial, pools, request, evaluation)?);
     }
     Ok(expect)
 }
