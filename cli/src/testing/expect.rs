@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Evaluation, GetResourceRequest, Identity,
     input::json::{list_of, members, text},
-    output::changes::gets,
+    output::evaluation::gets,
     stored,
 };
 
