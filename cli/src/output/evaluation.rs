@@ -13,7 +13,7 @@ use crate::{
         json::{members, remove, text},
         yaml,
     },
-    stored::environment,
+    requests::pod::environment,
 };
 
 impl Printer {

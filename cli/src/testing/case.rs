@@ -9,9 +9,8 @@ use super::{
 };
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
-    requests::{plugins::merge_runtime_class, template::pod_request},
+    requests::{plugins::merge_runtime_class, pod::bound_pod, template::pod_request},
     scheduling::{constraints::Constraints, pool::Targets},
-    stored,
     trial::{Trial, request_from},
 };
 
@@ -37,7 +36,7 @@ impl Test {
             nodes = Some(self::nodes(&trial, &targets, &request, &evaluation).context("expect.nodes")?);
         }
         let binding = evaluation.answer.mutated_object.as_ref();
-        let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
+        let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
         Ok(Answered { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
     }
 
