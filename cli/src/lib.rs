@@ -13,7 +13,7 @@
 //! | [`check`] | what is wrong with settings, and with the policies around them |
 //! | [`preview`], [`explain`] | what would become of a whole cluster; what holds in a namespace |
 //! | [`trial`] | requests put to the policies, for `try` and [`testing`] |
-//! | [`testing`], [`stored`] | settings held to expectations |
+//! | [`testing`] | settings held to expectations |
 //! | [`convert`] | settings out of the in-tree plugins' configurations |
 //! | [`output`], [`commands`] | renderings, and the command line |
 //! | [`lists`] | counts and lists, as people read them |
@@ -31,7 +31,6 @@ pub mod policies;
 pub mod preview;
 pub mod requests;
 pub mod scheduling;
-pub mod stored;
 pub mod testing;
 pub mod trial;
 

@@ -10,7 +10,7 @@ use crate::{
     engine::policy_chain::Admission,
     explain::fit::{Fit, PodNeeds, pools_for},
     input::json::{path, text},
-    output::{changes::gets, explanation::where_to_run},
+    output::{evaluation::gets, explanation::where_to_run},
     requests::{admission::manifest_request, plugins, template::pod_request},
 };
 

@@ -21,7 +21,7 @@ mod workspace;
 
 pub use cli::{
     Answer, Call, Cluster, Evaluation, GetResourceRequest, Identity, LogLevel, Manifests, Policy, PolicySpec,
-    SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, stored, testing,
+    SettingsAnswer, SettingsFile, admission_request, payload, preview, read_document, read_documents, testing,
 };
 pub use clusters::{Metadata, NoCluster, Scripted};
 #[cfg(feature = "wasm")]

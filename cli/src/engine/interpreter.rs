@@ -16,10 +16,12 @@ use super::host::{Engine, Host};
 
 const WAPC: &str = "wapc";
 const WASI: &str = "wasi_snapshot_preview1";
-const WASI_SUCCESS: i32 = 0;
+const WASI_SUCCESS: u32 = 0;
 
 /// What must run before the first call, where a module has it.
 const STARTS: [&str; 2] = ["_start", "wapc_init"];
+
+const NO_REASON: &str = "the module says no reason";
 
 /// A module that was read and checked.
 pub struct Interpreted {
@@ -31,8 +33,7 @@ pub struct Interpreted {
 struct Guest {
     operation: Vec<u8>,
     payload: Vec<u8>,
-    response: Vec<u8>,
-    error: Option<String>,
+    answer: Result<Vec<u8>, String>,
     host: Arc<Host>,
     /// The answer to the last host call, or the error.
     host_answer: Vec<u8>,
@@ -54,8 +55,8 @@ impl Interpreted {
             )
         })?;
         let mut linker = Linker::new(&interpreter);
-        define_wapc(&mut linker).map_err(failure)?;
-        define_wasi(&mut linker).map_err(failure)?;
+        define_wapc(&mut linker)?;
+        define_wasi(&mut linker)?;
         Ok(Self { module, linker })
     }
 }
@@ -65,82 +66,74 @@ impl Engine for Interpreted {
         let guest = Guest {
             operation: operation.as_bytes().to_owned(),
             payload: payload.to_owned(),
-            response: vec![],
-            error: None,
+            answer: Err(NO_REASON.to_owned()),
             host: host.clone(),
             host_answer: vec![],
             stderr: vec![],
         };
-        let lengths = (length(operation.as_bytes()), length(payload));
         let mut store = Store::new(self.module.engine(), guest);
-        let answered = self.run(&mut store, lengths);
-        let guest = store.into_data();
-        match (answered, guest.error) {
-            (Ok(1), _) => {
-                if operation == "validate" {
-                    host.find_cause(payload, &guest.response);
-                }
-                Ok(guest.response)
-            }
-            (Ok(_), error) => bail!("{}", error.as_deref().unwrap_or("the module says no reason")),
-            (Err(error), _) => {
-                let said = String::from_utf8_lossy(&guest.stderr).trim().to_owned();
-                Err(if said.is_empty() { error } else { error.context(said) })
-            }
+        let returned = self.run(&mut store, (length(operation.as_bytes()), length(payload)));
+        let Guest { answer, stderr, .. } = store.into_data();
+        let has_answered = returned.map_err(|error| match String::from_utf8_lossy(&stderr).trim() {
+            "" => error,
+            panic => error.context(panic.to_owned()),
+        })?;
+        let answer = match answer {
+            Ok(answer) if has_answered => answer,
+            answer => bail!(answer.err().unwrap_or_else(|| NO_REASON.to_owned())),
+        };
+        if operation == "validate" {
+            host.find_cause(payload, &answer);
         }
+        Ok(answer)
     }
 }
 
 impl Interpreted {
-    fn run(&self, store: &mut Store<Guest>, lengths: (i32, i32)) -> Result<i32> {
-        let instance = self.linker.instantiate_and_start(&mut *store, &self.module).map_err(failure)?;
+    /// Whether the module says that it has answered.
+    fn run(&self, store: &mut Store<Guest>, lengths: (u32, u32)) -> Result<bool> {
+        let instance = self.linker.instantiate_and_start(&mut *store, &self.module)?;
         for start in STARTS {
             if let Some(function) = instance.get_func(&*store, start) {
-                let function = function.typed::<(), ()>(&*store).map_err(failure)?;
-                function.call(&mut *store, ()).map_err(failure).with_context(|| start.to_owned())?;
+                function.typed::<(), ()>(&*store)?.call(&mut *store, ()).context(start)?;
             }
         }
-        let call = instance.get_typed_func::<(i32, i32), i32>(&*store, "__guest_call").map_err(failure)?;
-        call.call(&mut *store, lengths).map_err(failure)
+        let call = instance.get_typed_func::<(u32, u32), u32>(&*store, "__guest_call")?;
+        Ok(call.call(&mut *store, lengths)? == 1)
     }
 }
 
-fn failure(error: impl Into<Error>) -> anyhow::Error {
-    anyhow!("{}", error.into())
-}
-
 /// waPC passes lengths as numbers of 32 bits. What is longer does not fit into the module's memory either.
-fn length(bytes: &[u8]) -> i32 {
-    i32::try_from(bytes.len()).unwrap_or(i32::MAX)
+fn length(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
 
 type Guests<'c> = Caller<'c, Guest>;
 
 fn define_wapc(linker: &mut Linker<Guest>) -> Result<(), Error> {
-    linker.func_wrap(WAPC, "__guest_request", |mut guest: Guests<'_>, operation: i32, payload: i32| {
-        let (called, asked) = (mem::take(&mut guest.data_mut().operation), mem::take(&mut guest.data_mut().payload));
-        write(&mut guest, operation, &called)?;
-        write(&mut guest, payload, &asked)
+    linker.func_wrap(WAPC, "__guest_request", |mut guest: Guests<'_>, operation: u32, payload: u32| {
+        let Guest { operation: name, payload: request, .. } = guest.data_mut();
+        let (name, request) = (mem::take(name), mem::take(request));
+        write(&mut guest, operation, &name)?;
+        write(&mut guest, payload, &request)
     })?;
-    linker.func_wrap(WAPC, "__guest_response", |mut guest: Guests<'_>, at: i32, length: i32| {
-        let response = read(&guest, at, length)?;
-        guest.data_mut().response = response;
+    linker.func_wrap(WAPC, "__guest_response", |mut guest: Guests<'_>, at: u32, length: u32| {
+        guest.data_mut().answer = Ok(read(&guest, at, length)?);
         Ok::<_, Error>(())
     })?;
-    linker.func_wrap(WAPC, "__guest_error", |mut guest: Guests<'_>, at: i32, length: i32| {
-        let error = read_text(&guest, at, length)?;
-        guest.data_mut().error = Some(error);
+    linker.func_wrap(WAPC, "__guest_error", |mut guest: Guests<'_>, at: u32, length: u32| {
+        guest.data_mut().answer = Err(read_text(&guest, at, length)?);
         Ok::<_, Error>(())
     })?;
     linker.func_wrap(WAPC, "__host_call", host_call)?;
     for (of_length, fetch) in [("__host_response_len", "__host_response"), ("__host_error_len", "__host_error")] {
         linker.func_wrap(WAPC, of_length, |guest: Guests<'_>| length(&guest.data().host_answer))?;
-        linker.func_wrap(WAPC, fetch, |mut guest: Guests<'_>, at: i32| {
+        linker.func_wrap(WAPC, fetch, |mut guest: Guests<'_>, at: u32| {
             let answer = mem::take(&mut guest.data_mut().host_answer);
             write(&mut guest, at, &answer)
         })?;
     }
-    linker.func_wrap(WAPC, "__console_log", |_: Guests<'_>, _at: i32, _length: i32| ())?;
+    linker.func_wrap(WAPC, "__console_log", |_: Guests<'_>, _at: u32, _length: u32| ())?;
     Ok(())
 }
 
@@ -148,15 +141,15 @@ fn define_wapc(linker: &mut Linker<Guest>) -> Result<(), Error> {
 #[allow(clippy::too_many_arguments, reason = "waPC has it so")]
 fn host_call(
     mut guest: Guests<'_>,
-    binding: i32,
-    binding_length: i32,
-    namespace: i32,
-    namespace_length: i32,
-    operation: i32,
-    operation_length: i32,
-    payload: i32,
-    payload_length: i32,
-) -> Result<i32, Error> {
+    binding: u32,
+    binding_length: u32,
+    namespace: u32,
+    namespace_length: u32,
+    operation: u32,
+    operation_length: u32,
+    payload: u32,
+    payload_length: u32,
+) -> Result<u32, Error> {
     let binding = read_text(&guest, binding, binding_length)?;
     let namespace = read_text(&guest, namespace, namespace_length)?;
     let operation = read_text(&guest, operation, operation_length)?;
@@ -165,20 +158,20 @@ fn host_call(
     let answer = guest.host.serve(&binding, &namespace, &operation, &payload);
     let answered = answer.is_ok();
     guest.host_answer = answer.unwrap_or_else(|error| error.to_string().into_bytes());
-    Ok(i32::from(answered))
+    Ok(u32::from(answered))
 }
 
 fn define_wasi(linker: &mut Linker<Guest>) -> Result<(), Error> {
-    linker.func_wrap(WASI, "environ_sizes_get", |mut guest: Guests<'_>, count: i32, size: i32| {
+    linker.func_wrap(WASI, "environ_sizes_get", |mut guest: Guests<'_>, count: u32, size: u32| {
         write(&mut guest, count, &0u32.to_le_bytes())?;
         write(&mut guest, size, &0u32.to_le_bytes())?;
         Ok::<_, Error>(WASI_SUCCESS)
     })?;
-    linker.func_wrap(WASI, "environ_get", |_: Guests<'_>, _: i32, _: i32| WASI_SUCCESS)?;
-    linker.func_wrap(WASI, "random_get", |mut guest: Guests<'_>, at: i32, length: i32| {
-        // Only hash maps want them: numbers that nobody can guess, as a seed of the standard library is.
+    linker.func_wrap(WASI, "environ_get", |_: Guests<'_>, _: u32, _: u32| WASI_SUCCESS)?;
+    linker.func_wrap(WASI, "random_get", |mut guest: Guests<'_>, at: u32, length: u32| {
+        // Hash maps are seeded with it, as this one is.
         let seed = RandomState::new();
-        let bytes: Vec<u8> = (0..offset(length)).map(|place| seed.hash_one(place).to_le_bytes()[0]).collect();
+        let bytes: Vec<u8> = (0..length).map(|position| seed.hash_one(position).to_le_bytes()[0]).collect();
         write(&mut guest, at, &bytes)?;
         Ok::<_, Error>(WASI_SUCCESS)
     })?;
@@ -188,37 +181,41 @@ fn define_wasi(linker: &mut Linker<Guest>) -> Result<(), Error> {
 }
 
 /// Keeps what is written, to whatever: it is the message of a panic. Each part is told by its address and its length.
-fn fd_write(mut guest: Guests<'_>, _file: i32, parts: i32, count: i32, written: i32) -> Result<i32, Error> {
+fn fd_write(mut guest: Guests<'_>, _file: u32, parts: u32, count: u32, written: u32) -> Result<u32, Error> {
     let mut total = 0u32;
     for part in 0..count {
-        let place = read(&guest, parts + part * 8, 8)?;
-        let number = |at: usize| i32::from_le_bytes([place[at], place[at + 1], place[at + 2], place[at + 3]]);
-        let text = read(&guest, number(0), number(4))?;
-        total += u32::try_from(text.len()).unwrap_or_default();
+        let at = parts + part * 8;
+        let text = read(&guest, read_number(&guest, at)?, read_number(&guest, at + 4)?)?;
+        total += length(&text);
         guest.data_mut().stderr.extend(text);
     }
     write(&mut guest, written, &total.to_le_bytes())?;
     Ok(WASI_SUCCESS)
 }
 
-fn read(guest: &Guests<'_>, at: i32, length: i32) -> Result<Vec<u8>, Error> {
+fn read(guest: &Guests<'_>, at: u32, length: u32) -> Result<Vec<u8>, Error> {
     let memory = memory(guest)?;
     let end = offset(at).checked_add(offset(length));
     let bytes = end.and_then(|end| memory.data(guest).get(offset(at)..end));
     bytes.map(<[u8]>::to_vec).ok_or_else(|| MemoryError::OutOfBoundsAccess.into())
 }
 
-fn read_text(guest: &Guests<'_>, at: i32, length: i32) -> Result<String, Error> {
+fn read_text(guest: &Guests<'_>, at: u32, length: u32) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&read(guest, at, length)?).into_owned())
 }
 
-fn write(guest: &mut Guests<'_>, at: i32, bytes: &[u8]) -> Result<(), Error> {
+fn read_number(guest: &Guests<'_>, at: u32) -> Result<u32, Error> {
+    let mut bytes = [0; 4];
+    memory(guest)?.read(guest, offset(at), &mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}
+
+fn write(guest: &mut Guests<'_>, at: u32, bytes: &[u8]) -> Result<(), Error> {
     Ok(memory(guest)?.write(guest, offset(at), bytes)?)
 }
 
-/// WebAssembly's addresses have no sign.
-fn offset(address: i32) -> usize {
-    usize::try_from(address.cast_unsigned()).unwrap_or(usize::MAX)
+fn offset(address: u32) -> usize {
+    usize::try_from(address).unwrap_or(usize::MAX)
 }
 
 fn memory(guest: &Guests<'_>) -> Result<Memory, Error> {

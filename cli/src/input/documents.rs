@@ -46,7 +46,7 @@ pub fn yaml_documents(text: &str) -> Result<Vec<Value>> {
 /// The file can't be read, or is neither JSON nor YAML, or its list was cut off.
 pub fn read_objects(file: &Path) -> Result<Vec<Box<RawValue>>> {
     let text = read_text(file)?;
-    let is_json = file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let is_json = has_extension(file, &["json"]);
     // JSON is YAML too, but much quicker to read.
     if is_json || text.trim_start().starts_with('{') {
         let objects = json_objects(&text);
@@ -115,7 +115,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// The files of a folder.
+/// The files of a cluster.
 #[derive(Debug, Default)]
 pub struct Files {
     /// JSON and YAML files.
@@ -124,43 +124,49 @@ pub struct Files {
     pub others: Vec<PathBuf>,
 }
 
-/// The file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files that are no
-/// manifests, are nobody's cluster.
-///
-/// # Errors
-/// A folder can't be read, or there are no manifests in it.
-pub fn manifest_files(path: &Path) -> Result<Files> {
-    if !path.is_dir() {
-        return Ok(Files { manifests: vec![path.to_owned()], others: vec![] });
-    }
-    let mut files = vec![];
-    add_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
-    files.sort();
-    let (manifests, others): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| is_manifest(file));
-    ensure!(!manifests.is_empty(), "{}: expected manifests (*.yml, *.yaml, *.json), found none", path.display());
-    Ok(Files { manifests, others: others.into_iter().filter(|file| !is_hidden(file)).collect() })
-}
-
-fn add_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        // A link to a folder may lead back to it.
-        match entry.file_type()?.is_dir() {
-            false => files.push(entry.path()),
-            true if is_hidden(&entry.path()) => {}
-            true => add_files(&entry.path(), files)?,
+impl Files {
+    /// The file itself; of a folder all files, and those of folders in it. Hidden folders, and hidden files that are no
+    /// manifests, are nobody's cluster.
+    ///
+    /// # Errors
+    /// A folder can't be read, or there are no manifests in it.
+    pub fn find(path: &Path) -> Result<Self> {
+        if !path.is_dir() {
+            return Ok(Self { manifests: vec![path.to_owned()], others: vec![] });
         }
+        let mut files = Self::default();
+        files.add_folder(path).with_context(|| format!("cannot read {}", path.display()))?;
+        files.manifests.sort();
+        files.others.sort();
+        ensure!(
+            !files.manifests.is_empty(),
+            "{}: expected manifests (*.yml, *.yaml, *.json), found none",
+            path.display()
+        );
+        Ok(files)
     }
-    Ok(())
+
+    fn add_folder(&mut self, folder: &Path) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+            // A link to a folder may lead back to it.
+            let is_folder = entry.file_type()?.is_dir();
+            if is_folder && !is_hidden {
+                self.add_folder(&path)?;
+            } else if !is_folder && has_extension(&path, &["json", "yaml", "yml"]) {
+                self.manifests.push(path);
+            } else if !is_folder && !is_hidden {
+                self.others.push(path);
+            }
+        }
+        Ok(())
+    }
 }
 
-fn is_hidden(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-}
-
-fn is_manifest(path: &Path) -> bool {
-    let is = |extension: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(extension));
-    is("json") || is("yaml") || is("yml")
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|found| extensions.iter().any(|extension| found.eq_ignore_ascii_case(extension)))
 }
 
 #[cfg(test)]

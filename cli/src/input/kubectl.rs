@@ -12,18 +12,11 @@ use node_placement_policy::resource::Resource;
 
 use super::{documents::json_objects, manifests::Manifests};
 
-/// Where the API server, Karpenter, and whoever restarts workloads look as well.
-const LOOKED_AT: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
+/// What the API server and Karpenter read besides, and what a restart has to mind.
+const OTHERS: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisruptionbudgets.policy"];
 
 /// Only a cluster with Karpenter has them.
 pub const NODE_POOLS: &str = "nodepools.karpenter.sh";
-
-/// What is listed of a cluster, as kubectl names it: all that the policy has rules for, but Bindings, which nobody can
-/// list, and what is looked at besides.
-fn listed() -> Vec<String> {
-    let resources = Resource::all().filter(|resource| *resource != Resource::Binding);
-    resources.map(listed_as).chain(LOOKED_AT.map(str::to_owned)).collect()
-}
 
 /// What kubectl calls a resource: `deployments.apps`.
 pub fn listed_as(resource: Resource) -> String {
@@ -33,16 +26,16 @@ pub fn listed_as(resource: Resource) -> String {
     }
 }
 
-/// How kubectl is called.
+/// `kubectl`, with the options of a user.
 pub struct Kubectl {
     options: Vec<OsString>,
 }
 
-/// What could be listed of a cluster.
+/// The objects of a cluster that could be listed.
 #[derive(Clone, Debug, Default)]
 pub struct Listed {
     pub manifests: Manifests,
-    /// What could not, and why: `pods: pods is forbidden: …`
+    /// The resources that could not.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -55,7 +48,7 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// How many kinds are asked for at the same time: the API server must not feel it.
+/// So many queries run at the same time: the API server must not feel it.
 const AT_ONCE: usize = 4;
 
 impl Kubectl {
@@ -66,30 +59,32 @@ impl Kubectl {
         Self { options: context.into_iter().chain(kubeconfig).flatten().collect() }
     }
 
-    /// Lists all that the policy is asked about, in all namespaces. `progress` is told what is asked for.
+    /// Lists all that the policy has rules for, and [`OTHERS`], in all namespaces. Bindings can't be listed. `progress`
+    /// gets a line for each.
     ///
     /// # Errors
     /// The cluster can't be reached.
     pub fn list_all(&self, progress: impl Fn(&str)) -> Result<Listed> {
-        let resources = listed();
-        let asked: Vec<_> = resources.iter().map(|resource| vec![resource.as_str(), "--all-namespaces"]).collect();
-        self.get(&asked, progress)
+        let resources = Resource::all().filter(|resource| *resource != Resource::Binding).map(listed_as);
+        let resources: Vec<String> = resources.chain(OTHERS.map(str::to_owned)).collect();
+        let queries: Vec<_> = resources.iter().map(|resource| vec![resource.as_str(), "--all-namespaces"]).collect();
+        self.get(&queries, progress)
     }
 
-    /// Gets objects, each time by the arguments of `kubectl get`. `progress` is told what is asked for.
+    /// Gets objects: each query is the arguments of a `kubectl get`. `progress` gets a line for each.
     ///
     /// # Errors
     /// The cluster can't be reached.
-    pub fn get(&self, asked: &[Vec<&str>], progress: impl Fn(&str)) -> Result<Listed> {
+    pub fn get(&self, queries: &[Vec<&str>], progress: impl Fn(&str)) -> Result<Listed> {
         let (mut objects, mut unreadable) = (vec![], vec![]);
-        for questions in asked.chunks(AT_ONCE) {
-            let started = questions.iter().map(|arguments| self.start(arguments)).collect::<Result<Vec<Child>>>()?;
-            for (arguments, kubectl) in questions.iter().zip(started) {
+        for batch in queries.chunks(AT_ONCE) {
+            let started = batch.iter().map(|arguments| self.start(arguments)).collect::<Result<Vec<Child>>>()?;
+            for (arguments, kubectl) in batch.iter().zip(started) {
                 let resource = arguments.first().copied().unwrap_or_default();
                 progress(&format!("asking the cluster for {resource}"));
-                match answer(resource, arguments, kubectl)? {
+                match wait(resource, arguments, kubectl)? {
                     Ok(text) => objects.extend(json_objects(&text).context("kubectl printed no objects")?),
-                    Err(refused) => unreadable.push(refused),
+                    Err(resource) => unreadable.push(resource),
                 }
             }
         }
@@ -118,15 +113,15 @@ impl Kubectl {
     }
 }
 
-/// Waits for what kubectl says: objects as JSON, or that they may not be read.
-fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<String, Unreadable>> {
+/// Waits for what kubectl prints: objects as JSON, or that they may not be read.
+fn wait(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<String, Unreadable>> {
     let output = kubectl.wait_with_output().context("kubectl")?;
     if output.status.success() {
         return Ok(Ok(String::from_utf8(output.stdout).context("kubectl printed no text")?));
     }
     let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let error = error.lines().last().unwrap_or("kubectl failed without a word");
-    // What is refused is told as such; without a cluster, nothing can be told.
+    // What may not be read is a gap; without a cluster, everything is.
     let is_unknown_kind = error.contains("doesn't have a resource type");
     let is_not_found = error.contains("(NotFound)");
     if (is_unknown_kind || is_not_found) && resource == NODE_POOLS {
@@ -143,7 +138,7 @@ fn answer(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<S
     Ok(Err(Unreadable { resource: resource.to_owned(), is_not_found, reason }))
 }
 
-/// What is written down has no gaps that somebody knows of.
+/// Of a file no gaps are known.
 impl From<Manifests> for Listed {
     fn from(manifests: Manifests) -> Self {
         Self { manifests, unreadable: vec![] }

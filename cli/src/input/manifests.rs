@@ -20,7 +20,7 @@ use serde_json::{
 };
 
 use super::{
-    documents::{manifest_files, read_objects},
+    documents::{Files, read_objects},
     json::{deserialize, remove},
 };
 
@@ -87,7 +87,7 @@ impl Manifests {
     /// A file can't be read, or has something that is no Kubernetes object.
     pub fn load(path: &Path) -> Result<Self> {
         let mut objects = vec![];
-        let files = manifest_files(path)?;
+        let files = Files::find(path)?;
         for file in &files.manifests {
             for (index, text) in read_objects(file)?.into_iter().enumerate() {
                 let object = || format!("{}: object {}", file.display(), index + 1);

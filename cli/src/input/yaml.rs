@@ -1,4 +1,5 @@
-//! Reads YAML, of which JSON is a part, and remembers on which line everything stands.
+//! YAML, of which JSON is a part: it is read as JSON, with the line on which everything stands, and written so that readers
+//! of YAML 1.1 take no text for something else.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -210,12 +211,13 @@ struct Reader<'t> {
     here: Span,
     /// The document so far.
     json: String,
-    /// Of a large document they would take more memory than itself.
+    /// Whether there are marks: those of a large document would take more memory than itself.
     has_marks: bool,
     marks: Marks,
-    /// Where in the document so far that stands which aliases stand for.
+    /// The parts of the document that aliases stand for.
     anchors: BTreeMap<usize, Range<usize>>,
     levels: usize,
+    /// How many bytes aliases have added.
     copied: usize,
 }
 
@@ -281,30 +283,26 @@ impl<'t> Reader<'t> {
             return Err(self.too_deep());
         }
         let start = self.json.len();
-        let anchor = match event {
-            Event::Alias(anchor) => {
-                self.add_copy(anchor)?;
-                0
+        let anchor = match &event {
+            Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _) => {
+                *anchor
             }
-            Event::Scalar(text, style, anchor, tag) => {
+            _ => 0,
+        };
+        match event {
+            Event::Alias(original) => self.add_copy(original)?,
+            Event::SequenceStart(..) => self.add_list(path)?,
+            Event::MappingStart(..) => self.add_object(path)?,
+            Event::Scalar(text, style, _, tag) => {
                 let is_text = style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str");
                 let value = if is_text { text.as_ref().into() } else { plain(&text) };
                 if !is_text && value.is_string() {
                     self.note_word(&text, path);
                 }
                 self.json += &value.to_string();
-                anchor
-            }
-            Event::SequenceStart(anchor, _) => {
-                self.add_list(path)?;
-                anchor
-            }
-            Event::MappingStart(anchor, _) => {
-                self.add_object(path)?;
-                anchor
             }
             event => return Err(self.mistake(format!("expected a value, found {event:?}"))),
-        };
+        }
         self.levels -= 1;
         if anchor != 0 {
             self.anchors.insert(anchor, start..self.json.len());

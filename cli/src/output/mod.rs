@@ -1,6 +1,6 @@
 //! Renderings of what the other modules found out: text for a terminal, HTML, and the data that JSON and YAML are made of.
 
-pub mod changes;
+pub mod evaluation;
 pub mod explanation;
 pub mod preview;
 pub mod printer;

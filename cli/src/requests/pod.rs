@@ -1,8 +1,8 @@
-//! Pods on their own: one that asks for nothing; one that runs, as its controller would create it anew; and the Binding
-//! that would bring it to its node again.
+//! Pods on their own: one that asks for nothing; one that runs, as its controller would create it anew; the Binding that
+//! would bring it to its node again, and the Pod as it is stored then.
 
 use node_placement_policy::{request::MIRROR, resource::Resource, settings::key::TargetKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     admission::{creation_request, creator, kubelet, ordinary_user, scheduler, without_server_fields},
@@ -12,7 +12,7 @@ use super::{
     template::{daemon_pod_request, name_as_of_stateful_set, pod_request},
 };
 use crate::input::{
-    json::{list_of, remove, text},
+    json::{list_of, members, remove, text},
     manifests::Manifests,
     settings::ManagedKeys,
 };
@@ -124,4 +124,39 @@ pub fn binding_request(namespace: &str, pod: &str, node: &str, cluster: &Manifes
         }
     }
     creation_request(Resource::Binding, object, scheduler())
+}
+
+/// The Pod as it is stored after the binding: the API server copies the Binding's annotations and labels over the Pod's,
+/// in the write that sets the node.
+pub fn bound_pod(pod: &Value, binding: &Value) -> Value {
+    let mut stored = pod.clone();
+    for kind in ["annotations", "labels"] {
+        for (key, value) in members(&binding["metadata"][kind]) {
+            stored["metadata"][kind][key] = value.clone();
+        }
+    }
+    stored["spec"]["nodeName"] = binding["target"]["name"].clone();
+    stored
+}
+
+/// The environment of the Pod's containers, with the downward API's fields resolved as a kubelet does.
+pub fn environment(pod: &Value) -> Map<String, Value> {
+    let containers = list_of(&pod["spec"]["containers"]).iter();
+    let variables = containers.flat_map(|container| list_of(&container["env"]));
+    let resolved = variables.map(|variable| {
+        let path = variable["valueFrom"]["fieldRef"]["fieldPath"].as_str();
+        let value = path.map_or_else(|| variable["value"].clone(), |path| field(pod, path));
+        (text(&variable["name"]).to_owned(), value)
+    });
+    resolved.collect()
+}
+
+/// `metadata.annotations['example.com/zone']`, `spec.nodeName`; a key that is missing is empty.
+fn field(pod: &Value, path: &str) -> Value {
+    let (path, key) = match path.split_once("['") {
+        Some((path, key)) => (path, Some(key.trim_end_matches("']"))),
+        None => (path, None),
+    };
+    let value = path.split('.').chain(key).fold(pod, |value, step| &value[step]);
+    if value.is_null() { Value::from("") } else { value.clone() }
 }

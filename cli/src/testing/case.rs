@@ -11,9 +11,8 @@ use super::{
 };
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
-    requests::{plugins::merge_runtime_class, template::pod_request},
+    requests::{plugins::merge_runtime_class, pod::bound_pod, template::pod_request},
     scheduling::{constraints::Constraints, pool::Pools},
-    stored,
     trial::{Trial, request_from},
 };
 
@@ -39,7 +38,7 @@ impl Test {
             nodes = Some(self::nodes(&trial, &pools, &request, &evaluation).context("expect.nodes")?);
         }
         let binding = evaluation.answer.mutated_object.as_ref();
-        let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| stored::bound(pod, binding));
+        let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
         Ok(Answered { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
     }
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::{
     Evaluation, GetResourceRequest, Identity,
     input::json::{list_of, members, text},
-    output::changes::gets,
-    stored,
+    output::evaluation::gets,
+    requests::pod::environment,
 };
 
 /// How a case must end. What is not named is not checked.
@@ -127,7 +127,7 @@ impl Answered {
             "begins": message,
             "code": answer.code,
             "conceals": message,
-            "environment": stored::environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
+            "environment": environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
             "invalid": self.invalid,
             "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
             "lookups": record.lookups.iter().map(with_fields).collect::<Vec<_>>(),

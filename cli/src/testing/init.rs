@@ -18,7 +18,7 @@ use crate::{
         json::{list_of, remove_nulls, text, title},
         yaml,
     },
-    output::changes::gets,
+    output::evaluation::gets,
     requests::{
         admission::manifest_request,
         controllers::controller_reference,
