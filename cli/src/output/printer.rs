@@ -29,13 +29,18 @@ const DIM: &str = "2";
 const RED: &str = "1;31";
 const GREEN: &str = "32";
 
-/// How something is printed.
+/// How something is printed. Each command has some of these formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     #[default]
     Text,
     Json,
     Yaml,
+    Html,
+    Commands,
+    Junit,
+    Settings,
+    Policy,
 }
 
 /// What people read: plain text, with colours where there is a terminal that wants them.
@@ -64,7 +69,7 @@ impl Printer {
         let data = &serde_json::to_value(data)?;
         let text = match format {
             Format::Json => serde_json::to_string_pretty(data)?,
-            Format::Yaml | Format::Text => yaml::write(data)?,
+            _ => yaml::write(data)?,
         };
         self.write(text.trim_end());
         Ok(())
