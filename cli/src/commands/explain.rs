@@ -55,7 +55,7 @@ impl Explain {
         let subject = self.subject.as_deref().map(SubjectName::read).transpose()?;
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
-        let listed = self.cluster.get(|kubectl| self.ask(kubectl, subject.as_ref()))?;
+        let listed = self.cluster.get(|kubectl| self.list(kubectl, subject.as_ref()))?;
         if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
             bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
         }
@@ -71,12 +71,12 @@ impl Explain {
     }
 
     /// The Namespace, the subject with what made it, all Nodes and NodePools.
-    fn ask(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
+    fn list(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
         let namespace = self.namespace.as_str();
-        let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
+        let mut queries = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
         let progress = Progress::begin();
-        let tell = |what: &str| progress.update(what);
-        let Some(subject) = subject else { return kubectl.get(&asked, tell) };
+        let update = |what: &str| progress.update(what);
+        let Some(subject) = subject else { return kubectl.get(&queries, update) };
         let related: &[Resource] = match subject.resource {
             // Its owner, and the Deployment of that.
             Resource::Pod => &[ReplicaSet, StatefulSet, DaemonSet, Job, ReplicationController, Deployment],
@@ -85,11 +85,11 @@ impl Explain {
             Resource::CronJob => &[Job],
             _ => &[],
         };
-        let (resource, related) = (listed_as(subject.resource), related.iter().map(|related| listed_as(*related)));
-        let related: Vec<String> = related.collect();
-        asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
-        asked.extend(related.iter().map(|related| vec![related, "--namespace", namespace]));
-        asked.push(vec!["runtimeclasses.node.k8s.io"]);
-        kubectl.get(&asked, tell)
+        let resource = listed_as(subject.resource);
+        let related: Vec<String> = related.iter().copied().map(listed_as).collect();
+        queries.push(vec![&resource, &subject.name, "--namespace", namespace]);
+        queries.extend(related.iter().map(|related| vec![related, "--namespace", namespace]));
+        queries.push(vec!["runtimeclasses.node.k8s.io"]);
+        kubectl.get(&queries, update)
     }
 }
