@@ -9,9 +9,9 @@ use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
     engine::policy_chain::Admission,
     explain::fit::{Fit, PodNeeds, pools_for},
-    input::json::{path, text},
+    input::json::{qualified_name, text},
     output::{evaluation::gets, explanation::where_to_run},
-    requests::{admission::manifest_request, plugins, template::pod_request},
+    requests::{admission::manifest_request, plugins, resource::requested, template::pod_request},
 };
 
 /// The policies of a deployment, and the cluster in which they look things up.
@@ -23,19 +23,14 @@ pub struct Trial<'p> {
     pub known: &'p Manifests,
 }
 
-/// What becomes of a document.
-pub enum Outcome<'p> {
-    /// The policy does not handle its kind.
-    Skipped { object: String, reason: String },
-    /// It is a request, or makes one.
-    Answered {
-        /// `CREATE pods team-a/web`
-        name: String,
-        request: Value,
-        answers: Admission<'p>,
-        /// The Pod that is created, or the Pods of the workload; none, if the request is not let in.
-        pods: Option<Pods>,
-    },
+/// What becomes of a request.
+pub struct TrialResult<'p> {
+    /// `CREATE pods team-a/web`
+    pub name: String,
+    pub request: Value,
+    pub answers: Admission<'p>,
+    /// The Pod that is created, or the Pods of the workload; none, if the request is not let in.
+    pub pods: Option<Pods>,
 }
 
 /// What becomes of Pods.
@@ -110,7 +105,7 @@ impl<'p> Trial<'p> {
     ///
     /// # Errors
     /// A policy failed to answer, or a Pod or a node can't be read.
-    pub fn judge(&self, mut request: Value) -> Result<Outcome<'p>> {
+    pub fn judge(&self, mut request: Value) -> Result<TrialResult<'p>> {
         let name = request_name(&request);
         // The API server does that before anybody is asked.
         if is_pod_creation(&request) {
@@ -120,7 +115,7 @@ impl<'p> Trial<'p> {
         let is_let_in = answers.unknown.is_none() && answers.is_accepted();
         let object = answers.object().unwrap_or(&request["object"]);
         let pods = is_let_in.then(|| self.pods_of(&request, object)).transpose()?;
-        Ok(Outcome::Answered { name, request, answers, pods })
+        Ok(TrialResult { name, request, answers, pods })
     }
 
     /// What becomes of the Pod that a request creates; of a workload, whose template stays as it is, of its Pods.
@@ -182,14 +177,9 @@ impl<'p> Trial<'p> {
         Ok(Pods { lines, nodes: Some(nodes) })
     }
 
-    /// An outcome for programs: an object for each policy that answered, or for the reason why none did.
-    pub fn data(&self, outcome: &Outcome<'_>) -> Vec<Value> {
-        let (name, answers, pods) = match outcome {
-            Outcome::Answered { name, answers, pods, .. } => (name, answers, pods),
-            Outcome::Skipped { object, reason } => {
-                return vec![json!({ "object": object, "verdict": "skipped", "reason": reason })];
-            }
-        };
+    /// A result for programs: an object for each policy that answered, or for the reason why none did.
+    pub fn data(&self, result: &TrialResult<'_>) -> Vec<Value> {
+        let TrialResult { name, answers, pods, .. } = result;
         let asked = answers.evaluations.iter();
         let mut data: Vec<Value> = asked.map(|(policy, it)| self.evaluation_data(name, *policy, it)).collect();
         if let Some(reason) = &answers.not_sent {
@@ -244,11 +234,10 @@ fn is_pod_creation(request: &Value) -> bool {
 
 /// `CREATE pods/binding team-a/web`
 fn request_name(request: &Value) -> String {
-    let (resource, metadata) = (text(&request["resource"]["resource"]), &request["object"]["metadata"]);
+    let ((_, resource), metadata) = (requested(request), &request["object"]["metadata"]);
     let names = [&request["name"], &metadata["name"], &metadata["generateName"]];
     let name = names.into_iter().find_map(Value::as_str).unwrap_or_default();
     // The namespace of a Namespace's request is its name.
     let namespace = if resource == "namespaces" { "" } else { text(&request["namespace"]) };
-    let (resource, object) = (path([resource, text(&request["subResource"])]), path([namespace, name]));
-    format!("{} {resource} {object}", text(&request["operation"])).trim_end().to_owned()
+    format!("{} {resource} {}", text(&request["operation"]), qualified_name(namespace, name)).trim_end().to_owned()
 }

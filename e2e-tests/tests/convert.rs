@@ -6,11 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use cli::{
-    convert::{
-        Plugins,
-        plugins::{PairList, refused_tolerations},
-        write_settings,
-    },
+    convert::{Plugins, plugins::PairList, write_settings},
     input::documents::yaml_documents,
 };
 use e2e_tests::{Answer, Manifests, Policy};
@@ -270,7 +266,7 @@ fn is_malformed(text: &str) -> bool {
         return true;
     };
     // A repeated field is a mistake in settings.
-    !refused_tolerations(&list, "").is_empty() || from_annotation(text).is_err()
+    list.iter().any(|toleration| !toleration.check().is_empty()) || from_annotation(text).is_err()
 }
 
 fn annotated(text: &str) -> Value {

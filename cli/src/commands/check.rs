@@ -6,16 +6,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::{
-    ExitStatus,
-    input::{Engine, existing},
+    ExitStatus, Format,
+    args::{EngineArgs, existing, formats},
 };
 use crate::{
     check::{Lines, check},
     input::documents::read_text,
-    output::{
-        printer::{Format, Printer},
-        terminal::print_stderr,
-    },
+    output::{printer::Printer, terminal::print_stderr},
 };
 
 /// Find mistakes in settings, and in the policy around them
@@ -33,10 +30,10 @@ pub struct Check {
     #[arg(long)]
     strict: bool,
     /// The output format
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short, long, value_parser = formats(&["text", "json", "yaml"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
-    engine: Engine,
+    engine: EngineArgs,
 }
 
 impl Check {

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
-    ExitStatus,
-    input::{Cluster, Engine, existing},
+    ExitStatus, Format,
+    args::{ClusterArgs, EngineArgs, existing, formats},
 };
 use crate::{
     check::kept_away::exempt_entries,
-    convert::{Plugins, differences, settings::ClusterReport, write_settings},
+    convert::{Plugins, Target, write_settings},
     input::{documents::yaml_documents, settings_file::SettingsFile},
     output::{printer::Printer, terminal::print_stderr},
     policies::{overrides::Overrides, policy_file::policy_file},
@@ -31,19 +31,12 @@ pub struct Convert {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The output: settings, or the ClusterAdmissionPolicy that they need
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Output,
+    #[arg(short, long, value_parser = formats(&["settings", "policy"]), default_value = "settings", value_name = "FORMAT")]
+    output: Format,
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
     #[command(flatten)]
-    engine: Engine,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Output {
-    #[default]
-    Settings,
-    Policy,
+    engine: EngineArgs,
 }
 
 impl Convert {
@@ -51,15 +44,10 @@ impl Convert {
         let plugins = Plugins::load(existing(&self.file)?)?;
         let is_standard_input = self.file.as_os_str() == "-";
         let from = if is_standard_input { "the standard input".to_owned() } else { self.file.display().to_string() };
-        let mut text = write_settings(&plugins, &from, None)?;
-        if let (Some(path), Some(cluster)) = (&self.cluster.cluster, self.cluster.manifests()?) {
-            let settings = yaml_documents(&text)?.pop().unwrap_or_default();
-            let differences = differences(&plugins, &settings, &cluster, &self.engine.policy()?)?;
-            let cluster = path.display().to_string();
-            let report = ClusterReport { cluster: &cluster, differences: &differences };
-            text = write_settings(&plugins, &from, Some(&report))?;
-        }
-        if self.output == Output::Policy {
+        let (cluster, policy) = (self.cluster.manifests()?, self.engine.policy()?);
+        let target = cluster.as_ref().map(|cluster| Target { name: self.cluster.name(), cluster, policy: &policy });
+        let mut text = write_settings(&plugins, &from, target.as_ref())?;
+        if self.output == Format::Policy {
             text = policy_file(&text, &Overrides::default())?;
             for file in SettingsFile::read_all(yaml_documents(&text)?)? {
                 let exempt = file.policy.iter().flat_map(|policy| exempt_entries(&file, policy));

@@ -2,27 +2,19 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use node_placement_policy::resource::Resource;
+use node_placement_policy::resource::Resource::{
+    self, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet,
+};
 
 use super::{
     ExitStatus, Format,
-    input::{AskedCluster, Engine, Settings},
+    args::{EngineArgs, LiveClusterArgs, SettingsArgs, formats},
 };
 use crate::{
     explain::{explain, subject::SubjectName},
     input::kubectl::{Kubectl, Listed, NODE_POOLS, listed_as},
     output::{explanation, printer::Printer, terminal::Progress},
 };
-
-/// What has the templates of Pods: their owners, and the Deployments of these.
-const OWNERS: [Resource; 6] = [
-    Resource::ReplicaSet,
-    Resource::StatefulSet,
-    Resource::DaemonSet,
-    Resource::Job,
-    Resource::ReplicationController,
-    Resource::Deployment,
-];
 
 /// Show which rules apply in a namespace, and why one of its Pods waits, is refused, or runs where it runs
 #[derive(Args)]
@@ -45,14 +37,14 @@ pub struct Explain {
     #[arg(hide = true)]
     name: Option<String>,
     #[command(flatten)]
-    settings: Settings,
+    settings: SettingsArgs,
     #[command(flatten)]
-    cluster: AskedCluster,
+    cluster: LiveClusterArgs,
     /// The output format
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short, long, value_parser = formats(&["text", "json", "yaml"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
-    engine: Engine,
+    engine: EngineArgs,
 }
 
 impl Explain {
@@ -63,7 +55,7 @@ impl Explain {
         let subject = self.subject.as_deref().map(SubjectName::read).transpose()?;
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
-        let listed = self.cluster.get(|kubectl| self.ask(kubectl, subject.as_ref()))?;
+        let listed = self.cluster.get(|kubectl| self.list(kubectl, subject.as_ref()))?;
         if let Some(gone) = listed.unreadable.iter().find(|unreadable| unreadable.is_not_found) {
             bail!("{}; kubectl get {} lists those that are there", gone.reason, gone.resource);
         }
@@ -79,24 +71,25 @@ impl Explain {
     }
 
     /// The Namespace, the subject with what made it, all Nodes and NodePools.
-    fn ask(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
+    fn list(&self, kubectl: &Kubectl, subject: Option<&SubjectName>) -> Result<Listed> {
         let namespace = self.namespace.as_str();
-        let mut asked = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
+        let mut queries = vec![vec!["namespaces", namespace], vec!["nodes"], vec![NODE_POOLS]];
         let progress = Progress::begin();
-        let tell = |what: &str| progress.update(what);
-        let Some(subject) = subject else { return kubectl.get(&asked, tell) };
-        let (resource, owners) = (listed_as(subject.resource), OWNERS.map(listed_as));
-        asked.push(vec![&resource, &subject.name, "--namespace", namespace]);
-        if subject.resource == Resource::Pod {
-            asked.extend(owners.iter().map(|owners| vec![owners, "--namespace", namespace]));
-        }
-        // They may still make Pods from an older template.
-        match subject.resource {
-            Resource::Deployment => asked.push(vec!["replicasets.apps", "--namespace", namespace]),
-            Resource::CronJob => asked.push(vec!["jobs.batch", "--namespace", namespace]),
-            _ => {}
-        }
-        asked.push(vec!["runtimeclasses.node.k8s.io"]);
-        kubectl.get(&asked, tell)
+        let update = |what: &str| progress.update(what);
+        let Some(subject) = subject else { return kubectl.get(&queries, update) };
+        let related: &[Resource] = match subject.resource {
+            // Its owner, and the Deployment of that.
+            Resource::Pod => &[ReplicaSet, StatefulSet, DaemonSet, Job, ReplicationController, Deployment],
+            // They may still make Pods from an older template.
+            Resource::Deployment => &[ReplicaSet],
+            Resource::CronJob => &[Job],
+            _ => &[],
+        };
+        let resource = listed_as(subject.resource);
+        let related: Vec<String> = related.iter().copied().map(listed_as).collect();
+        queries.push(vec![&resource, &subject.name, "--namespace", namespace]);
+        queries.extend(related.iter().map(|related| vec![related, "--namespace", namespace]));
+        queries.push(vec!["runtimeclasses.node.k8s.io"]);
+        kubectl.get(&queries, update)
     }
 }

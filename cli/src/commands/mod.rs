@@ -1,10 +1,13 @@
-//! The command line. A file for each command, but for the one that is about the command line itself; [`input`] reads
-//! what several of them take.
+//! The command line: which commands there are, and how they end.
+//!
+//! Each command has a file, with its flags, and what it prints as text where that is short: [`tour`], `try`
+//! ([`try_manifests`]), [`check`], [`policy`], [`explain`], [`preview`], [`convert`], [`test`]. Longer texts, and other
+//! formats, are in [`output`](crate::output). [`args`] has the flags that several commands take.
 
+mod args;
 mod check;
 mod convert;
 mod explain;
-mod input;
 mod policy;
 mod preview;
 mod test;
@@ -14,7 +17,7 @@ mod try_manifests;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, error::ErrorKind};
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand, error::ErrorKind};
 use clap_complete::{Shell, generate};
 
 pub use crate::output::printer::Format;
@@ -68,35 +71,39 @@ enum Command {
     Preview(preview::Preview),
     Convert(convert::Convert),
     Test(test::Test),
-    Completion(Completion),
+    /// Print a script that completes commands and flags in a shell
+    #[command(after_help = "Examples:
+  source <(kubectl-node_placement completion bash)
+  kubectl-node_placement completion zsh > \"${fpath[1]}/_kubectl-node_placement\"")]
+    Completion {
+        shell: Shell,
+    },
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return refuse(&error),
+    let status = match Arguments::try_parse() {
+        Ok(arguments) => arguments.run(),
+        Err(error) => Ok(refuse(&error)),
     };
-    match arguments.run() {
-        Ok(status) => status.into(),
-        Err(error) => {
-            print_stderr(&format!("error: {error:#}"));
-            ExitStatus::Mistaken.into()
-        }
-    }
+    let status = status.unwrap_or_else(|error| {
+        print_stderr(&format!("error: {error:#}"));
+        ExitStatus::Mistaken
+    });
+    status.into()
 }
 
 /// In one line, as kubectl does.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error) -> ExitStatus {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let _ = error.print();
-        return ExitStatus::Accepted.into();
+        return ExitStatus::Accepted;
     }
     let text = error.render().to_string();
     let (problem, _) = text.split_once("\nUsage:").or_else(|| text.split_once("\nFor more")).unwrap_or((&text, ""));
     let problem = problem.split_whitespace().collect::<Vec<_>>().join(" ");
     print_stderr(&format!("{problem}; see kubectl node-placement --help"));
-    ExitStatus::Mistaken.into()
+    ExitStatus::Mistaken
 }
 
 impl Arguments {
@@ -111,7 +118,7 @@ impl Arguments {
             Command::Preview(preview) => preview.run(&mut printer),
             Command::Convert(convert) => convert.run(&mut printer),
             Command::Test(test) => test.run(&mut printer),
-            Command::Completion(completion) => completion.run(&mut printer),
+            Command::Completion { shell } => Ok(complete(shell, &mut printer)),
         }?;
         printer.print()?;
         Ok(status)
@@ -121,20 +128,9 @@ impl Arguments {
 /// The name of the binary, without which shells complete nothing.
 const BINARY: &str = "kubectl-node_placement";
 
-/// Print a script that completes commands and flags in a shell
-#[derive(Args)]
-#[command(after_help = "Examples:
-  source <(kubectl-node_placement completion bash)
-  kubectl-node_placement completion zsh > \"${fpath[1]}/_kubectl-node_placement\"")]
-pub struct Completion {
-    shell: Shell,
-}
-
-impl Completion {
-    pub fn run(&self, printer: &mut Printer) -> Result<ExitStatus> {
-        let mut script = vec![];
-        generate(self.shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
-        printer.write(String::from_utf8_lossy(&script).trim_end());
-        Ok(ExitStatus::Accepted)
-    }
+fn complete(shell: Shell, printer: &mut Printer) -> ExitStatus {
+    let mut script = vec![];
+    generate(shell, &mut Arguments::command().bin_name(BINARY), BINARY, &mut script);
+    printer.write(String::from_utf8_lossy(&script).trim_end());
+    ExitStatus::Accepted
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
-use super::{ExitStatus, input::existing};
+use super::{ExitStatus, args::existing};
 use crate::{
     engine::policy::mistakes,
     input::documents::{read_text, yaml_documents},

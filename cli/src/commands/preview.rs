@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::{
     ExitStatus, Format,
-    input::{AskedCluster, Engine, Settings, read_all_valid},
+    args::{EngineArgs, LiveClusterArgs, SettingsArgs, formats, read_valid_settings},
 };
 use crate::{
     output::{
@@ -35,41 +38,30 @@ Exit status: 0 if the policy is ready to be enforced, 1 if something is refused,
 told, 2 for a mistake in the input. With --old, 1 if something gets worse. --accept lets Moves and LeavesNodes pass.")]
 pub struct Preview {
     #[command(flatten)]
-    settings: Settings,
+    settings: SettingsArgs,
     /// The current settings: show only what the new ones change
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
     #[command(flatten)]
-    cluster: AskedCluster,
+    cluster: LiveClusterArgs,
     /// What is wanted, and need not hold up the verdict
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
-    accept: Vec<Wanted>,
+    #[arg(long, value_parser = outcomes(), value_delimiter = ',', value_name = "OUTCOMES", ignore_case = true)]
+    accept: Vec<Outcome>,
     /// The output format; commands is a script that moves what Moves
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Output,
+    #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "html", "commands"]), default_value = "text", value_name = "FORMAT")]
+    output: Format,
     /// Do not cut long lists
     #[arg(long)]
     verbose: bool,
     #[command(flatten)]
-    engine: Engine,
+    engine: EngineArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Output {
-    #[default]
-    Text,
-    Json,
-    Yaml,
-    Html,
-    Commands,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Wanted {
-    #[value(name = "Moves")]
-    Moves,
-    #[value(name = "LeavesNodes")]
-    LeavesNodes,
+fn outcomes() -> impl TypedValueParser<Value = Outcome> {
+    PossibleValuesParser::new(["Moves", "LeavesNodes"]).map(|name| match name.eq_ignore_ascii_case("Moves") {
+        true => Outcome::Moves,
+        false => Outcome::LeavesNodes,
+    })
 }
 
 impl Preview {
@@ -77,23 +69,17 @@ impl Preview {
         let progress = Progress::begin();
         let policy = self.engine.policy()?;
         let files = self.settings.read_all(&policy)?;
-        let old = self.old.as_deref().map(|old| read_all_valid(&policy, old)).transpose()?;
+        let old = self.old.as_deref().map(|old| read_valid_settings(&policy, old)).transpose()?;
         let cluster = self.cluster.get(|kubectl| kubectl.list_all(|what| progress.update(what)))?;
-        let accepted = self.accept.iter().map(|wanted| match wanted {
-            Wanted::Moves => Outcome::Moves,
-            Wanted::LeavesNodes => Outcome::LeavesNodes,
-        });
-        let accepted: Vec<Outcome> = accepted.collect();
         let (files, old) = (files.as_slice(), old.as_deref());
-        let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &accepted };
+        let input = PreviewInput { policy: &policy, files, old, cluster: &cluster, accepted: &self.accept };
         let told = |done, total| progress.update(&format!("{done} of {total} workloads and namespaces"));
         let preview = input.preview(told)?;
         match self.output {
-            Output::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
-            Output::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
-            Output::Json => printer.data(Format::Json, &preview)?,
-            Output::Yaml => printer.data(Format::Yaml, &preview)?,
-            Output::Commands => printer.write(commands(&preview).trim_end()),
+            Format::Text => printer.write(text(&preview, width(), self.verbose).trim_end()),
+            Format::Html => printer.write(page(&preview, &self.origin())?.trim_end()),
+            Format::Commands => printer.write(commands(&preview).trim_end()),
+            format => printer.data(format, &preview)?,
         }
         Ok(if preview.holds_up { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }

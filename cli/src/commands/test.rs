@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
     ExitStatus, Format,
-    input::{Cluster, Engine, existing, read_all_valid},
+    args::{ClusterArgs, EngineArgs, existing, formats, read_valid_settings},
 };
 use crate::{
     Policy,
@@ -38,8 +38,8 @@ pub struct Test {
     #[arg(required_unless_present = "init", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The output format
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    output: Output,
+    #[arg(short, long, value_parser = formats(&["text", "json", "yaml", "junit"]), default_value = "text", value_name = "FORMAT")]
+    output: Format,
     /// Write a first file: one case for each entry and kind of answer, as things are now
     #[arg(long, requires = "settings", requires = "cluster", conflicts_with = "files")]
     init: bool,
@@ -47,18 +47,9 @@ pub struct Test {
     #[arg(short, long, value_name = "FILE", requires = "init")]
     settings: Option<PathBuf>,
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
     #[command(flatten)]
-    engine: Engine,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Output {
-    #[default]
-    Text,
-    Json,
-    Yaml,
-    Junit,
+    engine: EngineArgs,
 }
 
 impl Test {
@@ -73,7 +64,7 @@ impl Test {
             match results(path, &policy, &progress) {
                 Ok(results) => report.results.extend(results),
                 // CI systems read the report, and not what is printed beside it.
-                Err(error) if self.output == Output::Junit => {
+                Err(error) if self.output == Format::Junit => {
                     report.mistake = Some(format!("{error:#}"));
                     print_stderr(&format!("error: {error:#}"));
                     break;
@@ -82,21 +73,19 @@ impl Test {
             }
         }
         match self.output {
-            Output::Text => tell(&report, printer),
-            Output::Json => printer.data(Format::Json, &report.data())?,
-            Output::Yaml => printer.data(Format::Yaml, &report.data())?,
-            Output::Junit => printer.write(report.junit()?.trim_end()),
+            Format::Text => write(&report, printer),
+            Format::Junit => printer.write(report.junit()?.trim_end()),
+            format => printer.data(format, &report.data())?,
         }
-        Ok(match report.failed().next() {
-            _ if report.mistake.is_some() => ExitStatus::Mistaken,
-            None => ExitStatus::Accepted,
-            Some(_) => ExitStatus::Rejected,
-        })
+        if report.mistake.is_some() {
+            return Ok(ExitStatus::Mistaken);
+        }
+        Ok(if report.failed().next().is_some() { ExitStatus::Rejected } else { ExitStatus::Accepted })
     }
 
     fn write_first_file(&self, policy: &Policy, printer: &mut Printer) -> Result<ExitStatus> {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
-        let files = read_all_valid(policy, settings)?;
+        let files = read_valid_settings(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
         let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
         let progress = Progress::begin();
@@ -113,18 +102,17 @@ fn results(path: &Path, policy: &Policy, progress: &Progress) -> Result<Vec<Case
     for test in &suite.tests {
         for case in &test.cases {
             progress.update(&format!("{file}: {}: {}", test.name, case.name));
-            let checked = test.check(case, policy);
-            let place = case.position.map(|position| format!(":{position}")).unwrap_or_default();
-            let (_, mismatches) = checked.with_context(|| format!("{file}{place}: {}: {}", test.name, case.name))?;
-            let (test, case) = (test.name.clone(), case.name.clone());
-            let (file, passed) = (file.clone(), mismatches.is_empty());
-            results.push(CaseResult { file, test, case, passed, mismatches });
+            let position = case.position.map(|position| format!(":{position}")).unwrap_or_default();
+            let title = || format!("{file}{position}: {}: {}", test.name, case.name);
+            let (_, mismatches) = test.check(case, policy).with_context(title)?;
+            let (file, test, case) = (file.clone(), test.name.clone(), case.name.clone());
+            results.push(CaseResult { file, test, case, passed: mismatches.is_empty(), mismatches });
         }
     }
     Ok(results)
 }
 
-fn tell(report: &Report, printer: &mut Printer) {
+fn write(report: &Report, printer: &mut Printer) {
     for result in report.failed() {
         printer.heading(&format!("{}: {}: {}", result.file, result.test, result.case));
         lines(&result.mismatches).iter().for_each(|line| printer.write(&format!("  {line}")));

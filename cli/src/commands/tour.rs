@@ -3,12 +3,12 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::{ExitStatus, input::Engine};
+use super::{ExitStatus, args::EngineArgs};
 use crate::{
     Manifests,
     input::documents::yaml_objects,
     output::printer::Printer,
-    testing::{Suite, file::Files},
+    testing::{Suite, file::NamedFiles},
 };
 
 const SHORT: &str = include_str!("../../tour/short.yml");
@@ -29,7 +29,7 @@ pub struct Tour {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    engine: Engine,
+    engine: EngineArgs,
 }
 
 impl Tour {
@@ -67,5 +67,5 @@ impl Tour {
 pub fn tour(all: bool) -> Result<(Suite, &'static str)> {
     let (text, after) = if all { (ALL, AFTER_ALL) } else { (SHORT, AFTER_SHORT) };
     let objects = CLUSTER.iter().map(|text| yaml_objects(text)).collect::<Result<Vec<_>>>()?.concat();
-    Ok((Suite::parse(text, "the tour", Files::built_in("cluster", Manifests::read(objects)?))?, after))
+    Ok((Suite::parse(text, "the tour", NamedFiles::built_in("cluster", Manifests::read(objects)?))?, after))
 }

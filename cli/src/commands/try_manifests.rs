@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     ExitStatus, Format,
-    input::{Cluster, Engine, Settings, existing},
+    args::{ClusterArgs, EngineArgs, SettingsArgs, existing, formats},
 };
 use crate::{
     Manifests,
@@ -17,7 +17,7 @@ use crate::{
         json::{text, title},
     },
     output::printer::Printer,
-    trial::{Outcome, Trial, recorded_request, request_from},
+    trial::{Trial, TrialResult, recorded_request, request_from},
 };
 
 /// Show what becomes of manifests, as if an administrator applied them, and where their Pods could run
@@ -34,17 +34,17 @@ pub struct Try {
     #[arg(required = true, value_name = "MANIFEST")]
     manifests: Vec<PathBuf>,
     #[command(flatten)]
-    settings: Settings,
+    settings: SettingsArgs,
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
     /// The current object: the manifest is tried as an update of it
     #[arg(long, value_name = "FILE")]
     old: Option<PathBuf>,
     /// The output format
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(short, long, value_parser = formats(&["text", "json", "yaml"]), default_value = "text", value_name = "FORMAT")]
     output: Format,
     #[command(flatten)]
-    engine: Engine,
+    engine: EngineArgs,
 }
 
 /// A document, and the request that it is or makes; none, if the policy does not handle its kind.
@@ -57,21 +57,16 @@ impl Try {
         let files = self.settings.read_all(&policy)?;
         let known = self.known(&documents)?;
         let trial = Trial { policy: &policy, files: &files, known: &known };
-        let mut outcomes = vec![];
+        let mut results = vec![];
         for (document, request) in documents {
-            outcomes.push(match request {
-                Some(request) => trial.judge(request)?,
-                None => Outcome::Skipped { object: title(&document), reason: not_handled(&document) },
-            });
+            results.push((document, request.map(|request| trial.judge(request)).transpose()?));
         }
         match self.output {
-            Format::Text => write(&trial, &outcomes, printer),
-            format => {
-                let data: Vec<Value> = outcomes.iter().flat_map(|outcome| trial.data(outcome)).collect();
-                printer.data(format, &data)?;
-            }
+            Format::Text => write(&trial, &results, printer),
+            format => printer.data(format, &data(&trial, &results))?,
         }
-        Ok(outcomes.iter().map(exit_status).max().unwrap_or(ExitStatus::Accepted))
+        let statuses = results.iter().filter_map(|(_, result)| result.as_ref()).map(exit_status);
+        Ok(statuses.max().unwrap_or(ExitStatus::Accepted))
     }
 
     fn documents(&self) -> Result<Vec<Document>> {
@@ -79,17 +74,14 @@ impl Try {
         for path in &self.manifests {
             read.extend(read_documents(existing(path)?)?.into_iter().map(|document| (path.display(), document)));
         }
-        if self.old.is_some() {
-            ensure!(read.len() == 1, "--old: expected one manifest; found {}", read.len());
-        }
+        let count = read.len();
+        ensure!(self.old.is_none() || count == 1, "--old: expected one manifest; found {count}");
         let old = self.old.as_deref().map(|old| read_document(existing(old)?)).transpose()?;
         let mut documents = vec![];
         for (path, document) in read {
-            let is_request = recorded_request(&document).is_some();
-            ensure!(
-                old.is_none() || !is_request,
-                "{path}: --old: an admission request has its own operation and old object"
-            );
+            if old.is_some() && recorded_request(&document).is_some() {
+                bail!("{path}: --old: an admission request has its own operation and old object");
+            }
             let request = request_from(&document, old.clone()).with_context(|| path.to_string())?;
             documents.push((document, request));
         }
@@ -108,10 +100,8 @@ impl Try {
         let cluster = self.cluster.manifests()?.unwrap_or_else(Manifests::partial);
         let requests = documents.iter().filter_map(|(_, request)| request.as_ref());
         let created = requests.filter(|request| request["operation"] == "CREATE").map(|request| &request["object"]);
-        let namespaces =
-            created.filter(|object| object["kind"] == "Namespace" && object["metadata"]["name"].is_string());
-        let namespaces: Vec<Value> = namespaces.cloned().collect();
-        if namespaces.is_empty() { Ok(cluster) } else { cluster.with(namespaces) }
+        let is_named = |object: &&Value| object["metadata"]["name"].is_string();
+        cluster.with(created.filter(|object| object["kind"] == "Namespace").filter(is_named).cloned())
     }
 }
 
@@ -120,28 +110,38 @@ fn not_handled(object: &Value) -> String {
     format!("the policy does not handle the kind {kind} of {version}")
 }
 
-fn exit_status(outcome: &Outcome<'_>) -> ExitStatus {
-    match outcome {
-        Outcome::Answered { answers, .. } if answers.unknown.is_some() => ExitStatus::Mistaken,
-        Outcome::Answered { answers, .. } if !answers.is_accepted() => ExitStatus::Rejected,
-        _ => ExitStatus::Accepted,
+fn exit_status(result: &TrialResult<'_>) -> ExitStatus {
+    if result.answers.unknown.is_some() {
+        return ExitStatus::Mistaken;
     }
+    if result.answers.is_accepted() { ExitStatus::Accepted } else { ExitStatus::Rejected }
 }
 
-fn write(trial: &Trial<'_>, outcomes: &[Outcome<'_>], printer: &mut Printer) {
-    for (position, outcome) in outcomes.iter().enumerate() {
+/// Documents, each with what becomes of its request.
+type Results<'p> = [(Value, Option<TrialResult<'p>>)];
+
+fn data(trial: &Trial<'_>, results: &Results<'_>) -> Vec<Value> {
+    let data = |(document, result): &(Value, Option<TrialResult<'_>>)| match result {
+        Some(result) => trial.data(result),
+        None => vec![json!({ "object": title(document), "verdict": "skipped", "reason": not_handled(document) })],
+    };
+    results.iter().flat_map(data).collect()
+}
+
+fn write(trial: &Trial<'_>, results: &Results<'_>, printer: &mut Printer) {
+    for (position, (document, result)) in results.iter().enumerate() {
         if position > 0 {
             printer.gap();
         }
-        write_outcome(trial, outcome, printer);
+        match result {
+            Some(result) => write_result(trial, result, printer),
+            None => printer.unanswered("skipped", &title(document), &not_handled(document)),
+        }
     }
 }
 
-fn write_outcome(trial: &Trial<'_>, outcome: &Outcome<'_>, printer: &mut Printer) {
-    let (name, request, answers, pods) = match outcome {
-        Outcome::Answered { name, request, answers, pods } => (name, request, answers, pods),
-        Outcome::Skipped { object, reason } => return printer.unanswered("skipped", object, reason),
-    };
+fn write_result(trial: &Trial<'_>, result: &TrialResult<'_>, printer: &mut Printer) {
+    let TrialResult { name, request, answers, pods } = result;
     let mut request = request.clone();
     for (policy, evaluation) in &answers.evaluations {
         let title = match policy {

@@ -1,6 +1,9 @@
 //! The configurations of the two plugins, read as the API server reads them.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use node_placement_policy::{
@@ -8,11 +11,11 @@ use node_placement_policy::{
     toleration::Toleration,
 };
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{
-    engine::policy::mistakes,
-    input::{documents::read_document, json::typed},
+use crate::input::{
+    documents::read_document,
+    json::{text, typed},
 };
 
 const NODE_SELECTOR: &str = "PodNodeSelector";
@@ -51,7 +54,7 @@ pub struct PairList {
     /// The pairs that hold: of a key that is there twice, the last.
     pub requirements: Vec<Requirement>,
     /// The keys that are there more than once.
-    pub repeated: Vec<String>,
+    pub repeated: BTreeSet<String>,
 }
 
 /// What configures the plugin PodTolerationRestriction.
@@ -67,124 +70,6 @@ pub struct PodTolerationRestriction {
     pub default: Option<Vec<Toleration>>,
     /// What Pods of namespaces without the annotation may tolerate. An empty list allows everything.
     pub whitelist: Option<Vec<Toleration>>,
-}
-
-impl Plugins {
-    /// Reads the file of one of the plugins, or an AdmissionConfiguration with the files that it names.
-    ///
-    /// # Errors
-    /// It has something else, or what the plugins can't read.
-    pub fn load(path: &Path) -> Result<Self> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Self::from_document(&read_document(path)?, folder).with_context(|| path.display().to_string())
-    }
-
-    /// Reads a document of such a file; `folder` is where it is.
-    ///
-    /// # Errors
-    /// It has something else, or what the plugins can't read.
-    pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
-        let mut plugins = Self::default();
-        if document["kind"] == "AdmissionConfiguration" {
-            plugins.read_admission_configuration(document, folder)?;
-        } else if document.get(NODE_SELECTOR_CONFIG).is_some() {
-            plugins.node_selector = Some(plugins.read_node_selector(document, "")?);
-        } else if is_tolerations(document) {
-            plugins.tolerations = Some(plugins.read_tolerations(document, "")?);
-        } else {
-            bail!("{EXPECTED}; found {}", found(document));
-        }
-        Ok(plugins)
-    }
-
-    /// Upstream: `ReadAdmissionConfiguration` and `GetAdmissionPluginConfigurationFor` of `apiserver/pkg/admission`. The
-    /// first plugin of a name counts, and what is configured inline goes before a path.
-    fn read_admission_configuration(&mut self, document: &Value, folder: &Path) -> Result<()> {
-        let version = document["apiVersion"].as_str().unwrap_or_default();
-        ensure!(
-            ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"].contains(&version),
-            "apiVersion: expected apiserver.config.k8s.io/v1; found {version:?}"
-        );
-        let configuration: AdmissionConfiguration = self.typed(document, "")?;
-        let listed = configuration.plugins.unwrap_or_default();
-        let position_of = |name: &str| listed.iter().position(|plugin| plugin.name == name);
-        if let Some(position) = position_of(NODE_SELECTOR) {
-            self.node_selector = Some(match listed[position].configuration(folder, position)? {
-                Some((configuration, at)) => self.read_node_selector(&configuration, &at)?,
-                None => PodNodeSelector::default(),
-            });
-        }
-        if let Some(position) = position_of(TOLERATIONS) {
-            self.tolerations = Some(match listed[position].configuration(folder, position)? {
-                Some((configuration, at)) => self.read_tolerations(&configuration, &at)?,
-                None => PodTolerationRestriction::default(),
-            });
-        }
-        if self.node_selector.is_none() && self.tolerations.is_none() {
-            let names: Vec<&str> = listed.iter().map(|plugin| plugin.name.as_str()).collect();
-            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            bail!("plugins: expected {NODE_SELECTOR} or {TOLERATIONS}; found {names}");
-        }
-        Ok(())
-    }
-
-    /// Reads what is below `podNodeSelectorPluginConfig`. `at` is where it stands.
-    fn read_node_selector(&mut self, document: &Value, at: &str) -> Result<PodNodeSelector> {
-        ensure!(
-            document.get(NODE_SELECTOR_CONFIG).is_some(),
-            "{at}{NODE_SELECTOR_CONFIG}: expected clusterDefaultNodeSelector and namespaces; it is missing"
-        );
-        let configuration: NodeSelectorFile = self.typed(document, at)?;
-        let mut plugin = PodNodeSelector::default();
-        for (name, text) in configuration.pod_node_selector_plugin_config.unwrap_or_default() {
-            let pairs = PairList::read(&text.unwrap_or_default())
-                .with_context(|| format!("{at}{NODE_SELECTOR_CONFIG}.{name}: {NODE_SELECTOR} can't read it"))?;
-            match name.as_str() {
-                CLUSTER_DEFAULT => plugin.cluster_default = pairs,
-                _ => drop(plugin.whitelists.insert(name, pairs)),
-            }
-        }
-        Ok(plugin)
-    }
-
-    /// Reads a Configuration of PodTolerationRestriction. `at` is where it stands.
-    fn read_tolerations(&mut self, document: &Value, at: &str) -> Result<PodTolerationRestriction> {
-        ensure!(is_tolerations(document), "{at}expected the Configuration of {TOLERATIONS}; found {}", found(document));
-        let plugin: PodTolerationRestriction = self.typed(document, at)?;
-        let refused: Vec<String> = [("default", &plugin.default), ("whitelist", &plugin.whitelist)]
-            .into_iter()
-            .flat_map(|(field, list)| refused_tolerations(list.as_deref().unwrap_or_default(), &format!("{at}{field}")))
-            .collect();
-        ensure!(refused.is_empty(), "{TOLERATIONS} can't read it: {}", refused.join("; "));
-        Ok(plugin)
-    }
-
-    /// Reads a type of the API server's, and keeps the paths of the fields that it does not have.
-    fn typed<T: DeserializeOwned>(&mut self, document: &Value, at: &str) -> Result<T> {
-        let (read, unknown) = typed(document, at)?;
-        self.unknown_fields.extend(unknown);
-        Ok(read)
-    }
-}
-
-/// What is refused in tolerations that the plugin validates when it starts (`ValidateTolerations`).
-pub fn refused_tolerations(list: &[Toleration], at: &str) -> Vec<String> {
-    const SETTING: &str = "placement.clusterDefaultTolerations";
-    let lines = mistakes(&json!({ "placement": { "clusterDefaultTolerations": list } }));
-    lines.into_iter().map(|line| line.replacen(SETTING, at, 1)).collect()
-}
-
-fn is_tolerations(document: &Value) -> bool {
-    document["kind"] == "Configuration"
-        && document["apiVersion"].as_str().is_some_and(|version| version.starts_with(TOLERATIONS_GROUP))
-}
-
-/// What a document is, for people.
-fn found(document: &Value) -> String {
-    match (&document["kind"], &document["apiVersion"]) {
-        (Value::Null, _) => "something else".to_owned(),
-        (kind, version) => format!("{kind} of {version}"),
-    }
 }
 
 #[derive(Deserialize)]
@@ -209,15 +94,128 @@ struct NodeSelectorFile {
     pod_node_selector_plugin_config: Option<BTreeMap<String, Option<String>>>,
 }
 
+impl Plugins {
+    /// Reads the file of one of the plugins, or an AdmissionConfiguration with the files that it names.
+    ///
+    /// # Errors
+    /// It has something else, or what the plugins can't read.
+    pub fn load(path: &Path) -> Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::from_document(&read_document(path)?, folder).with_context(|| path.display().to_string())
+    }
+
+    /// Reads a document of such a file; `folder` is where it is.
+    ///
+    /// # Errors
+    /// It has something else, or what the plugins can't read.
+    pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
+        let mut plugins = Self::default();
+        if document["kind"] == "AdmissionConfiguration" {
+            plugins.read_admission_configuration(document, folder)?;
+        } else if document.get(NODE_SELECTOR_CONFIG).is_some() {
+            plugins.read_node_selector(document, "")?;
+        } else if is_tolerations(document) {
+            plugins.read_tolerations(document, "")?;
+        } else {
+            bail!("{EXPECTED}; found {}", found(document));
+        }
+        Ok(plugins)
+    }
+
+    /// Upstream: `ReadAdmissionConfiguration` and `GetAdmissionPluginConfigurationFor` of `apiserver/pkg/admission`. The
+    /// first plugin of a name counts, and what is configured inline goes before a path.
+    fn read_admission_configuration(&mut self, document: &Value, folder: &Path) -> Result<()> {
+        let version = text(&document["apiVersion"]);
+        ensure!(
+            ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"].contains(&version),
+            "apiVersion: expected apiserver.config.k8s.io/v1; found {version:?}"
+        );
+        let configuration: AdmissionConfiguration = self.typed(document, "")?;
+        let plugins = configuration.plugins.unwrap_or_default();
+        for (position, plugin) in plugins.iter().enumerate() {
+            match (plugin.name.as_str(), &self.node_selector, &self.tolerations) {
+                (NODE_SELECTOR, None, _) => match plugin.configuration(position, folder)? {
+                    Some((document, at)) => self.read_node_selector(&document, &at)?,
+                    None => self.node_selector = Some(PodNodeSelector::default()),
+                },
+                (TOLERATIONS, _, None) => match plugin.configuration(position, folder)? {
+                    Some((document, at)) => self.read_tolerations(&document, &at)?,
+                    None => self.tolerations = Some(PodTolerationRestriction::default()),
+                },
+                _ => {}
+            }
+        }
+        if self.node_selector.is_none() && self.tolerations.is_none() {
+            let names: Vec<&str> = plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            bail!("plugins: expected {NODE_SELECTOR} or {TOLERATIONS}; found {names}");
+        }
+        Ok(())
+    }
+
+    /// Reads what is below `podNodeSelectorPluginConfig`. `at` is where it stands.
+    fn read_node_selector(&mut self, document: &Value, at: &str) -> Result<()> {
+        ensure!(
+            document.get(NODE_SELECTOR_CONFIG).is_some(),
+            "{at}{NODE_SELECTOR_CONFIG}: expected clusterDefaultNodeSelector and namespaces; it is missing"
+        );
+        let configuration: NodeSelectorFile = self.typed(document, at)?;
+        let mut whitelists = BTreeMap::new();
+        for (name, text) in configuration.pod_node_selector_plugin_config.unwrap_or_default() {
+            let pairs = PairList::read(&text.unwrap_or_default())
+                .with_context(|| format!("{at}{NODE_SELECTOR_CONFIG}.{name}: {NODE_SELECTOR} can't read it"))?;
+            whitelists.insert(name, pairs);
+        }
+        let cluster_default = whitelists.remove(CLUSTER_DEFAULT).unwrap_or_default();
+        self.node_selector = Some(PodNodeSelector { cluster_default, whitelists });
+        Ok(())
+    }
+
+    /// Reads a Configuration of PodTolerationRestriction. `at` is where it stands.
+    fn read_tolerations(&mut self, document: &Value, at: &str) -> Result<()> {
+        ensure!(is_tolerations(document), "{at}expected the Configuration of {TOLERATIONS}; found {}", found(document));
+        let plugin: PodTolerationRestriction = self.typed(document, at)?;
+        let mut mistakes = vec![];
+        for (field, list) in [("default", &plugin.default), ("whitelist", &plugin.whitelist)] {
+            for (position, toleration) in list.iter().flatten().enumerate() {
+                let own = toleration.check();
+                mistakes.extend(own.iter().map(|mistake| format!("{at}{field}[{position}].{mistake}")));
+            }
+        }
+        ensure!(mistakes.is_empty(), "{TOLERATIONS} can't read it: {}", mistakes.join("; "));
+        self.tolerations = Some(plugin);
+        Ok(())
+    }
+
+    /// Reads a type of the API server's, and keeps the paths of the fields that it does not have.
+    fn typed<T: DeserializeOwned>(&mut self, document: &Value, at: &str) -> Result<T> {
+        let (read, unknown) = typed(document, at)?;
+        self.unknown_fields.extend(unknown);
+        Ok(read)
+    }
+}
+
 impl Plugin {
     /// What configures it, and where that stands; none, if the plugin is configured by nothing.
-    fn configuration(&self, folder: &Path, position: usize) -> Result<Option<(Value, String)>> {
+    fn configuration(&self, position: usize, folder: &Path) -> Result<Option<(Value, String)>> {
         if let Some(configuration) = &self.configuration {
             return Ok(Some((configuration.clone(), format!("plugins[{position}].configuration."))));
         }
         let Some(path) = self.path.as_deref().filter(|path| !path.is_empty()) else { return Ok(None) };
         let document = read_document(&folder.join(path)).with_context(|| format!("plugins[{position}].path"))?;
         Ok(Some((document, format!("{path}: "))))
+    }
+}
+
+fn is_tolerations(document: &Value) -> bool {
+    document["kind"] == "Configuration" && text(&document["apiVersion"]).starts_with(TOLERATIONS_GROUP)
+}
+
+/// What a document is, for people.
+fn found(document: &Value) -> String {
+    match (&document["kind"], &document["apiVersion"]) {
+        (Value::Null, _) => "something else".to_owned(),
+        (kind, version) => format!("{kind} of {version}"),
     }
 }
 
@@ -230,12 +228,10 @@ impl PairList {
     /// Upstream: `labels.ConvertSelectorToLabelsMap`.
     pub fn read(text: &str) -> Result<Self> {
         let selector = parse_pairs(text).map_err(|error| anyhow!("{error}"))?;
-        let keys: Vec<&str> =
-            text.split(',').filter_map(|pair| pair.split_once('=')).map(|(key, _)| key.trim()).collect();
-        let is_repeated = |key: &str| keys.iter().filter(|other| **other == key).count() > 1;
-        let requirements = selector.requirements().to_vec();
-        let repeated = requirements.iter().map(|requirement| requirement.key().to_owned());
-        Ok(Self { repeated: repeated.filter(|key| is_repeated(key)).collect(), requirements })
+        let mut keys = BTreeSet::new();
+        let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+        let repeated = pairs.map(|(key, _)| key.trim().to_owned()).filter(|key| !keys.insert(key.clone())).collect();
+        Ok(Self { requirements: selector.requirements().to_vec(), repeated })
     }
 
     /// Whether there are none.
@@ -245,13 +241,15 @@ impl PairList {
 
     /// As a selector's text, with a space after each comma.
     pub fn text(&self) -> String {
-        let texts: Vec<String> = self.requirements.iter().map(ToString::to_string).collect();
-        texts.join(", ")
+        joined(&self.requirements)
     }
 
-    /// Those pairs that `whitelist` does not have. One without pairs allows everything.
-    pub fn outside(&self, whitelist: &Self) -> Self {
-        let is_outside = |pair: &&Requirement| !whitelist.is_empty() && !whitelist.requirements.contains(pair);
-        Self { requirements: self.requirements.iter().filter(is_outside).cloned().collect(), repeated: vec![] }
+    /// Those pairs that `whitelist` does not have, as text.
+    pub fn text_outside(&self, whitelist: &Self) -> String {
+        joined(self.requirements.iter().filter(|pair| !whitelist.requirements.contains(pair)))
     }
+}
+
+fn joined<'r>(pairs: impl IntoIterator<Item = &'r Requirement>) -> String {
+    pairs.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

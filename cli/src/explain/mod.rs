@@ -28,7 +28,7 @@ use crate::{
         reply::Gap,
     },
     input::{
-        json::{remove, text},
+        json::{remove, text, title},
         kubectl::Listed,
         manifests::{Manifest, Manifests},
         settings_file::SettingsFile,
@@ -179,12 +179,6 @@ fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
         controller_of(part, cluster) == Some(object) && !is_left_out(part) && template::makes_other_pods(object, part)
     };
     parts.map(Manifest::parse).filter(is_older).collect()
-}
-
-/// `Deployment team-a/web`
-fn title(object: &Value) -> String {
-    let metadata = &object["metadata"];
-    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
 impl Explanation {

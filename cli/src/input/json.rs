@@ -22,14 +22,13 @@ pub fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 /// How people call an object: `Deployment team-a/web`, `Node worker-1`.
 pub fn title(object: &Value) -> String {
     let metadata = &object["metadata"];
-    let name = path([text(&metadata["namespace"]), text(&metadata["name"])]);
+    let name = qualified_name(text(&metadata["namespace"]), text(&metadata["name"]));
     format!("{} {name}", text(&object["kind"])).trim_end().to_owned()
 }
 
-/// `team-a/web`; what is empty is left out.
-pub fn path(steps: [&str; 2]) -> String {
-    let steps: Vec<&str> = steps.into_iter().filter(|step| !step.is_empty()).collect();
-    steps.join("/")
+/// `team-a/web`; without a namespace, `web`.
+pub fn qualified_name(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}").trim_matches('/').to_owned()
 }
 
 /// Removes members; an object that is empty then stays.

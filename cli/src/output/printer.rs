@@ -21,13 +21,18 @@ pub(super) const DIM: &str = "2";
 pub(super) const RED: &str = "1;31";
 pub(super) const GREEN: &str = "32";
 
-/// How something is printed.
+/// How something is printed. Each command has some of these formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     #[default]
     Text,
     Json,
     Yaml,
+    Html,
+    Commands,
+    Junit,
+    Settings,
+    Policy,
 }
 
 /// What people read: plain text, with colours where there is a terminal that wants them.
@@ -56,7 +61,7 @@ impl Printer {
         let data = &serde_json::to_value(data)?;
         let text = match format {
             Format::Json => serde_json::to_string_pretty(data)?,
-            Format::Yaml | Format::Text => yaml::write(data)?,
+            _ => yaml::write(data)?,
         };
         self.write(text.trim_end());
         Ok(())

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    expect::{Answered, Mismatch},
-    file::{Case, Test, expanded},
+    expect::{CaseAnswer, Mismatch, compare},
+    file::{Case, Source, Test, expanded},
 };
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
@@ -21,25 +21,25 @@ impl Test {
     ///
     /// # Errors
     /// The case makes no request, or the policy does not handle its kind.
-    pub fn run(&self, case: &Case, policy: &Policy) -> Result<Answered> {
+    pub fn run(&self, case: &Case, policy: &Policy) -> Result<CaseAnswer> {
         let files = self.deployed(case)?;
         for SettingsFile { settings, .. } in &files {
             let answer = policy.validate_settings(settings)?;
             if !answer.valid {
-                return Ok(Answered { invalid: Some(answer.message.unwrap_or_default()), ..Answered::default() });
+                return Ok(CaseAnswer { invalid: Some(answer.message.unwrap_or_default()), ..CaseAnswer::default() });
             }
         }
         let trial = Trial { policy, files: &files, known: self.cluster() };
         let request = self.request(case)?;
         let (evaluation, not_asked) = trial.evaluate(request.clone())?;
         let mut nodes = None;
-        if case.expect.nodes.is_some() {
+        if case.expected.contains_key("nodes") {
             let pools = Pools::read(self.cluster(), BTreeSet::new(), [])?;
             nodes = Some(self::nodes(&trial, &pools, &request, &evaluation).context("expect.nodes")?);
         }
         let binding = evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
-        Ok(Answered { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
+        Ok(CaseAnswer { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
     }
 
     /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
@@ -47,13 +47,13 @@ impl Test {
     ///
     /// # Errors
     /// The case makes no request, or its settings have a mistake that is not expected.
-    pub fn check(&self, case: &Case, policy: &Policy) -> Result<(Answered, Vec<Mismatch>)> {
+    pub fn check(&self, case: &Case, policy: &Policy) -> Result<(CaseAnswer, Vec<Mismatch>)> {
         let answered = self.run(case, policy)?;
-        if let (Some(message), None) = (&answered.invalid, &case.expect.invalid) {
+        if let (Some(message), None) = (&answered.invalid, case.expected.get("invalid")) {
             bail!("settings: {message}");
         }
-        let mut mismatches = case.expect.compare(&answered);
-        if answered.evaluation.answer.code == Some(500) && case.expect.code != Some(500) {
+        let mut mismatches = compare(&case.expected, &answered);
+        if answered.evaluation.answer.code == Some(500) && case.expected.get("code") != Some(&json!(500)) {
             let lacks = |object: &Identity| self.cluster().find(object).is_none();
             mismatches.extend(answered.evaluation.looked_up().filter(lacks).map(|object| Mismatch {
                 field: "cluster".to_owned(),
@@ -69,8 +69,9 @@ impl Test {
     /// # Errors
     /// It can't be made.
     pub fn request(&self, case: &Case) -> Result<Value> {
-        let manifest = self.manifest(case).context("manifest: expected an object; it is missing")?;
-        let mut request = request_from(manifest, case.old().cloned()).context("manifest")?.with_context(|| {
+        let Source(manifest) = case.manifest.as_ref().context("manifest: expected an object; it is missing")?;
+        let old = case.old.as_ref().map(|Source(old)| old.clone());
+        let mut request = request_from(manifest, old).context("manifest")?.with_context(|| {
             format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
         })?;
         if let Some(operation) = case.operation {
@@ -98,15 +99,16 @@ pub fn nodes(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Eva
     let creation = pod_request(&pod, trial.known);
     let is_pod = pod["kind"] == "Pod";
     ensure!(is_pod || creation.is_some(), "a {} makes no Pods", pod["kind"].as_str().unwrap_or("object"));
-    let mut is_accepted = evaluation.answer.accepted;
-    if let Some(creation) = creation.filter(|_| is_accepted) {
+    if !evaluation.answer.accepted {
+        return Ok(vec![]);
+    }
+    if let Some(creation) = creation {
         pod = creation["object"].clone();
         let answer = trial.evaluate(creation)?.0.answer;
-        is_accepted = answer.accepted;
+        if !answer.accepted {
+            return Ok(vec![]);
+        }
         pod = answer.mutated_object.unwrap_or(pod);
-    }
-    if !is_accepted {
-        return Ok(vec![]);
     }
     let spec = &mut pod["spec"];
     merge_runtime_class(spec, trial.known);

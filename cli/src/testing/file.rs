@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::expect::Expect;
+use super::expect::{Expect, parts};
 use crate::{
     Manifests, SettingsFile,
     input::{
@@ -78,7 +78,7 @@ pub struct Case {
     /// What is done with the object; CREATE if nothing is said, UPDATE if there is an `old` one.
     pub(super) operation: Option<Operation>,
     /// The object as it is before its update, or its path.
-    old: Option<Source>,
+    pub(super) old: Option<Source>,
     /// Who asks; an administrator if nothing is said (about Nodes, their kubelet).
     pub(super) user: Option<User>,
     /// What is different in the request: a JSON merge patch onto it, after that of the test.
@@ -86,7 +86,11 @@ pub struct Case {
     /// The Pod that a Binding is about.
     pub pod: Option<Value>,
     /// How it must end. What is not named is not checked.
-    pub expect: Expect,
+    #[serde(rename = "expect")]
+    _expect: Expect,
+    /// What the test and the case expect together.
+    #[serde(skip)]
+    pub(super) expected: Map<String, Value>,
     /// Where it stands in its file.
     #[serde(skip)]
     pub position: Option<Position>,
@@ -116,17 +120,17 @@ pub struct User {
 /// A path, relative to this file; or what would stand there.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("type" = ["string", "object", "array"])))]
-pub struct Source(Value);
+pub struct Source(pub(super) Value);
 
 /// The files that a file of tests can name.
 #[derive(Debug, Default)]
-pub struct Files {
+pub struct NamedFiles {
     folder: PathBuf,
     /// Each cluster is read once.
     clusters: BTreeMap<String, Manifests>,
 }
 
-impl Files {
+impl NamedFiles {
     /// Those in a folder, and below it.
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..Self::default() }
@@ -215,14 +219,14 @@ impl Suite {
     /// It is none, has no case, or a file that it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse(&read_text(path)?, &path.display().to_string(), Files::in_folder(folder))
+        Self::parse(&read_text(path)?, &path.display().to_string(), NamedFiles::in_folder(folder))
     }
 
     /// Reads the text of a file of tests, which is called `name` in errors.
     ///
     /// # Errors
     /// It is none, has no case, or a file that it names can't be read.
-    pub fn parse(text: &str, name: &str, mut files: Files) -> Result<Self> {
+    pub fn parse(text: &str, name: &str, mut files: NamedFiles) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
         if let Some(SyntaxError { position, problem }) = error {
             bail!("{name}:{position}: {problem}");
@@ -237,7 +241,7 @@ impl Suite {
         })
     }
 
-    fn read(document: &Document, text: &str, files: &mut Files) -> Result<Self> {
+    fn read(document: &Document, text: &str, files: &mut NamedFiles) -> Result<Self> {
         let mut suite: Self = serde_path_to_error::deserialize(&document.value)
             .map_err(|error| mistake(error.path().to_string(), expectation(error.inner())))?;
         ensure!(!suite.tests.is_empty(), mistake("tests".to_owned(), "expected at least one test"));
@@ -257,7 +261,7 @@ impl Suite {
 
 impl Test {
     /// Reads the files that the test names, at this path of the file of tests; `written` is the test as it stands there.
-    fn read(&mut self, path: &str, written: &Value, files: &mut Files) -> Result<()> {
+    fn read(&mut self, path: &str, written: &Value, files: &mut NamedFiles) -> Result<()> {
         let at = |field: &str| format!("{path}.{field}");
         self.files = files.settings(&self.settings).with_context(|| at("settings"))?;
         if let Some(source) = &self.cluster {
@@ -269,10 +273,8 @@ impl Test {
         ensure_unique(&at("cases"), self.cases.iter().map(|case| &case.name))?;
         for (position, case) in self.cases.iter_mut().enumerate() {
             let expect = [&written["expect"], &written["cases"][position]["expect"]];
-            let path = at(&format!("cases[{position}]"));
-            case.read(&path, expect, files)?;
-            let has_manifest = self.manifest.is_some() || case.manifest.is_some();
-            ensure!(has_manifest, mistake(format!("{path}.manifest"), "expected an object; it is missing"));
+            case.manifest = case.manifest.take().or_else(|| self.manifest.clone());
+            case.read(&at(&format!("cases[{position}]")), expect, files)?;
         }
         Ok(())
     }
@@ -295,27 +297,21 @@ impl Test {
         json_patch::merge(&mut settings, &Value::Object(change.clone()));
         Ok(vec![file.with_settings(settings)])
     }
-
-    pub(super) fn manifest<'t>(&'t self, case: &'t Case) -> Option<&'t Value> {
-        case.manifest.as_ref().or(self.manifest.as_ref()).map(|Source(manifest)| manifest)
-    }
 }
 
 impl Case {
-    pub(super) fn old(&self) -> Option<&Value> {
-        self.old.as_ref().map(|Source(old)| old)
-    }
-
     /// Reads the files that the case names, at this path of the file of tests. It expects what its test and it itself do.
-    fn read(&mut self, path: &str, expect: [&Value; 2], files: &Files) -> Result<()> {
+    fn read(&mut self, path: &str, expect: [&Value; 2], files: &NamedFiles) -> Result<()> {
         let at = |field: &str| format!("{path}.{field}");
         let named = expect.into_iter().flat_map(members).filter(|(_, expected)| !expected.is_null());
-        let named: Map<String, Value> = named.map(|(field, expected)| (field.clone(), expected.clone())).collect();
-        ensure!(!named.is_empty(), mistake(at("expect"), "names nothing that is expected"));
-        self.expect = serde_json::from_value(named.into())?;
-        let is_empty = self.expect.has_empty_message();
-        ensure!(!is_empty, mistake(at("expect.message"), "expected a text; found none"));
+        self.expected = named.map(|(field, expected)| (field.clone(), expected.clone())).collect();
+        ensure!(!self.expected.is_empty(), mistake(at("expect"), "names nothing that is expected"));
+        // Every message has an empty part.
+        let is_empty = |message| parts(message).is_empty() || parts(message).contains(&"");
+        let has_empty_message = self.expected.get("message").is_some_and(is_empty);
+        ensure!(!has_empty_message, mistake(at("expect.message"), "expected a text; found none"));
         ensure_request_fields(self.with.as_ref()).with_context(|| at("with"))?;
+        ensure!(self.manifest.is_some(), mistake(at("manifest"), "expected an object; it is missing"));
         files.read(&mut self.manifest).with_context(|| at("manifest"))?;
         let is_creation = self.operation == Some(Operation::Create);
         ensure!(self.old.is_none() || !is_creation, mistake(at("old"), "this is for an UPDATE"));

@@ -12,6 +12,6 @@ pub mod file;
 pub mod init;
 pub mod report;
 
-pub use expect::{Answered, Expect, Mismatch};
+pub use expect::{CaseAnswer, Expect, Mismatch};
 pub use file::{Case, Suite, Test};
 pub use report::Report;

@@ -3,25 +3,29 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
-use crate::output::terminal::print_stderr;
+use super::Format;
 use crate::{
     Manifests, Policy, PolicySpec, SettingsFile,
     check::obstacles,
     input::kubectl::{Kubectl, Listed},
     lists::{listed, shortened},
+    output::terminal::print_stderr,
 };
 
 #[derive(Args, Default)]
-pub struct Engine {
+pub struct EngineArgs {
     /// Run this module of the policy, in place of the policy that is built in
     #[cfg(feature = "module")]
     #[arg(long = "module", value_name = "FILE")]
     module: Option<PathBuf>,
 }
 
-impl Engine {
+impl EngineArgs {
     pub fn policy(&self) -> Result<Policy> {
         #[cfg(feature = "module")]
         if let Some(path) = &self.module {
@@ -32,14 +36,19 @@ impl Engine {
     }
 }
 
+/// Some of the output formats, by their names.
+pub fn formats(names: &[&'static str]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(names).map(|name| Format::from_str(&name, false).unwrap_or_default())
+}
+
 #[derive(Args)]
-pub struct Settings {
+pub struct SettingsArgs {
     /// The settings: what stands under spec.settings of a policy, or a whole ClusterAdmissionPolicy
     #[arg(short, long, value_name = "FILE")]
     settings: Option<PathBuf>,
 }
 
-impl Settings {
+impl SettingsArgs {
     /// The file.
     pub fn name(&self) -> String {
         self.settings.iter().map(|path| path.display().to_string()).collect()
@@ -47,7 +56,11 @@ impl Settings {
 
     /// The settings, which are valid: all policies of the file are one deployment.
     pub fn read_all(&self, policy: &Policy) -> Result<Vec<SettingsFile>> {
-        let files = read_all_valid(policy, self.path()?)?;
+        let path = self.settings.as_deref().context(
+            "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole \
+             ClusterAdmissionPolicy, such as examples/placement.yml",
+        )?;
+        let files = read_valid_settings(policy, path)?;
         let mut policies = files.iter().filter_map(|file| file.policy.as_ref()).peekable();
         if policies.peek().is_some() && policies.all(PolicySpec::only_monitors) {
             let now = "nothing is refused or changed yet; this is what enforcing would do";
@@ -55,17 +68,10 @@ impl Settings {
         }
         Ok(files)
     }
-
-    fn path(&self) -> Result<&Path> {
-        self.settings.as_deref().context(
-            "no settings: add -s FILE, with what stands under spec.settings of a policy, or a whole \
-             ClusterAdmissionPolicy, such as examples/placement.yml",
-        )
-    }
 }
 
 /// Settings that are valid: all policies of a file are one deployment.
-pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
+pub fn read_valid_settings(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>> {
     let files = SettingsFile::load_all(existing(path)?)?;
     let mut lines = vec![];
     for file in &files {
@@ -78,14 +84,19 @@ pub fn read_all_valid(policy: &Policy, path: &Path) -> Result<Vec<SettingsFile>>
 }
 
 #[derive(Args)]
-pub struct Cluster {
+pub struct ClusterArgs {
     /// The cluster: a file or a folder of manifests, as kubectl get -o json prints them
     #[arg(short, long, value_name = "PATH")]
     pub cluster: Option<PathBuf>,
 }
 
-impl Cluster {
-    /// What is written down, if something is.
+impl ClusterArgs {
+    /// The path.
+    pub fn name(&self) -> String {
+        self.cluster.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    /// The objects of the file or folder, if there is one.
     pub fn manifests(&self) -> Result<Option<Manifests>> {
         let Some(path) = &self.cluster else { return Ok(None) };
         let manifests = Manifests::load(existing(path)?)?;
@@ -96,24 +107,25 @@ impl Cluster {
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
             path.display()
         );
-        let told = |names: Vec<String>| shortened(&names, 1).unwrap_or_else(|| listed(&names));
-        if !manifests.repeated.is_empty() {
-            let repeated = told(manifests.repeated.iter().map(ToString::to_string).collect());
-            print_stderr(&format!("{}: duplicate objects are ignored: {repeated}", path.display()));
-        }
-        if !manifests.unread.is_empty() {
-            let unread = told(manifests.unread.iter().map(|file| file.display().to_string()).collect());
-            print_stderr(&format!("not read, since it is neither JSON nor YAML: {unread}"));
-        }
+        let repeated = manifests.repeated.iter().map(ToString::to_string).collect();
+        complain_about(&format!("{}: duplicate objects are ignored", path.display()), repeated);
+        let unread = manifests.unread.iter().map(|file| file.display().to_string()).collect();
+        complain_about("not read, since it is neither JSON nor YAML", unread);
         Ok(Some(manifests))
     }
 }
 
-/// A cluster that is written down, or that kubectl asks.
+fn complain_about(problem: &str, names: Vec<String>) {
+    if !names.is_empty() {
+        print_stderr(&format!("{problem}: {}", shortened(&names, 1).unwrap_or_else(|| listed(&names))));
+    }
+}
+
+/// A cluster from a file or folder, or else that of the kubeconfig.
 #[derive(Args)]
-pub struct AskedCluster {
+pub struct LiveClusterArgs {
     #[command(flatten)]
-    written: Cluster,
+    file: ClusterArgs,
     /// The context of the kubeconfig to use, where there is no -c
     #[arg(long, value_name = "NAME", conflicts_with = "cluster")]
     context: Option<String>,
@@ -122,19 +134,19 @@ pub struct AskedCluster {
     kubeconfig: Option<PathBuf>,
 }
 
-impl AskedCluster {
-    /// What is written down; else what `ask` gets from kubectl.
+impl LiveClusterArgs {
+    /// The objects of the file or folder; else what `ask` gets from kubectl.
     pub fn get(&self, ask: impl FnOnce(&Kubectl) -> Result<Listed>) -> Result<Listed> {
-        match self.written.manifests()? {
+        match self.file.manifests()? {
             Some(manifests) => Ok(manifests.into()),
             None => ask(&self.kubectl()),
         }
     }
 
-    /// What a person would call the cluster: the file that is written down, or the context of the kubeconfig.
+    /// What people call the cluster: its path, or the context of the kubeconfig.
     pub fn name(&self) -> String {
-        if let Some(path) = &self.written.cluster {
-            return path.display().to_string();
+        if self.file.cluster.is_some() {
+            return self.file.name();
         }
         self.context
             .clone()
