@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{
     Manifests, Policy, SettingsFile,
     generated::{Size, cluster, list},
-    preview::Input,
+    preview::PreviewInput,
 };
 
 const SMALL: Size = Size { nodes: 500, namespaces: 300, pods: 5_000 };
@@ -49,12 +49,12 @@ fn file(size: &Size) -> PathBuf {
 }
 
 fn preview(size: &Size) -> Result<()> {
-    let settings = SettingsFile::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?;
+    let files = SettingsFile::load_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join(SETTINGS))?;
     let file = file(size);
     let cluster = Manifests::load(&file)?.into();
     let read = processor_seconds()?;
     let policy = Policy::native();
-    let input = Input { policy: &policy, files: &[settings], old: None, cluster: &cluster, accepted: &[] };
+    let input = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] };
     let preview = input.preview(|_, _| {})?;
     let Size { nodes, namespaces, pods } = size;
     println!("{nodes} nodes, {namespaces} namespaces and {pods} Pods, {} MB of JSON:", megabytes(&file)?);
