@@ -12,7 +12,7 @@ use e2e_tests::{
     Identity, Manifests, Policy, SettingsFile,
     generated::{Born, Size, cluster, list},
     policy_under_test,
-    preview::{Forecast, Input, Outcome, Preview},
+    preview::{Forecast, Outcome, Preview, PreviewInput},
 };
 use rstest::rstest;
 use serde_json::Value;
@@ -20,13 +20,14 @@ use serde_json::Value;
 const SMALL: Size = Size { nodes: 7, namespaces: 15, pods: 300 };
 
 fn settings(name: &str) -> Result<SettingsFile> {
-    SettingsFile::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/settings").join(format!("{name}.yml")))
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/settings").join(format!("{name}.yml"));
+    SettingsFile::load_all(&path)?.pop().context("settings")
 }
 
 fn preview(policy: &Policy, name: &str, objects: &[Born]) -> Result<Preview> {
     let cluster = objects.iter().map(|born| born.object.clone()).collect::<Manifests>().into();
     let files = [settings(name)?];
-    Input { policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})
+    PreviewInput { policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})
 }
 
 /// To whom an object belongs in the end: `Deployment team-a/web`.

@@ -171,7 +171,8 @@ impl Case<'_> {
             !pods.before.asks_for_nodes_of(&pods.after) || old.is_some_and(|old| pods.after.lacks_toleration_of(old));
         // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
         let by_bindings = binder.requires_metadata || pods.not_sent.is_some();
-        if !is_moved && !(by_bindings && binder.gets_bindings_of(&subject.namespace)?) {
+        let depends_on_nodes = is_moved || by_bindings && binder.gets_bindings_of(&subject.namespace)?;
+        if !depends_on_nodes {
             return Ok(None);
         }
         if judging.pools.pools.is_empty() {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cli::{
     input::{
         documents::yaml_documents,
-        match_conditions::{MatchConditions, Passage},
+        match_conditions::{Condition, Passage, evaluate},
     },
     policies::{overrides::Overrides, policy_file::policy_file},
 };
@@ -25,8 +25,8 @@ use crate::{
 /// Whether an API server would send the request to the policy, as far as its `matchConditions` decide. An expression that
 /// can't be evaluated is an error: an API server takes it for a failure, and does what `failurePolicy` says.
 fn reaches(spec: &Value, request: &Value) -> Result<bool> {
-    let conditions = Option::<MatchConditions>::deserialize(&spec["matchConditions"])?.unwrap_or_default();
-    match conditions.evaluate(request) {
+    let conditions = Option::<Vec<Condition>>::deserialize(&spec["matchConditions"])?.unwrap_or_default();
+    match evaluate(&conditions, request) {
         Passage::Passes => Ok(true),
         Passage::KeptAway(_) => Ok(false),
         Passage::Fails(name, reason) | Passage::Unknown(name, reason) => bail!("{name}: {reason}"),
