@@ -112,8 +112,8 @@ fn the_page_of_a_large_cluster_is_small() -> Result<()> {
     let start = Instant::now();
     let (files, policy) = ([settings("bindings")?], Policy::native());
     let cluster = Manifests::load(&path)?.into();
-    let preview =
-        Input { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] }.preview(|_, _| {})?;
+    let preview = PreviewInput { policy: &policy, files: &files, old: None, cluster: &cluster, accepted: &[] }
+        .preview(|_, _| {})?;
     let page = cli::output::preview::page(&preview, &cli::output::preview::Origin::default())?;
     let text = cli::output::preview::text(&preview, 100, false);
     println!("{:.1} s, {} KB, {} lines", start.elapsed().as_secs_f64(), page.len() / 1000, text.lines().count());
