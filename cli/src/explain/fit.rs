@@ -148,7 +148,7 @@ impl PodNeeds {
     }
 
     fn fit_pool(&self, pool: &Pool, demands: &[Demand], review: Option<&BindingReview<'_>>) -> Result<PoolFit> {
-        let excluded = |pod| Some(in_words(&pool.excludes(pod)?, pod, pool, demands));
+        let excluded = |pod| Some(describe_exclusion(&pool.excludes(pod)?, pod, pool, demands));
         let mut excluded_by = self.constraints.iter().find_map(excluded);
         let creates = self.constraints.iter().all(|pod| pool.would_create(pod));
         // A NodePool may take what its nodes do not.
@@ -203,7 +203,7 @@ impl PodNeeds {
 }
 
 /// The exclusion, and what asks for it.
-fn in_words(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
+fn describe_exclusion(excluded: &Exclusion, pod: &Constraints, pool: &Pool, demands: &[Demand]) -> String {
     let mut text = excluded.describe(pool.target());
     let Exclusion::Label(label) = excluded else { return text };
     let terms = pod.terms.iter().flatten().filter(|term| !term.is_empty()).count();

@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::{
     fit::{BindingReview, Fit, PodNeeds, pools_for},
     rules::Rules,
-    subject::{SubjectFit, SubjectName, find},
+    subject::{ExplainedSubject, SubjectName, find},
 };
 use crate::{
     demands::Demand,
@@ -50,7 +50,7 @@ pub struct Explanation {
     #[serde(flatten)]
     pub rules: Rules,
     /// A Pod of the namespace, or a workload.
-    pub subject: SubjectFit,
+    pub subject: ExplainedSubject,
     /// What keeps the namespace, or the subject, away from the policy, if something does.
     pub not_asked: Option<String>,
     /// What can't be told, since the cluster as given lacks something.
@@ -83,7 +83,7 @@ pub fn explain(
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),
         rules,
-        subject: SubjectFit::new(subject, object, cluster),
+        subject: ExplainedSubject::new(subject, object, cluster),
         unknown: unreadable.map(|it| format!("{} could not be listed: {}", it.resource, it.reason)).collect(),
         ..Explanation::default()
     };
@@ -130,10 +130,10 @@ impl Explainer<'_> {
     /// Why the subject, or a part of it, is refused; or would be, were everything enforced.
     fn refusal(&self, created: &Created) -> Result<Option<String>> {
         let enforced = self.chain.enforced();
-        let mut refusal = in_words(created, &self.create(&enforced)?, "");
+        let mut refusal = refusal_message(created, &self.create(&enforced)?, "");
         for part in self.object.into_iter().flat_map(|object| older_parts(object, self.chain.cluster)) {
             let name = format!("its {} {}: ", text(&part["kind"]), text(&part["metadata"]["name"]));
-            let of_part = in_words(&self.chain.create(&part, None)?, &enforced.create(&part, None)?, &name);
+            let of_part = refusal_message(&self.chain.create(&part, None)?, &enforced.create(&part, None)?, &name);
             if !is_refusal(refusal.as_deref()) && of_part.is_some() {
                 refusal = of_part;
             }
@@ -164,7 +164,7 @@ fn is_refusal(message: Option<&str>) -> bool {
 }
 
 /// Why something is refused, if it is, or would be. It may be a part of the subject.
-fn in_words(created: &Created, enforced: &Created, part: &str) -> Option<String> {
+fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<String> {
     match (created, enforced) {
         (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.in_words())),
         (Created::LetIn(_), Created::Refused(refusal)) => Some(format!("{WOULD_BE}{part}{}", refusal.in_words())),
@@ -199,7 +199,7 @@ impl Explanation {
         let review = BindingReview { chain, namespace, pod: &pod };
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let binds = subject.is_waiting().then_some(&review);
-        // What a Pod brought itself, and what a Pod has got, can be told apart in the latter only.
+        // A Pod's own selector and an injected one look alike; only the new Pod shows what the policy added.
         subject.as_is = as_is.fit(&pools, if subject.is_pod() { demands } else { &[] }, binds)?;
         subject.as_new = as_new.map(|pod| pod.fit(&pools, demands, Some(&review))).transpose()?.unwrap_or_default();
         match created {
@@ -226,7 +226,7 @@ impl Explanation {
 
     /// Events of the cluster tell what can't be computed here: how full nodes are, what a volume needs.
     fn add_commands(&mut self) {
-        let SubjectFit { name, as_is, .. } = &self.subject;
+        let ExplainedSubject { name, as_is, .. } = &self.subject;
         let Some(name) = name else { return };
         let waits_for_something_else = self.subject.is_waiting() && as_is.pools.iter().any(|pool| pool.fits);
         if waits_for_something_else || !self.subject.is_pod() {

@@ -29,7 +29,7 @@ pub struct Rules {
     /// after it that would.
     pub passed_over: Vec<PassedOver>,
     /// What is demanded, in the order in which it is decided.
-    pub demands: Vec<DemandLine>,
+    pub demands: Vec<DemandRow>,
 }
 
 /// An entry that does not hold.
@@ -47,7 +47,7 @@ pub struct PassedOver {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Demand"))]
 #[serde(rename_all = "camelCase")]
-pub struct DemandLine {
+pub struct DemandRow {
     /// What it is about.
     #[serde(skip)]
     pub kind: DemandKind,
@@ -95,12 +95,12 @@ impl Rules {
 }
 
 /// A node selector has a line for each requirement; a list of tolerations has one.
-fn lines(demand: &Demand) -> Vec<DemandLine> {
+fn lines(demand: &Demand) -> Vec<DemandRow> {
     let mut requirements = demand.requirements();
     if demand.kind != DemandKind::Required || requirements.is_empty() {
         requirements = vec![demand.text.clone()];
     }
-    let line = |requirement| DemandLine {
+    let line = |requirement| DemandRow {
         kind: demand.kind,
         requirement,
         source: demand.path.as_ref().unwrap_or(&demand.source).clone(),

@@ -67,7 +67,7 @@ impl SubjectName {
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "Subject"))]
 #[serde(rename_all = "camelCase")]
-pub struct SubjectFit {
+pub struct ExplainedSubject {
     /// Its kind. Nothing for a Pod that asks for nothing, which stands for all others.
     pub kind: Option<String>,
     /// Its name.
@@ -85,7 +85,7 @@ pub struct SubjectFit {
     pub as_new: Fit,
 }
 
-impl SubjectFit {
+impl ExplainedSubject {
     /// The subject of this name, before anything is known of where it fits; `object` is what the cluster has of it.
     pub fn new(name: Option<&SubjectName>, object: Option<&Value>, cluster: &Manifests) -> Self {
         let node = object.and_then(|object| object["spec"]["nodeName"].as_str());

@@ -7,8 +7,8 @@ use crate::{
     explain::{
         Explanation, WOULD_BE,
         fit::{Fit, PoolFit},
-        rules::{DemandLine, PassedOver, Rules},
-        subject::SubjectFit,
+        rules::{DemandRow, PassedOver, Rules},
+        subject::ExplainedSubject,
     },
     input::settings::Enforcement,
     lists::shortened,
@@ -35,11 +35,11 @@ pub fn write(explanation: &Explanation, printer: &mut Printer) {
         printer.item(&format!("{entry} does not: {because}"));
     }
     let is_limit =
-        |demand: &&DemandLine| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
-    let (limits, demands): (Vec<&DemandLine>, Vec<&DemandLine>) = demands.iter().partition(is_limit);
+        |demand: &&DemandRow| matches!(demand.kind, AllowedNodeSelector | AllowedTolerations | ForbiddenTolerations);
+    let (limits, demands): (Vec<&DemandRow>, Vec<&DemandRow>) = demands.iter().partition(is_limit);
     let nothing = demands.is_empty().then(|| "nothing".to_owned());
-    section("What is demanded", demands.into_iter().flat_map(demand_in_words).chain(nothing), printer);
-    section("What Pods may ask for", limits.into_iter().flat_map(demand_in_words), printer);
+    section("What is demanded", demands.into_iter().flat_map(describe_demand).chain(nothing), printer);
+    section("What Pods may ask for", limits.into_iter().flat_map(describe_demand), printer);
     write_subject(explanation, printer);
     section("What can't be told", explanation.unknown.iter().cloned(), printer);
     section("What the cluster itself can tell", explanation.commands.iter().cloned(), printer);
@@ -55,8 +55,8 @@ fn section(heading: &str, lines: impl IntoIterator<Item = String>, printer: &mut
     }
 }
 
-fn demand_in_words(demand: &DemandLine) -> Vec<String> {
-    let DemandLine { kind, requirement, source, problem } = demand;
+fn describe_demand(demand: &DemandRow) -> Vec<String> {
+    let DemandRow { kind, requirement, source, problem } = demand;
     let what = match kind {
         _ if !requirement.is_empty() => requirement,
         AllowedTolerations => "no tolerations",
@@ -113,7 +113,7 @@ fn write_subject(explanation: &Explanation, printer: &mut Printer) {
 }
 
 /// Where a Pod runs, and what keeps it from being there if it were not there yet.
-fn runs_on(node: &str, subject: &SubjectFit) -> String {
+fn runs_on(node: &str, subject: &ExplainedSubject) -> String {
     let excluded_by = |fit: &Fit| {
         let pool = fit.pools.iter().find(|pool| pool.nodes.iter().any(|own| own == node));
         pool.and_then(|pool| pool.excluded_by.clone())
@@ -133,7 +133,7 @@ fn where_it_fits(fit: &Fit) -> Vec<String> {
         if is_sentence { message.clone() } else { format!("is refused: {message}") }
     });
     let summary = (!fit.pools.is_empty()).then(|| summary(fit));
-    let pools = fit.pools.iter().map(|pool| format!("    {}", pool_in_words(pool)));
+    let pools = fit.pools.iter().map(|pool| format!("    {}", describe_pool(pool)));
     refused.into_iter().chain(summary).chain(pools).collect()
 }
 
@@ -166,7 +166,7 @@ fn why_it_waits(fit: &Fit) -> Option<&'static str> {
 /// Where Pods could run, which are the `subject` of the sentence; if they can't, why each pool does not take them.
 pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
     if let Some(why) = why_it_waits(fit) {
-        let pools = fit.pools.iter().map(|pool| format!("  {}", pool_in_words(pool)));
+        let pools = fit.pools.iter().map(|pool| format!("  {}", describe_pool(pool)));
         return std::iter::once(format!("{subject} would wait: {why}")).chain(pools).collect();
     }
     let pools = fit.usable().map(|pool| match pool.usable.as_slice() {
@@ -177,7 +177,7 @@ pub fn where_to_run(subject: &str, fit: &Fit) -> Vec<String> {
     vec![format!("{subject} could run on {}", pools.collect::<Vec<_>>().join(", "))]
 }
 
-fn pool_in_words(pool: &PoolFit) -> String {
+fn describe_pool(pool: &PoolFit) -> String {
     let PoolFit { name, nodes, excluded_by, lacks, usable, is_too_small, is_not_now, .. } = pool;
     let name = match nodes.as_slice() {
         [] => format!("{name} (no nodes yet)"),
