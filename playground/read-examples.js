@@ -54,16 +54,26 @@ export function readExamples(root) {
 
 const firstComment = (text) => text.match(/^(#.*\n)*/)[0].toLowerCase();
 
-/** The rows of the README's table: file, what for, and the group that they stand in. */
+/** What the menu calls the files of a folder. */
+const GROUPS = {
+  "platform-team": "A platform team's repository",
+  metadata: "Node metadata",
+  demo: "Workloads to try them with",
+};
+
+/** The files that rows of the README's tables link to: a row has what they are for before them, or behind them. */
 function rows(readme) {
-  let group = "Policies";
-  return [...readme.matchAll(/^\| (?:\*\*(.*?)\*\*|\[`(.*?)`\]\(.*?\)) \| ?(.*?) ?\|$/gm)].flatMap(
-    ([, heading, name, title]) => {
-      group = plain(heading ?? group);
-      return name ? [{ group, name, title: plain(title) }] : [];
-    },
-  );
+  const cells = readme.split("\n").flatMap((line) => (line.startsWith("| ") ? [line.slice(2, -2).split(" | ")] : []));
+  return cells.flatMap(([first, second]) => {
+    const [files, purpose] = LINK.test(first) ? [`${first} ${second}`, second] : [second, first];
+    return [...(files ?? "").matchAll(new RegExp(LINK, "g"))].map(([, name]) => {
+      return { group: GROUPS[name.split("/")[0]] ?? "Policies", name, title: plain(purpose) };
+    });
+  });
 }
+
+/** A link to a file beside the README, or below. */
+const LINK = /\]\(([\w.-][^)]*\.yml)\)/;
 
 /** Markdown without its marks. */
 const plain = (markdown) => markdown.replace(/\[(.*?)\]\(.*?\)/g, "$1").replaceAll("`", "");
