@@ -123,13 +123,13 @@ pub fn pools_for<'p>(
 }
 
 impl PodNeeds {
-    /// Reads PodSpecs that stand for one Pod; the last is its own. What its controller sees of a template lacks the
+    /// Reads PodSpecs that stand for one Pod of a workload of this `kind`; the last is its own. What its controller sees of a template lacks the
     /// overhead of a RuntimeClass.
     ///
     /// # Errors
     /// One is none.
-    pub fn read(specs: &[Value], cluster: &Manifests) -> Result<Self> {
-        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
+    pub fn read(kind: &str, specs: &[Value], cluster: &Manifests) -> Result<Self> {
+        let constraints = specs.iter().map(|spec| Constraints::of_kind(kind, spec, cluster)).collect::<Result<_>>()?;
         let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
         Ok(Self { constraints, requests })
     }

@@ -155,7 +155,8 @@ impl Explainer<'_> {
 
     fn needs(&self, specs: &[Value]) -> Result<PodNeeds> {
         let name = || self.object.map_or_else(|| "a Pod".to_owned(), title);
-        PodNeeds::read(specs, self.chain.cluster).with_context(name)
+        let kind = self.object.map_or("Pod", |object| text(&object["kind"]));
+        PodNeeds::read(kind, specs, self.chain.cluster).with_context(name)
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{
     constraints::{Constraints, Exclusion},
     label_values::LabelValues,
-    node::{UNSCHEDULABLE, taint},
+    node::taint,
     resources::Amount,
 };
 
@@ -188,7 +188,7 @@ impl NodePool {
     /// Upstream: `Requirements.Compatible` and `Taints.ToleratesPod` of `sigs.k8s.io/karpenter/pkg/scheduling`. The terms
     /// of node affinity are tried one after the other.
     pub fn excludes(&self, pod: &Constraints) -> Option<Exclusion> {
-        if pod.node_name.is_some() || !is_of_daemon_set(pod) && pod.terms.iter().flatten().any(names_nodes) {
+        if pod.node_name.is_some() || !pod.is_of_daemon_set && pod.terms.iter().flatten().any(names_nodes) {
             return Some(Exclusion::Name);
         }
         let selector = requirements_of_selector(pod);
@@ -235,12 +235,6 @@ impl NodePool {
 /// Upstream: `validateNodeSelectorTerm` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
 fn names_nodes(term: &Term) -> bool {
     !term.fields.is_empty() || term.expressions.iter().any(|expression| expression.key == HOSTNAME)
-}
-
-/// Whether its controller has a Pod tolerate cordoned nodes. Karpenter creates none for such Pods anyway: they run on
-/// those for others.
-fn is_of_daemon_set(pod: &Constraints) -> bool {
-    pod.tolerations.iter().any(|toleration| toleration.key == UNSCHEDULABLE)
 }
 
 /// What a Pod requires of labels, by their normalized keys.
