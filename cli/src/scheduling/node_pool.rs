@@ -131,6 +131,8 @@ pub struct NodePool {
     pub labels: BTreeMap<String, LabelValues>,
     /// Of labels, how many values must be left when a Pod has chosen.
     min_values: BTreeMap<String, usize>,
+    /// Of a static NodePool, how many nodes it has, whatever Pods there are.
+    pub replicas: Option<usize>,
     /// The API group of its NodeClass, which is that of its provider.
     provider: Option<String>,
     /// The annotations that its nodes have.
@@ -169,7 +171,8 @@ impl NodePool {
         taints.sort_by_key(ToString::to_string);
         let annotations = metadata.annotations.unwrap_or_default();
         let provider = spec.node_class_ref.map(|class| class.group);
-        Ok(Self { name, labels, min_values, provider, annotations, taints })
+        let replicas = object.spec.replicas.and_then(|replicas| replicas.try_into().ok());
+        Ok(Self { name, labels, min_values, replicas, provider, annotations, taints })
     }
 
     /// The metadata of a node that Karpenter would create for the Pod.
@@ -241,6 +244,11 @@ impl NodePool {
 
     /// Whether a node of it can have what is required of a label.
     fn can_have(&self, key: &str, required: &LabelValues) -> bool {
+        if self.replicas.is_some() {
+            // Its nodes are made without regard to Pods: whatever values they have must do.
+            let own = self.labels.get(key);
+            return own.map_or(required.allows_absence() && !self.may_give(key), |own| own.and(required) == *own);
+        }
         // Upstream: `SatisfiesMinValues` of `sigs.k8s.io/karpenter/pkg/cloudprovider`.
         let least = self.min_values.get(key).copied().unwrap_or_default();
         match self.labels.get(key) {
