@@ -92,9 +92,9 @@ impl BindingReview<'_> {
         })
     }
 
-    /// Likewise, for a node that Karpenter would create with this metadata.
-    fn refusal_of_created(&self, metadata: &Value) -> Result<Option<String>> {
-        Ok(match self.chain.bind_to_created(self.namespace, self.pod, metadata)? {
+    /// Likewise, for a node that Karpenter would create.
+    fn refusal_of_created(&self, node: &Value) -> Result<Option<String>> {
+        Ok(match self.chain.bind_to_created(self.namespace, self.pod, node)? {
             // Something else may give the node what its NodePool does not.
             Reply::Refused(refusal) if !refusal.is_about_metadata() => Some(refusal.message),
             _ => None,

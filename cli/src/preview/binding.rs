@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     outcome::Why,
     pod_shape::{PodShape, Spot},
+    round::Round,
 };
 use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
@@ -110,23 +111,24 @@ impl<'s> Bindings<'s> {
 pub struct Binder<'p> {
     pools: &'p Pools,
     chain: &'p PolicyChain<'p>,
+    round: &'p Round<'p>,
     /// Whether the policy may reject Bindings.
     may_reject: bool,
     /// Whether it rejects those to nodes that lack something.
     pub requires_metadata: bool,
-    /// By namespace and node; of one that is created, its metadata.
+    /// By namespace and node; of one that is created, the whole object.
     replies: RefCell<HashMap<(String, String), Reply>>,
 }
 
 impl<'p> Binder<'p> {
-    /// Of policies with the settings of these files.
-    pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, files: &[SettingsFile]) -> Self {
-        let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(files);
+    /// Of the policies of a round, or of the same as if every entry was enforced.
+    pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, round: &'p Round<'p>) -> Self {
+        let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(round.files);
         let requires_metadata = !labels.is_empty() || is_of_each_node;
         let verifies = |placement: &Placement| placement.on_bindings == OnBindings::Verify;
-        let verifies = files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
+        let verifies = round.files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
         let may_reject = requires_metadata || verifies;
-        Self { pools, chain, may_reject, requires_metadata, replies: RefCell::default() }
+        Self { pools, chain, round, may_reject, requires_metadata, replies: RefCell::default() }
     }
 
     /// Whether the policy gets Bindings of a namespace, and may reject them.
@@ -134,7 +136,8 @@ impl<'p> Binder<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn gets_bindings_of(&self, namespace: &str) -> Result<bool> {
-        let is_sent = || Ok(!matches!(self.to_created(namespace, &json!({ "name": CREATED }))?, Reply::NotSent(_)));
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": CREATED } });
+        let is_sent = || Ok(!matches!(self.to_created(namespace, &node)?, Reply::NotSent(_)));
         if self.may_reject { is_sent() } else { Ok(false) }
     }
 
@@ -156,17 +159,30 @@ impl<'p> Binder<'p> {
     }
 
     /// The reply of a node that Karpenter would create is that of others of the NodePool that take the Pod; if there are
-    /// none, of one with what the NodePool says of it.
+    /// none, of one with what the NodePool says of it. Where labels that the namespace demands can have other values, it
+    /// must be let in with these as well.
     fn to_spot(&self, namespace: &str, pod: &PodShape, spot: Spot) -> Result<Reply> {
         let Some((pool, pod)) = self.pools.pools.get(spot.pool).zip(pod.own()) else { return Ok(Reply::LetIn(None)) };
         let Some(node_pool) = pool.creates.as_ref().filter(|_| spot.is_created) else {
             return self.to_node_of(namespace, pool);
         };
         let is_of_it = |other: &&Pool| other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty();
-        match self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none()) {
-            Some(other) => self.to_node_of(namespace, other),
-            None => self.to_created(namespace, &node_pool.node_for(pod)),
+        let known = self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none());
+        let mut reply = match known {
+            Some(other) => self.to_node_of(namespace, other)?,
+            None => self.to_created(namespace, &node_pool.node_for(pod))?,
+        };
+        let selectors = self.round.rules(namespace).demands().flat_map(|demand| &demand.selector);
+        for (key, value) in node_pool.labels_against(pod, selectors.flat_map(|selector| selector.requirements())) {
+            if !matches!(reply, Reply::LetIn(_)) {
+                break;
+            }
+            let known = known.and_then(|other| self.chain.cluster.node(&other.nodes.first()?.name)).cloned();
+            let mut node = known.unwrap_or_else(|| node_pool.node_for(pod));
+            node["metadata"]["labels"][key] = value.into();
+            reply = self.to_created(namespace, &node)?;
         }
+        Ok(reply)
     }
 
     fn to_node_of(&self, namespace: &str, pool: &Pool) -> Result<Reply> {
@@ -174,8 +190,8 @@ impl<'p> Binder<'p> {
         self.reply(namespace, node.name.clone(), || self.chain.bind(namespace, ANY_POD, &node.name))
     }
 
-    fn to_created(&self, namespace: &str, metadata: &Value) -> Result<Reply> {
-        self.reply(namespace, metadata.to_string(), || self.chain.bind_to_created(namespace, ANY_POD, metadata))
+    fn to_created(&self, namespace: &str, node: &Value) -> Result<Reply> {
+        self.reply(namespace, node.to_string(), || self.chain.bind_to_created(namespace, ANY_POD, node))
     }
 
     fn reply(&self, namespace: &str, node: String, bind: impl FnOnce() -> Result<Reply>) -> Result<Reply> {

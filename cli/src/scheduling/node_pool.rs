@@ -8,7 +8,7 @@ use k8s_openapi::{
     api::core::v1,
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
-use node_placement_policy::{placement::node_affinity::Term, toleration::Taint};
+use node_placement_policy::{placement::node_affinity::Term, selector::Requirement, toleration::Taint};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -175,11 +175,26 @@ impl NodePool {
         Ok(Self { name, labels, min_values, replicas, provider, annotations, taints })
     }
 
-    /// The metadata of a node that Karpenter would create for the Pod.
+    /// A node that Karpenter would create for the Pod.
     pub fn node_for(&self, pod: &Constraints) -> Value {
         let mut labels = self.labels_for(pod);
         labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
-        json!({ "name": CREATED, "labels": labels, "annotations": self.annotations })
+        let metadata = json!({ "name": CREATED, "labels": labels, "annotations": self.annotations });
+        json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} })
+    }
+
+    /// The labels that the node may have instead, and that do not meet one of these requirements.
+    pub fn labels_against<'r>(
+        &self,
+        pod: &Constraints,
+        requirements: impl Iterator<Item = &'r Requirement>,
+    ) -> Vec<(&'r str, String)> {
+        let values = self.values_for(pod);
+        let against = |requirement: &'r Requirement| {
+            let key = requirement.key();
+            Some((key, values.get(normalized(key))?.value_against(requirement)?))
+        };
+        requirements.filter_map(against).collect()
     }
 
     /// Its labels: of each some value that both allow. A label that it may lack is left out.

@@ -104,9 +104,8 @@ impl Pools {
             labels.insert(NODE_POOL_LABEL.to_owned());
         }
         let known: BTreeSet<String> = node_pools.iter().map(|node_pool| node_pool.name.clone()).collect();
-        let nodes_of = |pool: &NodePool| {
-            nodes.iter().filter(|node| node.labels.get(NODE_POOL_LABEL) == Some(&pool.name)).count()
-        };
+        let nodes_of =
+            |pool: &NodePool| nodes.iter().filter(|node| node.labels.get(NODE_POOL_LABEL) == Some(&pool.name)).count();
         // A static NodePool counts by its Nodes, unless some are not there.
         let creating = node_pools.into_iter().filter(|it| it.replicas.is_none_or(|all| nodes_of(it) < all));
         let mut pools: Vec<Pool> = creating.map(|it| Pool::of_node_pool(it, &labels)).collect();
