@@ -16,16 +16,14 @@ use super::{
 };
 use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
-    input::{manifests::Manifests, settings_file::SettingsFile},
+    input::{manifests::Manifests, match_conditions::Condition, settings_file::SettingsFile},
+    requests::pod::ANY_POD,
     scheduling::{
         constraints::Constraints,
         node_pool::CREATED,
         pool::{Pool, Pools},
     },
 };
-
-/// The name of the Pod of a Binding does not matter.
-const ANY_POD: &str = "any";
 
 /// The metadata of nodes without which a Binding is rejected.
 #[derive(Debug, Default)]
@@ -34,17 +32,23 @@ pub struct RequiredMetadata {
     pub labels: BTreeSet<String>,
     /// Whether there is more: annotations and fields, of which each node has its own.
     is_of_each_node: bool,
+    /// Whether a condition of a policy looks at the node of a Binding, and may keep some away.
+    depends_on_target: bool,
 }
 
 impl RequiredMetadata {
     /// What these settings require.
     pub fn new<'f>(files: impl IntoIterator<Item = &'f SettingsFile>) -> Self {
         let mut required = Self::default();
-        let blocks = files.into_iter().filter_map(|file| file.typed.node_metadata.as_ref());
-        for entry in blocks.flat_map(|block| &block.propagate).filter(|entry| entry.required) {
-            let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
-            required.is_of_each_node |= label.is_none();
-            required.labels.extend(label);
+        for file in files {
+            let mut conditions = file.policy.iter().flat_map(|policy| &policy.match_conditions);
+            required.depends_on_target |= conditions.any(Condition::is_about_targets);
+            let entries = file.typed.node_metadata.iter().flat_map(|block| &block.propagate);
+            for entry in entries.filter(|entry| entry.required) {
+                let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
+                required.is_of_each_node |= label.is_none();
+                required.labels.extend(label);
+            }
         }
         required
     }
@@ -55,7 +59,7 @@ impl RequiredMetadata {
     /// None that a cluster can cause.
     pub fn naming_each_node(&self, cluster: &Manifests) -> Result<Vec<Constraints>> {
         let nodes = cluster.objects().iter().map(|object| &object.identity).filter(|node| node.kind == "Node");
-        let nodes = nodes.filter(|_| self.is_of_each_node);
+        let nodes = nodes.filter(|_| self.is_of_each_node || self.depends_on_target);
         nodes.map(|node| Constraints::read(&json!({ "nodeName": node.name }), cluster)).collect()
     }
 }
@@ -116,6 +120,8 @@ pub struct Binder<'p> {
     may_reject: bool,
     /// Whether it rejects those to nodes that lack something.
     pub requires_metadata: bool,
+    /// Whether a policy may get Bindings to some nodes, and not to others.
+    depends_on_target: bool,
     /// By namespace and node; of one that is created, the whole object.
     replies: RefCell<HashMap<(String, String), Reply>>,
 }
@@ -123,12 +129,12 @@ pub struct Binder<'p> {
 impl<'p> Binder<'p> {
     /// Of the policies of a round, or of the same as if every entry was enforced.
     pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, round: &'p Round<'p>) -> Self {
-        let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(round.files);
+        let RequiredMetadata { labels, is_of_each_node, depends_on_target } = RequiredMetadata::new(round.files);
         let requires_metadata = !labels.is_empty() || is_of_each_node;
         let verifies = |placement: &Placement| placement.on_bindings == OnBindings::Verify;
         let verifies = round.files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
         let may_reject = requires_metadata || verifies;
-        Self { pools, chain, round, may_reject, requires_metadata, replies: RefCell::default() }
+        Self { pools, chain, round, may_reject, requires_metadata, depends_on_target, replies: RefCell::default() }
     }
 
     /// Whether the policy gets Bindings of a namespace, and may reject them.
@@ -166,7 +172,9 @@ impl<'p> Binder<'p> {
         let Some(node_pool) = pool.creates.as_ref().filter(|_| spot.is_created) else {
             return self.to_node_of(namespace, pool);
         };
-        let is_of_it = |other: &&Pool| other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty();
+        let is_of_it = |other: &&Pool| {
+            !self.depends_on_target && other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty()
+        };
         let known = self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none());
         let mut reply = match known {
             Some(other) => self.to_node_of(namespace, other)?,
