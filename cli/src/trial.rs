@@ -124,7 +124,7 @@ impl<'p> Trial<'p> {
             return Ok(Pods::default());
         }
         if is_pod_creation(request) {
-            return self.where_to_run("it", &object["spec"], vec![]);
+            return self.where_to_run("it", "Pod", &object["spec"], vec![]);
         }
         let Some(creation) = pod_request(object, self.known) else { return Ok(Pods::default()) };
         let answers = self.ask(creation.clone())?;
@@ -143,8 +143,8 @@ impl<'p> Trial<'p> {
             Some(reason) => format!("its Pods are not sent to the policy: {reason}"),
             None => self.changes(evaluations()),
         };
-        let object = answers.object().unwrap_or(&creation["object"]);
-        self.where_to_run("its Pods", &object["spec"], vec![line])
+        let pod = answers.object().unwrap_or(&creation["object"]);
+        self.where_to_run("its Pods", text(&object["kind"]), &pod["spec"], vec![line])
     }
 
     /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
@@ -163,14 +163,15 @@ impl<'p> Trial<'p> {
         }
     }
 
-    /// The nodes of the cluster, if it has some, on which Pods could run. They are called `who` in the lines.
-    fn where_to_run(&self, who: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
+    /// The nodes of the cluster, if it has some, on which Pods of a workload of this `kind` could run. They are called
+    /// `who` in the lines.
+    fn where_to_run(&self, who: &str, kind: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
         let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
         let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
         if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
             return Ok(Pods { lines, nodes: None });
         }
-        let pod = PodNeeds::read(std::slice::from_ref(spec), self.known)?;
+        let pod = PodNeeds::read(kind, std::slice::from_ref(spec), self.known)?;
         let fit: Fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
         lines.extend(where_to_run(who, &fit));
         let nodes = fit.usable().flat_map(|pool| &pool.usable).cloned().collect();

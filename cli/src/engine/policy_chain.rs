@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     host::Record,
@@ -168,15 +168,14 @@ impl<'p> PolicyChain<'p> {
         self.review(binding_request(namespace, pod, node, self.cluster))
     }
 
-    /// What becomes of its Binding to a node that Karpenter creates with this metadata.
+    /// What becomes of its Binding to a node that Karpenter would create.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn bind_to_created(&self, namespace: &str, pod: &str, metadata: &Value) -> Result<Reply> {
-        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} });
+    pub fn bind_to_created(&self, namespace: &str, pod: &str, node: &Value) -> Result<Reply> {
         let known = self.cluster.namespace(namespace).cloned();
-        let cluster = Manifests::default().with(known.into_iter().chain([node]))?;
-        let name = text(&metadata["name"]);
+        let cluster = Manifests::default().with(known.into_iter().chain([node.clone()]))?;
+        let name = text(&node["metadata"]["name"]);
         let mut reply = PolicyChain { cluster: &cluster, ..self.clone() }.bind(namespace, pod, name)?;
         if let Reply::Refused(Refusal { message, .. }) = &mut reply {
             *message = message

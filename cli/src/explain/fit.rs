@@ -92,9 +92,9 @@ impl BindingReview<'_> {
         })
     }
 
-    /// Likewise, for a node that Karpenter would create with this metadata.
-    fn refusal_of_created(&self, metadata: &Value) -> Result<Option<String>> {
-        Ok(match self.chain.bind_to_created(self.namespace, self.pod, metadata)? {
+    /// Likewise, for a node that Karpenter would create.
+    fn refusal_of_created(&self, node: &Value) -> Result<Option<String>> {
+        Ok(match self.chain.bind_to_created(self.namespace, self.pod, node)? {
             // Something else may give the node what its NodePool does not.
             Reply::Refused(refusal) if !refusal.is_about_metadata() => Some(refusal.message),
             _ => None,
@@ -123,13 +123,13 @@ pub fn pools_for<'p>(
 }
 
 impl PodNeeds {
-    /// Reads PodSpecs that stand for one Pod; the last is its own. What its controller sees of a template lacks the
+    /// Reads PodSpecs that stand for one Pod of a workload of this `kind`; the last is its own. What its controller sees of a template lacks the
     /// overhead of a RuntimeClass.
     ///
     /// # Errors
     /// One is none.
-    pub fn read(specs: &[Value], cluster: &Manifests) -> Result<Self> {
-        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
+    pub fn read(kind: &str, specs: &[Value], cluster: &Manifests) -> Result<Self> {
+        let constraints = specs.iter().map(|spec| Constraints::of_kind(kind, spec, cluster)).collect::<Result<_>>()?;
         let requests = specs.last().map_or_else(|| Ok(Requests::default()), Requests::read)?;
         Ok(Self { constraints, requests })
     }

@@ -34,7 +34,12 @@ use crate::{
         settings_file::SettingsFile,
     },
     preview::is_left_out,
-    requests::{admission::is_terminating, controllers::controller_of, pod::plain_pod_request, template},
+    requests::{
+        admission::is_terminating,
+        controllers::controller_of,
+        pod::{ANY_POD, plain_pod_request},
+        template,
+    },
 };
 
 /// What a refusal begins with that is none yet: `enforcement` is `Warn`.
@@ -155,7 +160,8 @@ impl Explainer<'_> {
 
     fn needs(&self, specs: &[Value]) -> Result<PodNeeds> {
         let name = || self.object.map_or_else(|| "a Pod".to_owned(), title);
-        PodNeeds::read(specs, self.chain.cluster).with_context(name)
+        let kind = self.object.map_or("Pod", |object| text(&object["kind"]));
+        PodNeeds::read(kind, specs, self.chain.cluster).with_context(name)
     }
 }
 
@@ -195,7 +201,7 @@ impl Explanation {
             self.unknown.push(Gap::Nodes.advice());
         }
         let subject = &mut self.subject;
-        let pod = subject.name.clone().unwrap_or_else(|| "any".to_owned());
+        let pod = subject.name.clone().unwrap_or_else(|| ANY_POD.to_owned());
         let review = BindingReview { chain, namespace, pod: &pod };
         // The scheduler binds a Pod that waits, or one that is created now, only where the policy lets it.
         let binds = subject.is_waiting().then_some(&review);

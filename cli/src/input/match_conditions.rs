@@ -76,6 +76,11 @@ pub fn evaluate(conditions: &[Condition], request: &Value) -> Passage {
 }
 
 impl Condition {
+    /// Whether it looks at the node of a Binding: at its name, or at the labels that the API server copies from it.
+    pub fn is_about_targets(&self) -> bool {
+        ["target", "topology.kubernetes.io/"].iter().any(|part| self.expression.contains(part))
+    }
+
     fn evaluate(&self, variables: &Variables<'_, '_>) -> Passage {
         let name = self.name.clone();
         let program = match &self.program {

@@ -12,19 +12,18 @@ use serde_json::{Value, json};
 use super::{
     outcome::Why,
     pod_shape::{PodShape, Spot},
+    round::Round,
 };
 use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
-    input::{manifests::Manifests, settings_file::SettingsFile},
+    input::{manifests::Manifests, match_conditions::Condition, settings_file::SettingsFile},
+    requests::pod::ANY_POD,
     scheduling::{
         constraints::Constraints,
         node_pool::CREATED,
         pool::{Pool, Pools},
     },
 };
-
-/// The name of the Pod of a Binding does not matter.
-const ANY_POD: &str = "any";
 
 /// The metadata of nodes without which a Binding is rejected.
 #[derive(Debug, Default)]
@@ -33,17 +32,23 @@ pub struct RequiredMetadata {
     pub labels: BTreeSet<String>,
     /// Whether there is more: annotations and fields, of which each node has its own.
     is_of_each_node: bool,
+    /// Whether a condition of a policy looks at the node of a Binding, and may keep some away.
+    depends_on_target: bool,
 }
 
 impl RequiredMetadata {
     /// What these settings require.
     pub fn new<'f>(files: impl IntoIterator<Item = &'f SettingsFile>) -> Self {
         let mut required = Self::default();
-        let blocks = files.into_iter().filter_map(|file| file.typed.node_metadata.as_ref());
-        for entry in blocks.flat_map(|block| &block.propagate).filter(|entry| entry.required) {
-            let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
-            required.is_of_each_node |= label.is_none();
-            required.labels.extend(label);
+        for file in files {
+            let mut conditions = file.policy.iter().flat_map(|policy| &policy.match_conditions);
+            required.depends_on_target |= conditions.any(Condition::is_about_targets);
+            let entries = file.typed.node_metadata.iter().flat_map(|block| &block.propagate);
+            for entry in entries.filter(|entry| entry.required) {
+                let label = entry.node_label.clone().filter(|key| !key.ends_with('*'));
+                required.is_of_each_node |= label.is_none();
+                required.labels.extend(label);
+            }
         }
         required
     }
@@ -54,7 +59,7 @@ impl RequiredMetadata {
     /// None that a cluster can cause.
     pub fn naming_each_node(&self, cluster: &Manifests) -> Result<Vec<Constraints>> {
         let nodes = cluster.objects().iter().map(|object| &object.identity).filter(|node| node.kind == "Node");
-        let nodes = nodes.filter(|_| self.is_of_each_node);
+        let nodes = nodes.filter(|_| self.is_of_each_node || self.depends_on_target);
         nodes.map(|node| Constraints::read(&json!({ "nodeName": node.name }), cluster)).collect()
     }
 }
@@ -110,23 +115,26 @@ impl<'s> Bindings<'s> {
 pub struct Binder<'p> {
     pools: &'p Pools,
     chain: &'p PolicyChain<'p>,
+    round: &'p Round<'p>,
     /// Whether the policy may reject Bindings.
     may_reject: bool,
     /// Whether it rejects those to nodes that lack something.
     pub requires_metadata: bool,
-    /// By namespace and node; of one that is created, its metadata.
+    /// Whether a policy may get Bindings to some nodes, and not to others.
+    depends_on_target: bool,
+    /// By namespace and node; of one that is created, the whole object.
     replies: RefCell<HashMap<(String, String), Reply>>,
 }
 
 impl<'p> Binder<'p> {
-    /// Of policies with the settings of these files.
-    pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, files: &[SettingsFile]) -> Self {
-        let RequiredMetadata { labels, is_of_each_node } = RequiredMetadata::new(files);
+    /// Of the policies of a round, or of the same as if every entry was enforced.
+    pub fn new(pools: &'p Pools, chain: &'p PolicyChain<'p>, round: &'p Round<'p>) -> Self {
+        let RequiredMetadata { labels, is_of_each_node, depends_on_target } = RequiredMetadata::new(round.files);
         let requires_metadata = !labels.is_empty() || is_of_each_node;
         let verifies = |placement: &Placement| placement.on_bindings == OnBindings::Verify;
-        let verifies = files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
+        let verifies = round.files.iter().filter_map(|file| file.typed.placement.as_ref()).any(verifies);
         let may_reject = requires_metadata || verifies;
-        Self { pools, chain, may_reject, requires_metadata, replies: RefCell::default() }
+        Self { pools, chain, round, may_reject, requires_metadata, depends_on_target, replies: RefCell::default() }
     }
 
     /// Whether the policy gets Bindings of a namespace, and may reject them.
@@ -134,7 +142,8 @@ impl<'p> Binder<'p> {
     /// # Errors
     /// The policy failed to answer.
     pub fn gets_bindings_of(&self, namespace: &str) -> Result<bool> {
-        let is_sent = || Ok(!matches!(self.to_created(namespace, &json!({ "name": CREATED }))?, Reply::NotSent(_)));
+        let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": CREATED } });
+        let is_sent = || Ok(!matches!(self.to_created(namespace, &node)?, Reply::NotSent(_)));
         if self.may_reject { is_sent() } else { Ok(false) }
     }
 
@@ -156,17 +165,32 @@ impl<'p> Binder<'p> {
     }
 
     /// The reply of a node that Karpenter would create is that of others of the NodePool that take the Pod; if there are
-    /// none, of one with what the NodePool says of it.
+    /// none, of one with what the NodePool says of it. Where labels that the namespace demands can have other values, it
+    /// must be let in with these as well.
     fn to_spot(&self, namespace: &str, pod: &PodShape, spot: Spot) -> Result<Reply> {
         let Some((pool, pod)) = self.pools.pools.get(spot.pool).zip(pod.own()) else { return Ok(Reply::LetIn(None)) };
         let Some(node_pool) = pool.creates.as_ref().filter(|_| spot.is_created) else {
             return self.to_node_of(namespace, pool);
         };
-        let is_of_it = |other: &&Pool| other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty();
-        match self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none()) {
-            Some(other) => self.to_node_of(namespace, other),
-            None => self.to_created(namespace, &node_pool.node_for(pod)),
+        let is_of_it = |other: &&Pool| {
+            !self.depends_on_target && other.node_pool.as_ref() == Some(&node_pool.name) && !other.nodes.is_empty()
+        };
+        let known = self.pools.pools.iter().filter(is_of_it).find(|other| other.nodes_exclude(pod).is_none());
+        let mut reply = match known {
+            Some(other) => self.to_node_of(namespace, other)?,
+            None => self.to_created(namespace, &node_pool.node_for(pod))?,
+        };
+        let selectors = self.round.rules(namespace).demands().flat_map(|demand| &demand.selector);
+        for (key, value) in node_pool.labels_against(pod, selectors.flat_map(|selector| selector.requirements())) {
+            if !matches!(reply, Reply::LetIn(_)) {
+                break;
+            }
+            let known = known.and_then(|other| self.chain.cluster.node(&other.nodes.first()?.name)).cloned();
+            let mut node = known.unwrap_or_else(|| node_pool.node_for(pod));
+            node["metadata"]["labels"][key] = value.into();
+            reply = self.to_created(namespace, &node)?;
         }
+        Ok(reply)
     }
 
     fn to_node_of(&self, namespace: &str, pool: &Pool) -> Result<Reply> {
@@ -174,8 +198,8 @@ impl<'p> Binder<'p> {
         self.reply(namespace, node.name.clone(), || self.chain.bind(namespace, ANY_POD, &node.name))
     }
 
-    fn to_created(&self, namespace: &str, metadata: &Value) -> Result<Reply> {
-        self.reply(namespace, metadata.to_string(), || self.chain.bind_to_created(namespace, ANY_POD, metadata))
+    fn to_created(&self, namespace: &str, node: &Value) -> Result<Reply> {
+        self.reply(namespace, node.to_string(), || self.chain.bind_to_created(namespace, ANY_POD, node))
     }
 
     fn reply(&self, namespace: &str, node: String, bind: impl FnOnce() -> Result<Reply>) -> Result<Reply> {

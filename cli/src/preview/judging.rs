@@ -52,7 +52,7 @@ struct Case<'s> {
 impl<'p> Judging<'p> {
     /// Of the replies of a round.
     pub fn new(pools: &'p Pools, round: &'p Round<'p>) -> Self {
-        let binder = |chain| Binder::new(pools, chain, round.files);
+        let binder = |chain| Binder::new(pools, chain, round);
         Self { pools, round, real: binder(&round.chain), enforced: binder(&round.enforced) }
     }
 

@@ -39,16 +39,16 @@ pub struct Spot {
 }
 
 impl PodShapes {
-    /// The shape of a Pod for which these PodSpecs stand.
+    /// The shape of a Pod of a workload of this `kind`, for which these PodSpecs stand.
     ///
     /// # Errors
     /// A field has a type that no PodSpec has.
-    pub fn add(&mut self, specs: &[Value], cluster: &Manifests) -> Result<Rc<PodShape>> {
+    pub fn add(&mut self, kind: &str, specs: &[Value], cluster: &Manifests) -> Result<Rc<PodShape>> {
         let identity = specs.iter().map(Constraints::identity).collect();
         if let Some(shape) = self.0.get(&identity) {
             return Ok(shape.clone());
         }
-        let constraints = specs.iter().map(|spec| Constraints::read(spec, cluster)).collect::<Result<_>>()?;
+        let constraints = specs.iter().map(|spec| Constraints::of_kind(kind, spec, cluster)).collect::<Result<_>>()?;
         let shape = Rc::new(PodShape { constraints, spots: OnceCell::new() });
         self.0.insert(identity, shape.clone());
         Ok(shape)

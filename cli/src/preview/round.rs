@@ -75,7 +75,8 @@ impl<'s> Round<'s> {
                 Some(object) => chain.create(object, None),
                 None => chain.create_plain_pod(&subject.namespace),
             };
-            let created = created.and_then(|created| created.try_map(|specs| shapes.add(&specs, chain.cluster)));
+            let created =
+                created.and_then(|created| created.try_map(|specs| shapes.add(subject.kind(), &specs, chain.cluster)));
             created.with_context(|| subject.to_string())
         };
         Ok(Creation {

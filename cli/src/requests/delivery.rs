@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 use super::{
     admission::ordinary_user,
     plugins::{DIFFERENT_FIELDS, admitted, admitted_with_all},
-    pod::PLAIN_POD,
+    pod::{ANY_POD, PLAIN_POD},
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::input::{
-    match_conditions::{Condition, Passage, evaluate},
-    policy_spec::{PolicySpec, requirement},
+use crate::{
+    input::{
+        match_conditions::{Condition, Passage, evaluate},
+        policy_spec::{PolicySpec, requirement},
+    },
+    scheduling::node_pool::CREATED,
 };
 
 /// What becomes of a request before the policy sees it.
@@ -111,15 +114,24 @@ fn common(least: Passage, most: Passage) -> Passage {
 }
 
 /// Why it can't be told whether a condition keeps a request away: it is about what is only assumed here. That is who
-/// creates what no controller creates, and with which options; and the name and containers of the Pod that asks for
-/// nothing.
+/// creates what no controller creates, and with which options; the name and containers of the Pod that asks for nothing;
+/// and the names in a Binding that stands for others.
 fn reason_for_doubt(request: &Value, condition: &Condition) -> Option<&'static str> {
+    // A label such as app.kubernetes.io/name is one word.
+    let words = |text: &str, known: &[&str]| {
+        text.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it))).any(|word| known.contains(&word))
+    };
+    let is_about = |known: &[&str]| words(&condition.expression, known);
+    if request["object"]["target"]["name"] == CREATED && condition.is_about_targets() {
+        return Some("it depends on the name of a node that Karpenter creates");
+    }
+    let is_of_any_pod = request["object"]["kind"] == Resource::Binding.kind() && request["name"] == ANY_POD;
+    if is_of_any_pod && words(&condition.expression.replace("target.name", ""), &["name"]) {
+        return Some("it depends on the name of the Pod that is bound");
+    }
     if request["userInfo"] != ordinary_user() {
         return None;
     }
-    // A label such as app.kubernetes.io/name is one word.
-    let words = || condition.expression.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it)));
-    let is_about = |known: &[&str]| words().any(|word| known.contains(&word));
     if is_about(&["userInfo", "options"]) {
         return Some("it depends on who creates the object, and how");
     }

@@ -17,6 +17,9 @@ use crate::input::{
     settings::ManagedKeys,
 };
 
+/// The name of the Pod in a Binding that stands for those of other Pods.
+pub const ANY_POD: &str = "any";
+
 /// The name of the Pod that asks for nothing.
 pub const PLAIN_POD: &str = "plain-pod";
 

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use k8s_openapi::api::{core::v1, node::v1::RuntimeClass};
 use node_placement_policy::{
     placement::node_affinity::{NodeSelection, Term},
+    resource::Resource,
     toleration::{NO_EXECUTE, Taint, Toleration, untolerated},
 };
 use serde::Deserialize;
@@ -42,6 +43,8 @@ pub struct Constraints {
     pub terms: Option<Vec<Term>>,
     /// `spec.tolerations`.
     pub tolerations: Vec<Toleration>,
+    /// Whether it is a Pod of a DaemonSet. Karpenter creates no nodes for such Pods: they run on those for others.
+    pub is_of_daemon_set: bool,
     runtime_class: Option<RuntimeClass>,
 }
 
@@ -62,8 +65,17 @@ impl Constraints {
             node_selector: node_selector.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
             terms,
             tolerations: tolerations.into_iter().flatten().map(Toleration::from).collect(),
+            is_of_daemon_set: false,
             runtime_class: runtime_class(spec, cluster)?,
         })
+    }
+
+    /// Those of a Pod that a workload of this `kind` makes.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn of_kind(kind: &str, spec: &Value, cluster: &Manifests) -> Result<Self> {
+        Ok(Self { is_of_daemon_set: kind == Resource::DaemonSet.kind(), ..Self::read(spec, cluster)? })
     }
 
     /// A text that is the same for Pods that ask for the same, by which their [`Constraints`] need be read and compared

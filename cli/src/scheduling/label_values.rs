@@ -105,6 +105,13 @@ impl LabelValues {
         values.map(|value| value.to_string()).find(|value| self.is_in_range(value) && !self.values.contains(value))
     }
 
+    /// A value that the label can have and that a requirement does not accept, if there is one.
+    pub fn value_against(&self, requirement: &Requirement) -> Option<String> {
+        let other = Self::read("NotIn", requirement.values()).and_then(|values| self.and(&values).some_value());
+        let is_against = |value: &String| self.agrees_with(&Self::one(value)) && !requirement.accepts(Some(value));
+        requirement.values().iter().chain(&self.values).cloned().chain(other).find(is_against)
+    }
+
     /// How many values it can have, if they are listed.
     pub fn listed(&self) -> Option<usize> {
         (!self.is_complement).then(|| self.values.iter().filter(|value| self.is_in_range(value)).count())

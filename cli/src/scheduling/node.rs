@@ -8,7 +8,7 @@ use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use super::resources::{Amount, amounts};
 
 /// The taint of a node that was cordoned.
-pub const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// A Node.
 #[derive(Clone, Debug, Default, PartialEq)]

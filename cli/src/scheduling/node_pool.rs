@@ -8,14 +8,14 @@ use k8s_openapi::{
     api::core::v1,
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
-use node_placement_policy::{placement::node_affinity::Term, toleration::Taint};
+use node_placement_policy::{placement::node_affinity::Term, selector::Requirement, toleration::Taint};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     constraints::{Constraints, Exclusion},
     label_values::LabelValues,
-    node::{UNSCHEDULABLE, taint},
+    node::taint,
     resources::Amount,
 };
 
@@ -28,9 +28,14 @@ pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
 /// A label that every node has.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-/// The labels that every NodePool can give.
-static WELL_KNOWN: LazyLock<Vec<&str>> =
-    LazyLock::new(|| include_str!("well_known_labels.txt").lines().filter(|line| !line.starts_with('#')).collect());
+/// The labels that NodePools can give. That they can be read is a test.
+static WELL_KNOWN: LazyLock<BTreeMap<String, Vec<String>>> =
+    LazyLock::new(|| yaml_serde::from_str(include_str!("well_known_labels.yml")).unwrap_or_default());
+
+/// Those of them that every node has.
+fn labels_of_every_node() -> &'static [String] {
+    WELL_KNOWN.get("every").map_or(&[], Vec::as_slice)
+}
 
 /// An object of `karpenter.sh/v1`, as far as scheduling looks at it.
 #[derive(Clone, Debug, Deserialize)]
@@ -61,9 +66,16 @@ struct NodeClaimTemplate {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct NodeClaimSpec {
+    node_class_ref: Option<NodeClassReference>,
     requirements: Option<Vec<NodePoolRequirement>>,
     taints: Option<Vec<v1::Taint>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct NodeClassReference {
+    group: String,
 }
 
 /// As in node affinity.
@@ -119,6 +131,10 @@ pub struct NodePool {
     pub labels: BTreeMap<String, LabelValues>,
     /// Of labels, how many values must be left when a Pod has chosen.
     min_values: BTreeMap<String, usize>,
+    /// Of a static NodePool, how many nodes it has, whatever Pods there are.
+    pub replicas: Option<usize>,
+    /// The API group of its NodeClass, which is that of its provider.
+    provider: Option<String>,
     /// The annotations that its nodes have.
     annotations: BTreeMap<String, String>,
     /// The taints that keep Pods away from its nodes. Of these Karpenter takes none for passing, but startup taints.
@@ -153,29 +169,52 @@ impl NodePool {
         let taints = spec.taints.into_iter().flatten().map(taint);
         let mut taints: Vec<Taint> = taints.filter(Taint::keeps_pods_away).collect();
         taints.sort_by_key(ToString::to_string);
-        Ok(Self { name, labels, min_values, annotations: metadata.annotations.unwrap_or_default(), taints })
+        let annotations = metadata.annotations.unwrap_or_default();
+        let provider = spec.node_class_ref.map(|class| class.group);
+        let replicas = object.spec.replicas.and_then(|replicas| replicas.try_into().ok());
+        Ok(Self { name, labels, min_values, replicas, provider, annotations, taints })
     }
 
-    /// The metadata of a node that Karpenter would create for the Pod.
+    /// A node that Karpenter would create for the Pod.
     pub fn node_for(&self, pod: &Constraints) -> Value {
         let mut labels = self.labels_for(pod);
         labels.insert(HOSTNAME.to_owned(), CREATED.to_owned());
-        json!({ "name": CREATED, "labels": labels, "annotations": self.annotations })
+        let metadata = json!({ "name": CREATED, "labels": labels, "annotations": self.annotations });
+        json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}, "status": {} })
     }
 
-    /// Its labels: of each some value that both allow.
+    /// The labels that the node may have instead, and that do not meet one of these requirements.
+    pub fn labels_against<'r>(
+        &self,
+        pod: &Constraints,
+        requirements: impl Iterator<Item = &'r Requirement>,
+    ) -> Vec<(&'r str, String)> {
+        let values = self.values_for(pod);
+        let against = |requirement: &'r Requirement| {
+            let key = requirement.key();
+            Some((key, values.get(normalized(key))?.value_against(requirement)?))
+        };
+        requirements.filter_map(against).collect()
+    }
+
+    /// Its labels: of each some value that both allow. A label that it may lack is left out.
     fn labels_for(&self, pod: &Constraints) -> BTreeMap<String, String> {
+        let values = self.values_for(pod).into_iter();
+        values.filter_map(|(key, values)| Some((key, values.some_value()?))).collect()
+    }
+
+    /// Which values both allow of each label that the node has for certain.
+    fn values_for(&self, pod: &Constraints) -> Requirements {
         let selector = requirements_of_selector(pod);
         let with_terms = pod.terms.iter().flatten().filter_map(|term| with_term(&selector, term));
         let possible = with_terms.into_iter().find(|required| self.excluded_by_label(required, pod).is_none());
         let required = possible.unwrap_or(selector);
-        let keys = self.labels.keys().chain(required.keys()).map(String::as_str).chain(WELL_KNOWN.iter().copied());
-        let any = LabelValues::any();
-        let value = |key: &str| {
-            let own = self.labels.get(key).unwrap_or(&any);
-            required.get(key).map_or_else(|| own.clone(), |required| own.and(required)).some_value()
+        let values = |key: &String| {
+            let both = [self.labels.get(key), required.get(key)].into_iter().flatten();
+            let may_lack = both.clone().all(LabelValues::allows_absence) && !labels_of_every_node().contains(key);
+            (!may_lack).then(|| (key.clone(), both.fold(LabelValues::any(), |all, values| all.and(values))))
         };
-        keys.filter_map(|key| Some((key.to_owned(), value(key)?))).collect()
+        self.labels.keys().chain(required.keys()).chain(labels_of_every_node()).filter_map(values).collect()
     }
 
     /// The labels of which its nodes have one value.
@@ -188,7 +227,7 @@ impl NodePool {
     /// Upstream: `Requirements.Compatible` and `Taints.ToleratesPod` of `sigs.k8s.io/karpenter/pkg/scheduling`. The terms
     /// of node affinity are tried one after the other.
     pub fn excludes(&self, pod: &Constraints) -> Option<Exclusion> {
-        if pod.node_name.is_some() || !is_of_daemon_set(pod) && pod.terms.iter().flatten().any(names_nodes) {
+        if pod.node_name.is_some() || !pod.is_of_daemon_set && pod.terms.iter().flatten().any(names_nodes) {
             return Some(Exclusion::Name);
         }
         let selector = requirements_of_selector(pod);
@@ -220,13 +259,24 @@ impl NodePool {
 
     /// Whether a node of it can have what is required of a label.
     fn can_have(&self, key: &str, required: &LabelValues) -> bool {
+        if self.replicas.is_some() {
+            // Its nodes are made without regard to Pods: whatever values they have must do.
+            let own = self.labels.get(key);
+            return own.map_or(required.allows_absence() && !self.may_give(key), |own| own.and(required) == *own);
+        }
         // Upstream: `SatisfiesMinValues` of `sigs.k8s.io/karpenter/pkg/cloudprovider`.
         let least = self.min_values.get(key).copied().unwrap_or_default();
         match self.labels.get(key) {
             Some(own) if own.and(required).listed().is_some_and(|values| values < least) => false,
             Some(own) => own.agrees_with(required),
-            None => required.allows_absence() || WELL_KNOWN.contains(&key) && required.allows_value(),
+            None => required.allows_absence() || self.may_give(key) && required.allows_value(),
         }
+    }
+
+    /// Whether its nodes can have a label of which it says nothing: one that is well known, and of no other provider.
+    fn may_give(&self, key: &str) -> bool {
+        let is_of_it = |group: &str| !group.contains('.') || self.provider.as_ref().is_none_or(|own| own == group);
+        WELL_KNOWN.iter().any(|(group, keys)| is_of_it(group) && keys.iter().any(|it| it == key))
     }
 }
 
@@ -235,12 +285,6 @@ impl NodePool {
 /// Upstream: `validateNodeSelectorTerm` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning`.
 fn names_nodes(term: &Term) -> bool {
     !term.fields.is_empty() || term.expressions.iter().any(|expression| expression.key == HOSTNAME)
-}
-
-/// Whether its controller has a Pod tolerate cordoned nodes. Karpenter creates none for such Pods anyway: they run on
-/// those for others.
-fn is_of_daemon_set(pod: &Constraints) -> bool {
-    pod.tolerations.iter().any(|toleration| toleration.key == UNSCHEDULABLE)
 }
 
 /// What a Pod requires of labels, by their normalized keys.

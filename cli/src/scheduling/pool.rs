@@ -104,7 +104,11 @@ impl Pools {
             labels.insert(NODE_POOL_LABEL.to_owned());
         }
         let known: BTreeSet<String> = node_pools.iter().map(|node_pool| node_pool.name.clone()).collect();
-        let mut pools: Vec<Pool> = node_pools.into_iter().map(|it| Pool::of_node_pool(it, &labels)).collect();
+        let nodes_of =
+            |pool: &NodePool| nodes.iter().filter(|node| node.labels.get(NODE_POOL_LABEL) == Some(&pool.name)).count();
+        // A static NodePool counts by its Nodes, unless some are not there.
+        let creating = node_pools.into_iter().filter(|it| it.replicas.is_none_or(|all| nodes_of(it) < all));
+        let mut pools: Vec<Pool> = creating.map(|it| Pool::of_node_pool(it, &labels)).collect();
         sort_into(&mut pools, nodes, &labels, &names);
         for pool in &mut pools {
             pool.nodes.sort_by(|one, other| one.name.cmp(&other.name));

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Evaluation, Identity, Policy, SettingsFile,
+    input::json::text,
     requests::{plugins::merge_runtime_class, pod::bound_pod, template::pod_request},
     scheduling::{constraints::Constraints, pool::Pools},
     trial::{Trial, request_from},
@@ -112,5 +113,5 @@ pub fn nodes(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Eva
     }
     let spec = &mut pod["spec"];
     merge_runtime_class(spec, trial.known);
-    Ok(pools.takers(&Constraints::read(spec, trial.known)?))
+    Ok(pools.takers(&Constraints::of_kind(text(&request["object"]["kind"]), spec, trial.known)?))
 }
