@@ -130,7 +130,7 @@ fn parts(settings: &Value, text: String) -> Vec<Part> {
         let placement = json!({ PLACEMENT: settings[PLACEMENT] });
         let text = cut(&first.text, 0, PLACEMENT).0;
         others.push(Part { suffix: "nodes", guards_nodes: true, settings: placement, text });
-        for field in ["onNodes", "guardedNodeLabels"] {
+        for field in Feature::fields_about_nodes(PLACEMENT) {
             remove(&mut first.settings[PLACEMENT], &[field]);
             first.text = cut(&first.text, 2, field).1;
         }

@@ -1,5 +1,5 @@
 //! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
-//! table in `docs/operating.md` is made.
+//! table in `docs/operating.md` is compared.
 
 use std::sync::LazyLock;
 
@@ -34,6 +34,8 @@ pub static FEATURES: LazyLock<Vec<Feature>> =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Feature {
     pub settings: Vec<Setting>,
+    #[serde(default)]
+    pub details: Vec<String>,
     pub rules: Vec<Rule>,
     #[serde(default)]
     pub looks_up: Vec<ContextAwareResource>,
@@ -138,6 +140,13 @@ impl Feature {
     /// The resources for which rules send updates.
     pub fn updated(&'static self) -> impl Iterator<Item = &'static str> {
         self.requests().filter(|(.., operation)| *operation == "UPDATE").map(|(_, resource, _)| resource)
+    }
+
+    /// The settings about Nodes, by their names in a block such as `placement`.
+    pub fn fields_about_nodes(block: &str) -> impl Iterator<Item = &'static str> {
+        let features = FEATURES.iter().filter(|feature| feature.is_about_nodes());
+        let paths = features.flat_map(|feature| feature.settings.iter().map(|it| &it.path).chain(&feature.details));
+        paths.filter_map(move |path| path.strip_prefix(block)?.strip_prefix('.'))
     }
 
     /// Whether it is about Nodes, and not about Pods.
