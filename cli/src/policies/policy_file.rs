@@ -29,12 +29,11 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
 
-/// The conditions of a policy that somebody added. Those that settings need are written anew: the template has their names
-/// between double quotes.
+/// The conditions of a policy that somebody added. Those that settings need are written anew: each has a line with its name
+/// in the template.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
-    let expressions = TEMPLATE.split("- name: {{").skip(1).filter_map(|rest| rest.split("}}").next());
-    let names: BTreeSet<&str> = expressions.flat_map(|names| names.split('"').skip(1).step_by(2)).collect();
-    policy.match_conditions.iter().filter(move |condition| !names.contains(condition.name.as_str()))
+    let names: Vec<&str> = TEMPLATE.lines().filter_map(|line| line.trim_start().strip_prefix("- name: ")).collect();
+    policy.match_conditions.iter().filter(move |condition| !names.contains(&condition.name.as_str()))
 }
 
 /// What the examples name.
