@@ -10,7 +10,7 @@ use crate::{
     SettingsFile,
     input::{
         policy_spec::ContextAwareResource,
-        settings::{has, is, read, read_namespaces},
+        settings::{is_set, is_set_to, read, read_namespaces},
     },
     requests::resource::group_of,
 };
@@ -90,9 +90,9 @@ impl Setting {
     fn is_in_effect(&self, settings: &Value) -> bool {
         let block = self.path.split_once('.').map_or(self.path.as_str(), |(block, _)| block);
         match (&self.is, &self.unless) {
-            (Some(choice), _) => is(settings, &self.path, choice),
-            (None, Some(choice)) => has(settings, block) && !is(settings, &self.path, choice),
-            (None, None) => has(settings, &self.path),
+            (Some(choice), _) => is_set_to(settings, &self.path, choice),
+            (None, Some(choice)) => is_set(settings, block) && !is_set_to(settings, &self.path, choice),
+            (None, None) => is_set(settings, &self.path),
         }
     }
 }
