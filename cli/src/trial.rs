@@ -10,7 +10,7 @@ use crate::{
     engine::policy_chain::Admission,
     explain::fit::{Fit, PodNeeds, pools_for},
     input::json::{qualified_name, text},
-    output::{evaluation::gets, explanation::where_to_run},
+    output::{evaluation::additions, explanation::where_to_run},
     requests::{admission::manifest_request, plugins, resource::requested, template::pod_request},
 };
 
@@ -149,11 +149,12 @@ impl<'p> Trial<'p> {
 
     /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
     fn changes<'e>(&self, evaluations: impl Iterator<Item = &'e Evaluation>) -> String {
-        let now = evaluations.flat_map(gets).collect::<Vec<_>>().join("; ");
+        let now = evaluations.flat_map(additions).collect::<Vec<_>>().join("; ");
         let sends_bindings = |file: &&SettingsFile| {
             file.policy.as_ref().is_none_or(|policy| policy.sends(("", "pods/binding", "CREATE")))
         };
-        let bound = self.files.iter().filter(sends_bindings).flat_map(|file| ManagedKeys::of(&file.typed).named());
+        let bound =
+            self.files.iter().filter(sends_bindings).flat_map(|file| ManagedKeys::from_settings(&file.typed).named());
         let bound = bound.collect::<Vec<_>>().join(", ");
         match (now.is_empty(), bound.is_empty()) {
             (true, true) => "its Pods would stay as they are".to_owned(),

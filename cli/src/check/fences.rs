@@ -13,7 +13,7 @@ use crate::input::settings::{
     Enforcement, accepts_absence, entries_at, entry_name, fence, is_for_any_name, is_for_the_rest, namespace_selector,
 };
 
-/// So many ways not to be selected are tried. Settings with more are not judged.
+/// At most this many ways not to be selected are tried. Settings with more are not judged.
 const MOST_TRIES: usize = 10_000;
 
 /// Adds remarks on a block `placement` that is one of those of a whole `deployment`.
@@ -95,7 +95,7 @@ fn without_entry(placement: &Placement) -> Option<String> {
     let entries = placement.namespaces.iter().filter(|entry| is_for_any_name(entry));
     let selectors: Vec<Selector> = entries.map(namespace_selector).collect();
     let mut tries = MOST_TRIES;
-    Some(in_words(&not_selected(&selectors, Selector::default(), &mut tries)?))
+    Some(describe_namespaces(&not_selected(&selectors, Selector::default(), &mut tries)?))
 }
 
 /// What namespaces meet that none of the selectors selects: of each, they do not meet some requirement.
@@ -109,8 +109,7 @@ fn not_selected(selectors: &[Selector], met: Selector, tries: &mut usize) -> Opt
     })
 }
 
-/// What a label meets that does not meet the requirement. Of comparisons, that is no requirement; and every namespace
-/// has the label of its name.
+/// The negation of a requirement. `None` for comparisons, and for the label of the name, which every namespace has.
 fn opposite(requirement: &Requirement) -> Option<Requirement> {
     let operator = match requirement.operator().as_set() {
         Operator::Exists if requirement.key() != reference::NAME => Operator::DoesNotExist,
@@ -123,7 +122,7 @@ fn opposite(requirement: &Requirement) -> Option<Requirement> {
 }
 
 /// `namespaces without tenant, with tier=gold`
-fn in_words(met: &Selector) -> String {
+fn describe_namespaces(met: &Selector) -> String {
     let word = |requirements: &[Requirement]| {
         let key = requirements.first().map(Requirement::key).unwrap_or_default();
         let is_met_by = |value: Option<&str>| requirements.iter().all(|own| own.accepts(value));

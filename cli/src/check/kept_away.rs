@@ -24,7 +24,7 @@ use crate::{
     policies::required_rules::Feature,
 };
 
-/// So many kinds of requests are enough.
+/// At most this many kinds of requests are named.
 const SHOWN: usize = 7;
 
 /// Sends a sample of each request that a setting is about past the conditions.

@@ -31,7 +31,7 @@ use crate::{
 pub struct Lines {
     /// What can't be meant, each as `FILE:LINE:COLUMN: PATH: TEXT`.
     pub mistakes: Vec<String>,
-    /// What may be meant, likewise.
+    /// What may be meant, each as `FILE:LINE:COLUMN: PATH: TEXT`.
     pub remarks: Vec<String>,
 }
 

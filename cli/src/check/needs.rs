@@ -117,7 +117,7 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
         let unsent = feature.essential().filter(|request| !is_sent(feature, *request, policies));
         let Some(request) = unsent.filter(|request| !lacking.contains(request)) else { continue };
         lacking.push(request);
-        let request = in_words(request.1, request.2);
+        let request = describe_request(request.1, request.2);
         let text = format!("no {request}, which {setting} needs: {}; add the rule", feature.otherwise);
         findings.mistake("spec.rules", text);
     }
@@ -133,7 +133,7 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
         }
     }
     for (resource, (operations, reasons)) in missing {
-        let request = in_words(resource, &distinct(operations).join(", "));
+        let request = describe_request(resource, &distinct(operations).join(", "));
         findings.remark("spec.rules", format!("no {request}: {}; add the rule", distinct(reasons).join("; ")));
     }
 }
@@ -145,7 +145,7 @@ fn is_sent(feature: &Feature, request: Request, policies: &[SettingsFile]) -> bo
 }
 
 /// `CREATE of pods (apiGroup "")`
-fn in_words(resource: &str, operations: &str) -> String {
+fn describe_request(resource: &str, operations: &str) -> String {
     let group = if group_of(resource).is_empty() { "\"\"" } else { group_of(resource) };
     format!("{operations} of {resource} (apiGroup {group})")
 }

@@ -71,7 +71,7 @@ pub fn samples(feature: &'static Feature, file: &SettingsFile) -> Vec<Sample> {
 
 /// A Pod runs on for as long as its grace period says, and must not change its managed keys then.
 fn updates_of_managed_keys(file: &SettingsFile) -> impl Iterator<Item = Sample> {
-    let managed = ManagedKeys::of(&file.typed);
+    let managed = ManagedKeys::from_settings(&file.typed);
     [TargetKind::Label, TargetKind::Annotation].into_iter().filter_map(move |kind| {
         let (field, key) = (kind.member(), managed.one(kind)?);
         let deleted = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z", field: { &key: "true" } });

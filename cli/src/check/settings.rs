@@ -98,8 +98,7 @@ fn covered(earlier: EntryAt<'_>, later: EntryAt<'_>) -> Option<String> {
     Some(format!("{name} hardly ever holds: {before} that meet {most}; move it up"))
 }
 
-/// What `earlier` asks beyond `later`, if a Namespace meets that which does not have the labels at all, as most do not.
-/// Of a narrow entry before a general one, this is meant.
+/// The part of `earlier` that `later` does not demand, if namespaces without those labels meet it. Of a narrow entry before a general one, this is meant.
 fn met_by_most(earlier: &Selector, later: &Selector) -> Option<Selector> {
     if earlier.implies(later) {
         return None;

@@ -39,32 +39,32 @@ pub struct Policy {
     backstop: bool,
 }
 
-/// What a policy that reports or proves has, and one that enforces has not.
-fn lost(file: &SettingsFile) -> Vec<&'static str> {
+/// What is not kept of a policy, such as one that reports, or proves what another one does: a line for each field.
+fn fields_not_kept(file: &SettingsFile) -> Vec<&'static str> {
     let Some(policy) = &file.policy else { return vec![] };
-    let mut lost = vec![];
+    let mut lines = vec![];
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
-        lost.push("spec.mutating: false is not kept: this command writes a policy that enforces, with mutating: true");
+        lines.push("spec.mutating: false is not kept: this command writes a policy that enforces, with mutating: true");
     }
     let selector = &policy.namespace_selector;
     if selector.match_labels.as_ref().is_some_and(|labels| !labels.is_empty()) {
-        lost.push("spec.namespaceSelector.matchLabels becomes matchExpressions: Kubewarden drops matchLabels");
+        lines.push("spec.namespaceSelector.matchLabels becomes matchExpressions: Kubewarden drops matchLabels");
     }
     if *selector == LabelSelector::default() && !policy.is_about_nodes() {
-        lost.push(
+        lines.push(
             "spec.namespaceSelector is missing: what is written exempts kube-system, kube-node-lease and kubewarden",
         );
     }
     if policy.match_policy.as_deref().is_some_and(|written| written != "Equivalent") {
-        lost.push("spec.matchPolicy is not kept: with Exact, requests of other API versions pass by");
+        lines.push("spec.matchPolicy is not kept: with Exact, requests of other API versions pass by");
     }
     if policy.object_selector != LabelSelector::default() {
-        lost.push("spec.objectSelector is not kept: users choose the labels of their objects");
+        lines.push("spec.objectSelector is not kept: users choose the labels of their objects");
     }
     if policy.background_audit == Some(true) {
-        lost.push("spec.backgroundAudit: true is not kept: the audit scanner can't run the rules that are written");
+        lines.push("spec.backgroundAudit: true is not kept: the audit scanner can't run the rules that are written");
     }
-    lost
+    lines
 }
 
 impl Policy {
@@ -76,7 +76,7 @@ impl Policy {
             let lines: Vec<String> = mistakes.iter().map(|line| format!("{path}: {line}")).collect();
             ensure!(lines.is_empty(), "{}", lines.join("\nerror: "));
             if !self.backstop {
-                for line in lost(&file) {
+                for line in fields_not_kept(&file) {
                     print_stderr(&format!("warning: {path}: {line}"));
                 }
             }

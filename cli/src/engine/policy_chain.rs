@@ -123,7 +123,7 @@ impl<'p> PolicyChain<'p> {
         let is_alone = files.iter().filter(|file| file.places_pods()).all(reports);
         let asked = files.iter().filter(|file| is_alone || !reports(file)).cloned();
         let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
-        let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::of(&file.typed));
+        let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::from_settings(&file.typed));
         Self { policy, files: asked.collect(), cluster, managed }
     }
 

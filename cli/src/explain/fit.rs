@@ -12,7 +12,7 @@ use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
     input::{
         manifests::Manifests,
-        settings_file::{SettingsFile, selected_labels},
+        settings_file::{SettingsFile, label_keys_of_files},
     },
     scheduling::{
         constraints::{Constraints, Exclusion, LabelExclusion},
@@ -119,7 +119,7 @@ pub fn pools_for<'p>(
     pods: impl IntoIterator<Item = &'p PodNeeds>,
     cluster: &Manifests,
 ) -> Result<Pools> {
-    Pools::read(cluster, selected_labels(files), pods.into_iter().flat_map(|pod| &pod.constraints))
+    Pools::read(cluster, label_keys_of_files(files), pods.into_iter().flat_map(|pod| &pod.constraints))
 }
 
 impl PodNeeds {

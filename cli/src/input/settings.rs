@@ -34,12 +34,12 @@ fn values_at<'v>(settings: &'v Value, path: &str) -> Vec<&'v Value> {
 }
 
 /// Whether there is something at a path.
-pub fn has(settings: &Value, path: &str) -> bool {
+pub fn is_set(settings: &Value, path: &str) -> bool {
     !values_at(settings, path).is_empty()
 }
 
 /// Whether a choice is in effect: `placement.onBindings` is `Verify`.
-pub fn is(settings: &Value, path: &str, choice: &str) -> bool {
+pub fn is_set_to(settings: &Value, path: &str, choice: &str) -> bool {
     values_at(settings, path).into_iter().any(|value| match value {
         Value::Bool(value) => choice == value.to_string(),
         value => value == choice,
@@ -52,7 +52,7 @@ pub fn read_namespaces(placement: &Placement) -> bool {
 }
 
 /// The labels of nodes that the settings name.
-pub fn selected_labels(settings: &Settings) -> BTreeSet<String> {
+pub fn label_keys_of_settings(settings: &Settings) -> BTreeSet<String> {
     let mut texts: Vec<&String> = vec![];
     for entry in entries(settings) {
         texts.extend(entry.node_selectors().map(|(_, text)| text));
@@ -75,7 +75,7 @@ pub struct ManagedKeys(Vec<(TargetKind, KeyPattern)>);
 
 impl ManagedKeys {
     /// Those of all entries of `nodeMetadata.propagate`, labels first.
-    pub fn of(settings: &Settings) -> Self {
+    pub fn from_settings(settings: &Settings) -> Self {
         let propagations = Propagations::of(settings).ok().flatten();
         let targets = propagations.into_iter().flat_map(|all| all.entries).flat_map(|entry| entry.targets);
         let mut keys: Vec<_> = targets.map(|target| (target.kind, target.key)).collect();

@@ -41,9 +41,9 @@ pub struct SettingsFile {
 }
 
 /// The labels of nodes that the policies of a deployment name.
-pub fn selected_labels(files: &[SettingsFile]) -> BTreeSet<String> {
+pub fn label_keys_of_files(files: &[SettingsFile]) -> BTreeSet<String> {
     let placing = files.iter().filter(|file| file.places_pods());
-    placing.flat_map(|file| settings::selected_labels(&file.typed)).collect()
+    placing.flat_map(|file| settings::label_keys_of_settings(&file.typed)).collect()
 }
 
 impl SettingsFile {
@@ -52,7 +52,7 @@ impl SettingsFile {
         self.policy.as_ref().is_some_and(PolicySpec::is_about_nodes)
     }
 
-    /// The same policy with other settings.
+    /// This policy, or these settings, with `settings` in their place.
     pub fn with_settings(&self, settings: Value) -> Self {
         Self { typed: read(&settings), settings, ..self.clone() }
     }

@@ -176,7 +176,7 @@ fn compare_elements<'v>(path: &str, before: &[Value], after: &'v [Value], change
 }
 
 /// What is added, as the policy itself tells it to the audit log; the rest from the patch.
-pub fn gets(evaluation: &Evaluation) -> Vec<String> {
+pub fn additions(evaluation: &Evaluation) -> Vec<String> {
     let audited = |key: &str| evaluation.answer.audit_annotations.as_ref()?.get(key);
     let selector = audited("node-selector").cloned();
     let tolerations = audited("tolerations").map(|added| format!("toleration {added}"));

@@ -18,7 +18,7 @@ use crate::{
         documents::yaml_documents,
         json::{members, remove},
         match_conditions::Condition,
-        settings::{NODE_METADATA, PLACEMENT, has, read},
+        settings::{NODE_METADATA, PLACEMENT, is_set, read},
         settings_file::SettingsFile,
     },
     lists::distinct,
@@ -29,12 +29,11 @@ use crate::{
 
 const TEMPLATE: &str = include_str!("policy.yml.j2");
 
-/// The conditions of a policy that somebody added. Those that settings need are written anew: the template has their names
-/// between double quotes.
+/// The conditions of a policy that somebody added. Those that settings need are written anew: each has a line with its name
+/// in the template.
 pub fn own_conditions(policy: &PolicySpec) -> impl Iterator<Item = &Condition> {
-    let expressions = TEMPLATE.split("- name: {{").skip(1).filter_map(|rest| rest.split("}}").next());
-    let names: BTreeSet<&str> = expressions.flat_map(|names| names.split('"').skip(1).step_by(2)).collect();
-    policy.match_conditions.iter().filter(move |condition| !names.contains(condition.name.as_str()))
+    let names: Vec<&str> = TEMPLATE.lines().filter_map(|line| line.trim_start().strip_prefix("- name: ")).collect();
+    policy.match_conditions.iter().filter(move |condition| !names.contains(&condition.name.as_str()))
 }
 
 /// What the examples name.
@@ -130,7 +129,7 @@ fn parts(settings: &Value, text: String) -> Vec<Part> {
         let placement = json!({ PLACEMENT: settings[PLACEMENT] });
         let text = cut(&first.text, 0, PLACEMENT).0;
         others.push(Part { suffix: "nodes", guards_nodes: true, settings: placement, text });
-        for field in ["onNodes", "guardedNodeLabels"] {
+        for field in Feature::fields_about_nodes(PLACEMENT) {
             remove(&mut first.settings[PLACEMENT], &[field]);
             first.text = cut(&first.text, 2, field).1;
         }
@@ -156,14 +155,14 @@ impl Part {
         let features: Vec<_> = features.filter(|feature| feature.is_about_nodes() == self.guards_nodes).collect();
         let updates: BTreeSet<Update> = features.iter().flat_map(|feature| &feature.updates).copied().collect();
         let look_ups: BTreeSet<_> = features.iter().flat_map(|feature| feature.look_ups(settings)).collect();
-        let managed = ManagedKeys::of(&read(settings));
+        let managed = ManagedKeys::from_settings(&read(settings));
         let managed =
             [TargetKind::Label, TargetKind::Annotation].into_iter().filter(|kind| managed.one(*kind).is_some());
         let text = yaml_of(settings, &self.text);
         json!({
             "guards_nodes": self.guards_nodes,
             "fail": features.iter().any(|feature| feature.needs_fail),
-            "variables": has(settings, "nodeMetadata.propagate[].env"),
+            "variables": is_set(settings, "nodeMetadata.propagate[].env"),
             "look_ups": look_ups,
             "updates": updates,
             "managed": managed.map(TargetKind::member).collect::<Vec<_>>(),
@@ -180,22 +179,22 @@ fn has_others(settings: &Value) -> bool {
 }
 
 #[derive(Serialize)]
-struct Rule {
+struct GroupedRule {
     group: &'static str,
     resources: Vec<&'static str>,
     operations: BTreeSet<&'static str>,
 }
 
 /// All that the features need, in as few rules as a reader follows.
-fn rules(features: &[&'static Feature]) -> Vec<Rule> {
+fn rules(features: &[&'static Feature]) -> Vec<GroupedRule> {
     let requests: Vec<Request> = features.iter().flat_map(|feature| feature.requests()).collect();
-    let mut rules: Vec<Rule> = vec![];
+    let mut rules: Vec<GroupedRule> = vec![];
     for (group, resource) in distinct(requests.iter().map(|(group, resource, _)| (*group, *resource))) {
         let operations = requests.iter().filter(|(_, own, _)| *own == resource).map(|(.., operation)| *operation);
         let operations: BTreeSet<&str> = operations.collect();
         match rules.iter_mut().find(|rule| rule.group == group && rule.operations == operations) {
             Some(rule) => rule.resources.push(resource),
-            None => rules.push(Rule { group, resources: vec![resource], operations }),
+            None => rules.push(GroupedRule { group, resources: vec![resource], operations }),
         }
     }
     rules

@@ -1,5 +1,5 @@
 //! What each feature needs of the policy that has it: the one table, by which `policy` writes, `check` checks, and the
-//! table in `docs/operating.md` is made.
+//! table in `docs/operating.md` is compared.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use crate::{
     SettingsFile,
     input::{
         policy_spec::ContextAwareResource,
-        settings::{has, is, read, read_namespaces},
+        settings::{is_set, is_set_to, read, read_namespaces},
     },
     requests::resource::group_of,
 };
@@ -34,6 +34,8 @@ pub static FEATURES: LazyLock<Vec<Feature>> =
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Feature {
     pub settings: Vec<Setting>,
+    #[serde(default)]
+    pub details: Vec<String>,
     pub rules: Vec<Rule>,
     #[serde(default)]
     pub looks_up: Vec<ContextAwareResource>,
@@ -88,9 +90,9 @@ impl Setting {
     fn is_in_effect(&self, settings: &Value) -> bool {
         let block = self.path.split_once('.').map_or(self.path.as_str(), |(block, _)| block);
         match (&self.is, &self.unless) {
-            (Some(choice), _) => is(settings, &self.path, choice),
-            (None, Some(choice)) => has(settings, block) && !is(settings, &self.path, choice),
-            (None, None) => has(settings, &self.path),
+            (Some(choice), _) => is_set_to(settings, &self.path, choice),
+            (None, Some(choice)) => is_set(settings, block) && !is_set_to(settings, &self.path, choice),
+            (None, None) => is_set(settings, &self.path),
         }
     }
 }
@@ -138,6 +140,13 @@ impl Feature {
     /// The resources for which rules send updates.
     pub fn updated(&'static self) -> impl Iterator<Item = &'static str> {
         self.requests().filter(|(.., operation)| *operation == "UPDATE").map(|(_, resource, _)| resource)
+    }
+
+    /// The settings about Nodes, by their names in a block such as `placement`.
+    pub fn fields_about_nodes(block: &str) -> impl Iterator<Item = &'static str> {
+        let features = FEATURES.iter().filter(|feature| feature.is_about_nodes());
+        let paths = features.flat_map(|feature| feature.settings.iter().map(|it| &it.path).chain(&feature.details));
+        paths.filter_map(move |path| path.strip_prefix(block)?.strip_prefix('.'))
     }
 
     /// Whether it is about Nodes, and not about Pods.

@@ -216,7 +216,7 @@ fn setting_naming<'p>(pool: &Pool, row: &Row, round: &'p Round<'_>) -> Option<&'
 pub fn selected_labels(round: &Round<'_>) -> BTreeSet<String> {
     let demands = round.namespaces.values().flat_map(NamespaceRules::demands);
     let requirements = demands.flat_map(|demand| &demand.selector).flat_map(|selector| selector.requirements());
-    let mut labels = settings_file::selected_labels(round.files);
+    let mut labels = settings_file::label_keys_of_files(round.files);
     labels.extend(requirements.map(|one| one.key().to_owned()));
     labels
 }

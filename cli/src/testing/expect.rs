@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     Evaluation, GetResourceRequest, Identity,
     input::json::{list_of, members, text},
-    output::evaluation::gets,
+    output::evaluation::additions,
     requests::pod::environment,
 };
 
@@ -111,7 +111,7 @@ impl CaseAnswer {
         };
         json!({
             "accepted": accepted,
-            "adds": gets(&self.evaluation),
+            "adds": additions(&self.evaluation),
             "audit": answer.audit_annotations.clone().unwrap_or_default(),
             "begins": message,
             "code": answer.code,

@@ -18,7 +18,7 @@ use crate::{
         json::{list_of, remove_nulls, text, title},
         yaml,
     },
-    output::evaluation::gets,
+    output::evaluation::additions,
     requests::{
         admission::manifest_request,
         controllers::controller_reference,
@@ -121,7 +121,7 @@ fn kind_of_answer(evaluation: &Evaluation, manifest: &Value) -> (bool, Option<u1
     let answer = &evaluation.answer;
     let sentence = answer.message.as_deref().and_then(|message| message.split(':').next()).map(str::to_owned);
     let is_warned = answer.warnings.as_ref().is_some_and(|warnings| !warnings.is_empty());
-    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| gets(evaluation).join("; ")), is_warned)
+    (manifest["kind"] == "Pod", answer.code, sentence.unwrap_or_else(|| additions(evaluation).join("; ")), is_warned)
 }
 
 fn expected(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Value> {
@@ -129,7 +129,7 @@ fn expected(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Eval
     if let (Some(code), Some(message)) = (answer.code, &answer.message) {
         return Ok(json!({ "accepted": answer.accepted, "code": code, "message": message }));
     }
-    let mut expect = json!({ "accepted": answer.accepted, "adds": gets(evaluation) });
+    let mut expect = json!({ "accepted": answer.accepted, "adds": additions(evaluation) });
     if let Some(warnings) = answer.warnings.as_ref().filter(|warnings| !warnings.is_empty()) {
         expect["warnings"] = json!(warnings);
     }
@@ -141,10 +141,10 @@ fn expected(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Eval
 
 /// What the case is named for.
 fn result(evaluation: &Evaluation) -> String {
-    let gets = gets(evaluation);
+    let additions = additions(evaluation);
     match evaluation.answer.accepted {
         false => "is refused".to_owned(),
-        true if gets.is_empty() => "is accepted unchanged".to_owned(),
-        true => format!("gets {}", gets.join("; ")),
+        true if additions.is_empty() => "is accepted unchanged".to_owned(),
+        true => format!("gets {}", additions.join("; ")),
     }
 }
