@@ -142,9 +142,14 @@ impl<'p> Advisor<'p> {
         &self,
         namespace: &str,
         taints: &[Taint],
-        Judged { nodes, pods, .. }: &Judged,
+        Judged { nodes, pods, lost_pools, .. }: &Judged,
     ) -> (Sentence, Cause) {
-        let left = if nodes.is_empty() { "nodes that Karpenter creates".to_owned() } else { names(nodes) };
+        let created = "nodes that Karpenter creates".to_owned();
+        let left = match (nodes.as_slice(), lost_pools.as_slice()) {
+            ([], _) => created,
+            (_, []) => names(nodes),
+            _ => format!("{} and {created}", names(nodes)),
+        };
         let running = match pods {
             0 => "none of its Pods runs now".to_owned(),
             1 => "1 of its Pods runs now".to_owned(),

@@ -91,8 +91,9 @@ impl PreviewInput<'_> {
         let mut judged = vec![];
         for (subject, creation, old_creation) in &created {
             let old = old.as_ref().zip(old_creation.as_ref());
-            let was = old.map(|(old, creation)| old.judge(subject, creation, None)).transpose()?;
-            judged.push(JudgedSubject { subject, creation, judged: judging.judge(subject, creation, old)?, was });
+            let was = old.map(|(old, creation)| old.judge(subject, creation, None, self.accepted)).transpose()?;
+            let now = judging.judge(subject, creation, old, self.accepted)?;
+            judged.push(JudgedSubject { subject, creation, judged: now, was });
         }
         let pools = Pools::read(cluster, selected_labels(&round), [])?;
         let rows = rows(&round, &pools, &judged);
@@ -122,14 +123,14 @@ impl Assessment<'_> {
         let forecasts = judged.iter().map(|it| (it.subject.kind(), it.judged.forecast));
         let lacking: Vec<String> = gaps.iter().map(in_verdict).collect();
         let verdict = Verdict::new(forecasts, &lacking, accepted, can_restart);
-        let got_worse = |it: &JudgedSubject<'_>| it.is_worse() && it.judged.forecast.outcome.holds_up(accepted);
+        let got_worse = |it: &JudgedSubject<'_>| it.worse(accepted).any(|worse| worse.forecast.holds_up(accepted));
         Preview {
             holds_up: if old.is_some() { judged.iter().any(got_worse) } else { !verdict.ready },
             verdict,
             advice: self.advice(&gaps),
             remarks: self.remarks(),
-            workloads: judged.iter().filter(|it| it.differs()).filter_map(workload).collect(),
-            namespaces: judged.iter().filter(|it| it.differs()).filter_map(namespace).collect(),
+            workloads: judged.iter().filter(|it| it.differs(accepted)).filter_map(workload).collect(),
+            namespaces: judged.iter().filter(|it| it.differs(accepted)).filter_map(namespace).collect(),
             pools: self.pools.pools.iter().map(Pool::from).collect(),
             rows: self.rows,
             restarts,

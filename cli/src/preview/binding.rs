@@ -87,7 +87,14 @@ impl<'s> Bindings<'s> {
 
     /// What keeps it from being bound somewhere, the first time.
     pub fn obstacle(&self) -> Option<Why> {
-        self.obstacles.first().map(|(_, why)| why.clone())
+        self.obstacle_besides(&[])
+    }
+
+    /// The same, but for nodes of some pools that refuse it.
+    pub fn obstacle_besides(&self, pools: &[usize]) -> Option<Why> {
+        let is_left = |spot: &Spot| !spot.is_created && pools.contains(&spot.pool);
+        let mut rest = self.obstacles.iter().filter(|(spot, _)| !is_left(spot));
+        rest.next().map(|(_, why)| why.clone())
     }
 
     /// What keeps it from running on the nodes of a pool.

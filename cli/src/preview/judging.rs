@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, rc::Rc};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::{
     binding::{Binder, Bindings},
@@ -56,24 +56,34 @@ impl<'p> Judging<'p> {
         Self { pools, round, real: binder(&round.chain), enforced: binder(&round.enforced) }
     }
 
-    /// The outcome of a subject; where that of one of its parts is worse, that.
+    /// The outcome of a subject, with all that is wrong with it and its parts: the worst first that is not `accepted`.
     ///
     /// # Errors
     /// The policy failed to answer.
-    pub fn judge(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Judged> {
-        let mut worst = self.judge_alone(subject, created, old)?;
+    pub fn judge(
+        &self,
+        subject: &Subject<'_>,
+        created: &Creation,
+        old: Old<'_>,
+        accepted: &[Outcome],
+    ) -> Result<Judged> {
+        let mut all = self.judge_alone(subject, created, old)?;
         for (position, (part, created)) in subject.parts.iter().zip(&created.parts).enumerate() {
             let old = old.and_then(|(judging, old)| Some((judging, old.parts.get(position)?)));
-            let judged = self.judge_alone(part, created, old)?;
-            let is_worse = !worst.forecast.outcome.is_trouble() || judged.forecast < worst.forecast;
-            if judged.forecast.outcome.is_trouble() && is_worse {
-                worst = Judged { part: Some(format!("{} {}", part.kind(), part.name())), ..judged };
-            }
+            let of_part = self.judge_alone(part, created, old)?.into_iter();
+            let name = format!("{} {}", part.kind(), part.name());
+            let of_part = of_part.map(|judged| Judged { part: Some(name.clone()), ..judged });
+            all.extend(of_part.filter(|judged| judged.forecast.outcome.is_trouble()));
         }
-        Ok(worst)
+        all.sort_by_key(|Judged { forecast, .. }| {
+            (!forecast.holds_up(accepted), !forecast.outcome.is_trouble(), *forecast)
+        });
+        let mut all = all.into_iter();
+        let worst = all.next().context("everything has an outcome")?;
+        Ok(Judged { others: all.collect(), ..worst })
     }
 
-    fn judge_alone(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Judged> {
+    fn judge_alone(&self, subject: &Subject<'_>, created: &Creation, old: Old<'_>) -> Result<Vec<Judged>> {
         // The Pods that run are those of the old settings, if these let them in.
         let old = match old.map(|(judging, old)| (judging, &old.real)) {
             Some((judging, Created::LetIn(pods))) if pods.not_sent.is_none() => Some((&judging.real, &*pods.after)),
@@ -82,18 +92,26 @@ impl<'p> Judging<'p> {
         let real = self.outcome(subject, &created.real, &self.real, old)?;
         let Some(enforced) = &created.enforced else { return Ok(real) };
         // Of a RuntimeClass that is not known, placement alone depends, and that only warns.
-        let is_of_placement = matches!(&real.why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
-            && self.round.chain.cluster.namespace(&subject.namespace).is_some()
-            && !self.real.requires_metadata;
+        let is_of_placement = |why: &Why| {
+            matches!(why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
+                && self.round.chain.cluster.namespace(&subject.namespace).is_some()
+                && !self.real.requires_metadata
+        };
         // All other trouble is not warned of but happens: node metadata, what is too large, what is not known.
-        if real.forecast.outcome == Outcome::NotAsked || real.forecast.outcome.is_trouble() && !is_of_placement {
+        let happens = |Judged { forecast, why, .. }: &Judged| {
+            forecast.outcome == Outcome::NotAsked || forecast.outcome.is_trouble() && !is_of_placement(why)
+        };
+        if real.iter().any(happens) {
             return Ok(real);
         }
         let mut judged = self.outcome(subject, enforced, &self.enforced, old)?;
-        let are_changed = [&real, &judged].iter().all(|it| it.forecast.outcome == Outcome::Changed);
+        let are_changed = real.iter().chain(&judged).all(|it| it.forecast.outcome == Outcome::Changed);
         // Another policy may warn, and not be asked about this.
         let is_warned = self.round.rules(&subject.namespace).warns();
-        judged.forecast.would_be = !are_changed && (is_warned || real.forecast != judged.forecast);
+        let is_other = real.iter().map(|it| it.forecast).ne(judged.iter().map(|it| it.forecast));
+        for it in &mut judged {
+            it.forecast.would_be = !are_changed && (is_warned || is_other);
+        }
         Ok(judged)
     }
 
@@ -103,8 +121,8 @@ impl<'p> Judging<'p> {
         created: &Created<Rc<PodShape>>,
         binder: &Binder<'_>,
         old: Option<(&Binder<'_>, &PodShape)>,
-    ) -> Result<Judged> {
-        let judged = |outcome, why| Ok(Judged::new(outcome, subject, vec![], why));
+    ) -> Result<Vec<Judged>> {
+        let judged = |outcome, why| Ok(vec![Judged::new(outcome, subject, vec![], why)]);
         let pods = match created {
             Created::Unknown(gap) => return judged(Outcome::CannotTell, Why::Unknown(gap.clone())),
             Created::Refused(refusal) => return judged(Outcome::Refused, Why::Refused(refusal.clone())),
@@ -118,49 +136,59 @@ impl<'p> Judging<'p> {
         let after = binder.bindings(namespace, &pods.after)?;
         let waiting = if subject.waits { binder.bindings(namespace, &pods.before)? } else { Bindings::default() };
         let case = Case { judging: self, subject, pods, binder, old: old.map(|(_, pod)| pod), before, after, waiting };
-        let mut judged = case.outcome_on_nodes()?;
+        let mut found = case.troubles()?;
+        if found.is_empty() {
+            let outcome = if pods.is_changed { Outcome::Changed } else { Outcome::Unchanged };
+            let judged = Judged::new(outcome, subject, vec![], Why::Plain);
+            found.push(Judged { stranded: case.stranded_nodes(), ..judged });
+        }
         if let Some(reason) = &pods.not_sent {
-            if !judged.forecast.outcome.is_trouble() {
-                judged.forecast.outcome = Outcome::NotAsked;
-            }
-            if matches!(judged.why, Why::Plain | Why::Unschedulable(_) | Why::FewerNodes(_)) {
-                judged.why = Why::NotAsked(reason.clone());
+            for judged in &mut found {
+                if !judged.forecast.outcome.is_trouble() {
+                    judged.forecast.outcome = Outcome::NotAsked;
+                }
+                if matches!(judged.why, Why::Plain | Why::Unschedulable(_) | Why::FewerNodes(_)) {
+                    judged.why = Why::NotAsked(reason.clone());
+                }
             }
         }
-        Ok(judged)
+        Ok(found)
     }
 }
 
 impl Case<'_> {
-    /// The first outcome that applies.
-    fn outcome_on_nodes(&self) -> Result<Judged> {
-        let judged = |outcome, nodes, why| Ok(Judged::new(outcome, self.subject, nodes, why));
+    /// What is wrong with it on nodes, the worst first.
+    fn troubles(&self) -> Result<Vec<Judged>> {
+        let judged = |outcome, nodes, why| Judged::new(outcome, self.subject, nodes, why);
         let gap = self.gap()?;
         // What takes nothing takes nothing, whatever Pods there are; what leaves nodes leaves them.
         if let Some(gap) = gap.as_ref().filter(|gap| !self.is_daemon_set() && **gap != Gap::Pods) {
-            return judged(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()));
+            return Ok(vec![judged(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()))]);
         }
         if let Some(why) = self.why_it_waits() {
-            return judged(Outcome::Waits, vec![], why);
+            return Ok(vec![judged(Outcome::Waits, vec![], why)]);
         }
+        let mut found = vec![];
         let (lost, why) = self.lost_nodes();
-        if self.is_daemon_set() && (!lost.is_empty() || self.loses_created_nodes()) {
-            return judged(Outcome::LeavesNodes, lost, why);
+        let lost_pools = self.lost_pools();
+        if self.is_daemon_set() && !(lost.is_empty() && lost_pools.is_empty()) {
+            found.push(Judged { lost_pools, ..judged(Outcome::LeavesNodes, lost.clone(), why) });
+        } else if !lost.is_empty() && gap.is_none() {
+            found.push(judged(Outcome::Moves, lost.clone(), why));
         }
         if let Some(gap) = gap {
-            return judged(Outcome::CannotTell, vec![], Why::Unknown(gap));
+            found.push(judged(Outcome::CannotTell, vec![], Why::Unknown(gap)));
         }
-        if !lost.is_empty() {
-            return judged(Outcome::Moves, lost, why);
-        }
-        // It is not known which node the scheduler picks; it tries one where a Binding is refused again and again.
+        // It is not known which node the scheduler picks; it tries one where a Binding is refused again and again. A
+        // DaemonSet has a Pod for each node, and leaves those.
+        let left = if self.is_daemon_set() { lost } else { vec![] };
+        let left: Vec<usize> = left.iter().filter_map(|node| self.judging.pools.position_of(node)).collect();
         for bindings in [&self.after, &self.waiting] {
-            if let Some(obstacle) = bindings.obstacle() {
-                return judged(Outcome::CannotTell, bindings.refused_nodes(self.judging.pools), obstacle);
+            if let Some(obstacle) = bindings.obstacle_besides(&left) {
+                found.push(judged(Outcome::CannotTell, bindings.refused_nodes(self.judging.pools), obstacle));
             }
         }
-        let outcome = if self.pods.is_changed { Outcome::Changed } else { Outcome::Unchanged };
-        Ok(Judged { stranded: self.stranded_nodes(), ..Judged::new(outcome, self.subject, vec![], Why::Plain) })
+        Ok(found)
     }
 
     /// What would have to be known of nodes.
@@ -216,10 +244,10 @@ impl Case<'_> {
         (lost, why)
     }
 
-    /// Whether Karpenter no longer creates nodes for it that it would create without the policy.
-    fn loses_created_nodes(&self) -> bool {
-        let mut created = self.before.iter().flat_map(|before| before.spots).filter(|spot| spot.is_created);
-        created.any(|spot| !self.after.spots.contains(spot))
+    /// The pools of which Karpenter no longer creates nodes for it that it would create without the policy.
+    fn lost_pools(&self) -> Vec<usize> {
+        let created = self.before.iter().flat_map(|before| before.spots).filter(|spot| spot.is_created);
+        created.filter(|spot| !self.after.spots.contains(spot)).map(|spot| spot.pool).collect()
     }
 
     /// Nodes that its Pods run on, and that would not take them again in any case.

@@ -1,5 +1,7 @@
 //! What the policy would make of something, how that compares, and why.
 
+use std::{cmp::Ordering, iter};
+
 use node_placement_policy::toleration::Taint;
 use serde::Serialize;
 
@@ -85,12 +87,9 @@ impl Forecast {
         self.outcome.is_trouble() && !self.would_be
     }
 
-    /// Whether this is worse than with other settings: trouble where there was less, none, or none that happened; or
-    /// trouble about more nodes. What only would be is never worse.
-    pub fn is_worse_than(self, was: Self, nodes: &[String], old_nodes: &[String]) -> bool {
-        let was_as_bad = !was.would_be && was.outcome <= self.outcome;
-        let is_about_more = was.outcome == self.outcome && nodes.iter().any(|node| !old_nodes.contains(node));
-        self.is_real_trouble() && (!was_as_bad || is_about_more)
+    /// Whether it happens, and holds up a verdict.
+    pub fn holds_up(self, accepted: &[Outcome]) -> bool {
+        !self.would_be && self.outcome.holds_up(accepted)
     }
 }
 
@@ -101,6 +100,8 @@ pub struct Judged {
     pub forecast: Forecast,
     /// The nodes that it is about.
     pub nodes: Vec<String>,
+    /// The positions of the pools of which Karpenter no longer creates nodes for a DaemonSet.
+    pub lost_pools: Vec<usize>,
     /// How many of its Pods run on these; where it is about none, how many run.
     pub pods: usize,
     /// Nodes that its Pods run on, and that would not take them again, with the policy or without, nor with the old
@@ -110,6 +111,8 @@ pub struct Judged {
     pub part: Option<String>,
     /// Why.
     pub why: Why,
+    /// What else is wrong with it, or with its parts.
+    pub others: Vec<Self>,
 }
 
 /// Why something has its outcome.
@@ -136,7 +139,32 @@ impl Judged {
     pub fn new(outcome: Outcome, subject: &Subject<'_>, nodes: Vec<String>, why: Why) -> Self {
         let is_about = |node: &&String| nodes.is_empty() || nodes.contains(node);
         let pods = subject.nodes.iter().filter(is_about).count();
-        Self { forecast: Forecast::real(outcome), nodes, pods, stranded: vec![], part: None, why }
+        let forecast = Forecast::real(outcome);
+        Self { forecast, nodes, lost_pools: vec![], pods, stranded: vec![], part: None, why, others: vec![] }
+    }
+
+    /// This, and all else that is wrong.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        iter::once(self).chain(&self.others)
+    }
+
+    /// Whether it is worse than with the old settings: trouble where the same part had less, none, or none that happens;
+    /// or trouble about more nodes. What only would be is never worse, and what is `accepted` was no trouble.
+    pub fn is_worse_than(&self, was: &Self, accepted: &[Outcome]) -> bool {
+        let was_as_bad = |was: &Self| {
+            let is_about_as_many = || {
+                self.nodes.iter().all(|node| was.nodes.contains(node))
+                    && self.lost_pools.iter().all(|pool| was.lost_pools.contains(pool))
+            };
+            self.part == was.part
+                && !was.forecast.would_be
+                && match was.forecast.outcome.cmp(&self.forecast.outcome) {
+                    Ordering::Less => was.forecast.holds_up(accepted),
+                    Ordering::Equal => is_about_as_many(),
+                    Ordering::Greater => false,
+                }
+        };
+        self.forecast.is_real_trouble() && !was.all().any(was_as_bad)
     }
 
     /// Why, as a sentence; nothing, where nothing is wrong.
@@ -155,6 +183,9 @@ impl Judged {
             Why::FewerNodes(_) if outcome == Outcome::Moves => "these nodes would not take its Pods again".to_owned(),
             Why::FewerNodes(_) if self.nodes.is_empty() => {
                 "Karpenter would no longer run it on the nodes that it creates".to_owned()
+            }
+            Why::FewerNodes(_) if !self.lost_pools.is_empty() => {
+                "it would no longer run on these nodes, nor on those that Karpenter creates".to_owned()
             }
             Why::FewerNodes(_) => "it would no longer run on these nodes".to_owned(),
         };
@@ -175,15 +206,16 @@ pub struct JudgedSubject<'s> {
 }
 
 impl JudgedSubject<'_> {
-    /// Whether it gets worse than with the old settings.
-    pub fn is_worse(&self) -> bool {
-        let Judged { forecast, nodes, .. } = &self.judged;
-        self.was.as_ref().is_some_and(|was| forecast.is_worse_than(was.forecast, nodes, &was.nodes))
+    /// What gets worse than with the old settings.
+    pub fn worse<'j>(&'j self, accepted: &'j [Outcome]) -> impl Iterator<Item = &'j Judged> {
+        let pairs = self.was.iter().flat_map(|was| self.judged.all().map(move |judged| (judged, was)));
+        pairs.filter(|(judged, was)| judged.is_worse_than(was, accepted)).map(|(judged, _)| judged)
     }
 
     /// Whether it gets worse, or something else becomes of it than with the old settings; without such, always.
-    pub fn differs(&self) -> bool {
-        self.is_worse() || self.was.as_ref().is_none_or(|was| was.forecast != self.judged.forecast)
+    pub fn differs(&self, accepted: &[Outcome]) -> bool {
+        let is_other = self.was.as_ref().is_none_or(|was| was.forecast != self.judged.forecast);
+        is_other || self.worse(accepted).next().is_some()
     }
 }
 
@@ -192,6 +224,12 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    fn judged((outcome, would_be): (Outcome, bool), nodes: &[&str]) -> Judged {
+        let nodes = nodes.iter().map(|name| (*name).to_owned()).collect();
+        let judged = Judged::new(outcome, &Subject::new(None, "blue"), nodes, Why::Plain);
+        Judged { forecast: Forecast { would_be, outcome }, ..judged }
+    }
 
     #[rstest]
     #[case::in_trouble((Outcome::Unchanged, false), (Outcome::Refused, false), true)]
@@ -207,9 +245,7 @@ mod tests {
         #[case] now: (Outcome, bool),
         #[case] is_worse: bool,
     ) {
-        let was = Forecast { outcome: was.0, would_be: was.1 };
-        let now = Forecast { outcome: now.0, would_be: now.1 };
-        assert_eq!(now.is_worse_than(was, &[], &[]), is_worse);
+        assert_eq!(judged(now, &[]).is_worse_than(&judged(was, &[]), &[]), is_worse);
     }
 
     #[rstest]
@@ -218,8 +254,7 @@ mod tests {
     #[case::fewer(&["a", "b"], &["b"], false)]
     #[case::the_same(&["a"], &["a"], false)]
     fn worse_is_what_is_about_more_nodes(#[case] old: &[&str], #[case] new: &[&str], #[case] is_worse: bool) {
-        let nodes = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let moves = Forecast::real(Outcome::Moves);
-        assert_eq!(moves.is_worse_than(moves, &nodes(new), &nodes(old)), is_worse);
+        let moves = |nodes| judged((Outcome::Moves, false), nodes);
+        assert_eq!(moves(new).is_worse_than(&moves(old), &[]), is_worse);
     }
 }

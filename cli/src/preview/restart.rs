@@ -3,7 +3,7 @@
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::Value;
 
-use super::outcome::{Forecast, JudgedSubject, Outcome, Why};
+use super::outcome::{Forecast, Judged, JudgedSubject, Outcome, Why};
 use crate::{
     input::{
         json::{list_of, text},
@@ -55,19 +55,23 @@ impl Restart {
     /// How to move a workload, if it moves.
     pub fn new(JudgedSubject { subject, judged, .. }: &JudgedSubject<'_>, budgets: &Budgets) -> Option<Self> {
         let manifest = subject.manifest?;
-        if judged.forecast != Forecast::real(Outcome::Moves) {
+        let moves = judged.all().find(|it| it.forecast == Forecast::real(Outcome::Moves))?;
+        if judged.all().any(|it| it.forecast < moves.forecast) {
             return None;
         }
         let object = manifest.parse();
         let pod = template::template(&object).unwrap_or(&object);
         let budgets = budgets.covering(&subject.namespace, &pod["metadata"]["labels"]);
-        let obstacle = match judged.why {
-            // A new Pod may come to the same node, and wait there while the old one is gone.
-            Why::Unbound(_) => Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned()),
-            _ => obstacle(&object, &pod["spec"], subject.owner.is_some()),
+        // A new Pod may come to a node where it waits while the old one is gone.
+        let obstacle = match judged.all().find(|it| it.forecast == Forecast::real(Outcome::CannotTell)) {
+            Some(Judged { why: Why::Unbound(_), .. }) if matches!(moves.why, Why::Unbound(_)) => {
+                Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned())
+            }
+            Some(other) => other.reason(),
+            None => obstacle(&object, &pod["spec"], subject.owner.is_some()),
         };
         let Identity { kind, name, .. } = manifest.identity.clone();
-        Some(Self { namespace: subject.namespace.clone(), kind, name, pods: judged.pods, obstacle, budgets })
+        Some(Self { namespace: subject.namespace.clone(), kind, name, pods: moves.pods, obstacle, budgets })
     }
 }
 

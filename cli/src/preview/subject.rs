@@ -61,7 +61,8 @@ pub struct Subjects<'c> {
 }
 
 impl<'c> Subject<'c> {
-    fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
+    /// Of a manifest; or the plain Pod of a namespace.
+    pub fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
         let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
         Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, parts }
     }
