@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{
     binding::{Binder, Bindings},
-    outcome::{Judged, Outcome, Why},
+    outcome::{Forecast, Judged, Outcome, Why},
     pod_shape::{PodShape, Spot},
     round::{Creation, Round},
     subject::Subject,
@@ -75,6 +75,16 @@ impl<'p> Judging<'p> {
             let of_part = of_part.map(|judged| Judged { part: Some(name.clone()), ..judged });
             all.extend(of_part.filter(|judged| judged.forecast.outcome.is_trouble()));
         }
+        if let Some(gap) = &subject.older_template {
+            let rounds = [Some(self), old.map(|(judging, _)| judging)].into_iter().flatten().map(|it| it.round);
+            let depends = |warned| rounds.clone().any(|round| round.depends_on_pods_of(&subject.namespace, warned));
+            let is_asked = all.iter().all(|judged| judged.forecast.outcome != Outcome::NotAsked);
+            if is_asked && depends(true) {
+                let forecast = Forecast { would_be: !depends(false), outcome: Outcome::CannotTell };
+                let judged = Judged::new(Outcome::CannotTell, subject, vec![], Why::Unknown(gap.clone()));
+                all.push(Judged { forecast, ..judged });
+            }
+        }
         all.sort_by_key(|Judged { forecast, .. }| {
             (!forecast.holds_up(accepted), !forecast.outcome.is_trouble(), *forecast)
         });
@@ -95,6 +105,7 @@ impl<'p> Judging<'p> {
         let is_of_placement = |why: &Why| {
             matches!(why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
                 && self.round.chain.cluster.namespace(&subject.namespace).is_some()
+                && !self.round.rules(&subject.namespace).demands_anything(false)
                 && !self.real.requires_metadata
         };
         // All other trouble is not warned of but happens: node metadata, what is too large, what is not known.

@@ -59,6 +59,13 @@ impl<'s> NamespaceRules<'s> {
         self.held().any(|at| at.entry.enforcement == Enforcement::Warn)
     }
 
+    /// Whether placement demands or adds anything that is not only warned of; with `warned`, or that is.
+    pub fn demands_anything(&self, warned: bool) -> bool {
+        let counts = |at: EntryAt<'_>| warned || at.entry.enforcement != Enforcement::Warn;
+        let mut policies = self.policies.iter().filter(|policy| !policy.demands.is_empty());
+        policies.any(|policy| policy.entry().is_none_or(counts)) || self.partial.iter().copied().any(counts)
+    }
+
     /// Whether one does that may hold for some Pods of the namespace only.
     pub fn may_warn(&self) -> bool {
         self.warns() || self.partial.iter().any(|at| at.entry.enforcement == Enforcement::Warn)

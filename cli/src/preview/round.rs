@@ -86,6 +86,11 @@ impl<'s> Round<'s> {
         })
     }
 
+    /// Whether anything becomes of Pods of a namespace; with `warned`, or would become of them.
+    pub fn depends_on_pods_of(&self, namespace: &str, warned: bool) -> bool {
+        self.rules(namespace).demands_anything(warned) || self.files.iter().any(|it| it.typed.node_metadata.is_some())
+    }
+
     /// What holds in a namespace.
     pub fn rules(&self, namespace: &str) -> &NamespaceRules<'s> {
         self.namespaces.get(namespace).unwrap_or(&self.nowhere)

@@ -46,6 +46,8 @@ pub struct Subject<'c> {
     pub waits: bool,
     /// Whether it says that it has more Pods than the cluster as given has.
     pub lacks_pods: bool,
+    /// What is not known of the template that some of its Pods are still made from, if they are.
+    pub older_template: Option<Gap>,
     /// Its ReplicaSets or Jobs that make other Pods than itself: from an older template.
     pub parts: Vec<Self>,
 }
@@ -64,7 +66,7 @@ impl<'c> Subject<'c> {
     /// Of a manifest; or the plain Pod of a namespace.
     pub fn new(manifest: Option<&'c Manifest>, namespace: &str) -> Self {
         let (namespace, nodes, parts) = (namespace.to_owned(), vec![], vec![]);
-        Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, parts }
+        Self { manifest, namespace, owner: None, nodes, waits: false, lacks_pods: false, older_template: None, parts }
     }
 
     /// Its kind; empty for a plain Pod.
@@ -236,7 +238,7 @@ impl<'c> Search<'c> {
             let lacks_pods = subject.lacks_pods;
             subject.parts.push(Subject { nodes, waits: waiting > 0, lacks_pods, ..part });
         }
-        self.note(&manifest.identity, older_template(&manifest.identity, &object, !subject.parts.is_empty()));
+        subject.older_template = older_template(&manifest.identity, &object, !subject.parts.is_empty());
     }
 
     /// Notes what is wrong with an object, if something is, so that it can't be judged.
@@ -280,25 +282,26 @@ fn expected_pods(object: &Value, parts: &[&Manifest], there: usize, cluster: &Ma
     pods_by_status(object)
 }
 
-/// What is wrong with a workload some of whose Pods are still made from the template that it had before, which is not
+/// What is not known of a workload some of whose Pods are still made from the template that it had before, which is not
 /// there. That of a StatefulSet stands in a ControllerRevision, and dumps have none; that of a Deployment in its older
 /// ReplicaSet.
 ///
 /// Upstream: `newVersionedStatefulSetPod` of `k8s.io/kubernetes/pkg/controller/statefulset`.
-fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<String> {
+fn older_template(identity: &Identity, object: &Value, is_there: bool) -> Option<Gap> {
     let status = &object["status"];
     let (current, update) = (text(&status["currentRevision"]), text(&status["updateRevision"]));
     let partition = count(&object["spec"]["updateStrategy"]["rollingUpdate"]["partition"]);
-    match identity.kind.as_str() {
-        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => Some(format!(
+    let problem = match identity.kind.as_str() {
+        "StatefulSet" if partition > 0 && !update.is_empty() && current != update => format!(
             "makes Pods below its partition from its older revision {current}, which is not looked at; finish its rollout \
              first"
-        )),
+        ),
         "Deployment" if !is_there && count(&status["updatedReplicas"]) < count(&status["replicas"]) => {
-            Some("is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too".to_owned())
+            "is being rolled out, and its older ReplicaSet is not there; list its ReplicaSets too".to_owned()
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(Gap::Unreadable(format!("{identity} {problem}")))
 }
 
 /// How many Pods an object says that it has.

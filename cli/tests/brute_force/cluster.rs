@@ -275,7 +275,7 @@ fn workload(dice: &mut Dice, namespace: &str, name: &str, nodes: usize) -> Vec<V
         let said = pods + usize::from(dice.one_in(4));
         let field = if kind == "DaemonSet" { "currentNumberScheduled" } else { "replicas" };
         if !["Job", "CronJob"].contains(&kind) {
-            workload["status"] = json!({ field: said });
+            workload["status"] = json!({ field: said, "updatedReplicas": said });
         }
     }
     for index in 0..pods {
