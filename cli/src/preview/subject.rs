@@ -112,7 +112,7 @@ struct Children<'c> {
     nodes: Vec<String>,
     /// How many Pods wait for a node.
     waiting: usize,
-    /// How many Pods are being deleted: their controller may still count them.
+    /// How many Pods are being deleted.
     leaving: usize,
     /// ReplicaSets and Jobs.
     parts: Vec<&'c Manifest>,
@@ -227,7 +227,10 @@ impl<'c> Search<'c> {
     fn add_children(&mut self, subject: &mut Subject<'c>) {
         let Some(manifest) = subject.manifest.filter(|it| it.identity.kind != Resource::Pod.kind()) else { return };
         let Children { nodes, waiting, leaving, parts } = self.children.remove(&manifest.identity).unwrap_or_default();
-        let (object, pods) = (manifest.parse(), nodes.len() + waiting + leaving);
+        let object = manifest.parse();
+        // All other controllers no longer count Pods that leave.
+        let counts_leaving = matches!(subject.kind(), "StatefulSet" | "DaemonSet");
+        let pods = nodes.len() + waiting + if counts_leaving { leaving } else { 0 };
         subject.lacks_pods = expected_pods(&object, &parts, pods, self.cluster) > pods;
         (subject.nodes, subject.waits) = (nodes, waiting > 0);
         subject.nodes.sort();
