@@ -22,6 +22,7 @@ use crate::{
         settings::{entries_at, is_for_the_rest},
         settings_file::SettingsFile,
     },
+    requests::controllers::controller_of,
 };
 
 /// What becomes of one thing that is judged when it is created.
@@ -70,9 +71,11 @@ impl<'s> Round<'s> {
     /// An object is none of its kind, or the policy failed to answer.
     pub fn create(&self, subject: &Subject<'_>, shapes: &mut PodShapes) -> Result<Creation> {
         let object = subject.manifest.map(Manifest::parse);
+        // The policy may have changed a Pod that is there; of a ReplicaSet or a Job of a custom resource, the template counts.
+        let maker = object.as_ref().and_then(|object| controller_of(object, self.chain.cluster));
         let mut create = |chain: &PolicyChain<'_>| {
             let created = match &object {
-                Some(object) => chain.create(object, None),
+                Some(object) => chain.create(object, maker),
                 None => chain.create_plain_pod(&subject.namespace),
             };
             let created =
