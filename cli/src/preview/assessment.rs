@@ -168,7 +168,7 @@ impl Assessment<'_> {
         self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
-        advise_on_taints(self.round, &self.pools.pools, &self.rows, &mut to_do);
+        advise_on_taints(self.round, &self.pools.pools, &self.rows, self.judged, &mut to_do);
         to_do.advice()
     }
 
