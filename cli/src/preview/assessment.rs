@@ -196,6 +196,10 @@ impl Assessment<'_> {
             ("Some objects are there more than once, and the first counts", repeated.as_slice()),
             ("These are taken to run no new Pods", &self.pools.left_out),
             ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
+            (
+                "Nothing is known of what makes their Pods, and there are none: these are not judged",
+                &self.subjects.unknown,
+            ),
             ("These files are neither JSON nor YAML, and were not read", &unread),
         ] {
             if !names.is_empty() {
