@@ -3,13 +3,14 @@
 //! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
 
 use anyhow::{Result, bail, ensure};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
     engine::policy_chain::Admission,
-    explain::fit::{Fit, PodNeeds, pools_for},
-    input::json::{qualified_name, text},
+    explain::fit::{PodNeeds, PoolFit, pools_for},
+    input::json::{members, qualified_name, text},
     output::{evaluation::additions, explanation::where_to_run},
     requests::{admission::manifest_request, plugins, resource::requested, template::pod_request},
 };
@@ -34,12 +35,19 @@ pub struct TrialResult<'p> {
 }
 
 /// What becomes of Pods.
-#[derive(Default)]
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Pods {
     /// What they get, and where they could run, for people.
+    #[serde(skip)]
     pub lines: Vec<String>,
-    /// The nodes on which they could run, if that can be told.
+    /// Why the Pods of a workload that is let in would be rejected, if they would.
+    #[serde(rename = "podsRefused")]
+    pub refused: Option<String>,
+    /// The nodes that they fit, and that are large enough, if that can be told.
     pub nodes: Option<Vec<String>>,
+    /// Those of them that are cordoned, not ready, or about to go.
+    pub not_now: Option<Vec<String>>,
 }
 
 /// The request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the policy
@@ -128,7 +136,7 @@ impl<'p> Trial<'p> {
         }
         let Some(creation) = pod_request(object, self.known) else { return Ok(Pods::default()) };
         let answers = self.ask(creation.clone())?;
-        let unknown = |lines| Ok(Pods { lines, nodes: None });
+        let unknown = |lines| Ok(Pods { lines, ..Pods::default() });
         let evaluations = || answers.evaluations.iter().map(|(_, evaluation)| evaluation);
         if let Some(evaluation) = evaluations().find(|evaluation| self.missing(evaluation).next().is_some()) {
             return unknown(self.missing_lines(evaluation));
@@ -137,7 +145,9 @@ impl<'p> Trial<'p> {
             return unknown(vec![format!("it can't be told what becomes of its Pods: {}", gap.advice())]);
         }
         if let Some(Evaluation { answer, .. }) = evaluations().find(|evaluation| !evaluation.answer.accepted) {
-            return unknown(vec![format!("its Pods would be rejected: {}", answer.reason())]);
+            let reason = answer.reason();
+            let lines = vec![format!("its Pods would be rejected: {reason}")];
+            return Ok(Pods { lines, refused: Some(reason), ..Pods::default() });
         }
         let line = match &answers.not_sent {
             Some(reason) => format!("its Pods are not sent to the policy: {reason}"),
@@ -170,13 +180,15 @@ impl<'p> Trial<'p> {
         let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
         let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
         if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
-            return Ok(Pods { lines, nodes: None });
+            return Ok(Pods { lines, ..Pods::default() });
         }
         let pod = PodNeeds::read(kind, std::slice::from_ref(spec), self.known)?;
-        let fit: Fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
+        let fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
         lines.extend(where_to_run(who, &fit));
-        let nodes = fit.usable().flat_map(|pool| &pool.usable).cloned().collect();
-        Ok(Pods { lines, nodes: Some(nodes) })
+        let nodes = |of: fn(&PoolFit) -> &Vec<String>| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
+        let not_now = nodes(|pool| &pool.not_now);
+        let fitting = [nodes(|pool| &pool.usable), not_now.clone()].concat();
+        Ok(Pods { lines, refused: None, nodes: Some(fitting), not_now: Some(not_now) })
     }
 
     /// A result for programs: an object for each policy that answered, or for the reason why none did.
@@ -191,7 +203,7 @@ impl<'p> Trial<'p> {
             data.push(json!({ "request": name, "verdict": "unknown", "reason": gap.advice() }));
         }
         if let (Some(last), Some(pods)) = (data.last_mut(), pods) {
-            last["nodes"] = json!(pods.nodes);
+            members(&json!(pods)).for_each(|(field, value)| last[field] = value.clone());
         }
         data
     }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 use common::{file, run, text};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const CLUSTER: &str = "cli/tour/cluster";
 const FENCES: &str = "cli/tour/fences.yml";
@@ -381,6 +381,41 @@ fn a_node_is_judged_as_if_its_kubelet_sent_it(
     Ok(())
 }
 
+#[test]
+fn a_workload_whose_pods_are_refused_is_no_success() -> Result<()> {
+    let deployment = DEPLOYMENT.replace("spec: {containers", "spec: {nodeSelector: {a: c}, containers");
+    let settings = "{placement: {clusterDefaultNodeSelector: a=b, onWorkloads: Ignore}}";
+    let files = [file("m.yml", &deployment)?, file("settings.yml", settings)?, file("c.yml", NAMESPACE)?];
+    let [manifest, settings, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let data: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(data[0]["verdict"], "accepted");
+    assert!(data[0]["podsRefused"].as_str().is_some_and(|why| why.starts_with("403: ")), "{data}");
+    Ok(())
+}
+
+#[test]
+fn nodes_that_fit_are_named_with_those_that_are_not_ready() -> Result<()> {
+    let node = |name: &str, spec: &str, cpu: u32| {
+        let status = format!("{{allocatable: {{cpu: {cpu}}}}}");
+        format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}}}, spec: {{{spec}}}, status: {status}}}")
+    };
+    let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
+    let tainted = "taints: [{key: team, effect: NoSchedule}]";
+    let nodes = [node("one", "", 2), node("cordoned", cordoned, 2), node("small", "", 1), node("tainted", tainted, 2)]
+        .join("\n---\n");
+    let cluster = file("c.yml", &format!("{NAMESPACE}\n---\n{nodes}"))?;
+    let pod = POD.replace("image: i", "image: i, resources: {requests: {cpu: 2}}");
+    let files = [file("m.yml", &pod)?, file("settings.yml", "{placement: {}}")?, cluster];
+    let [manifest, settings, cluster] = files.map(|path| path.to_string_lossy().into_owned());
+    let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
+    let data: Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(data[0]["nodes"], json!(["one", "cordoned"]), "{data}");
+    assert_eq!(data[0]["notNow"], json!(["cordoned"]), "{data}");
+    Ok(())
+}
+
 const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {
     metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}";
 
@@ -412,7 +447,7 @@ fn what_the_pods_of_a_workload_would_get_is_told(
     let files = [file("settings.yml", settings)?, file("workload.yml", workload)?, file("default.yml", NAMESPACE)?];
     let [settings, workload, cluster] = files.map(|path| path.to_string_lossy().into_owned());
     let output = run(&["try", &workload, "--settings", &settings, "--cluster", &cluster])?;
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.status.code(), Some(i32::from(told.contains("rejected"))), "{output:?}");
     assert!(text(&output.stdout).replace("\n            ", " ").contains(told), "{output:?}");
     Ok(())
 }

@@ -114,7 +114,8 @@ fn exit_status(result: &TrialResult<'_>) -> ExitStatus {
     if result.answers.unknown.is_some() {
         return ExitStatus::Mistaken;
     }
-    if result.answers.is_accepted() { ExitStatus::Accepted } else { ExitStatus::Rejected }
+    let are_pods_refused = result.pods.as_ref().is_some_and(|pods| pods.refused.is_some());
+    if result.answers.is_accepted() && !are_pods_refused { ExitStatus::Accepted } else { ExitStatus::Rejected }
 }
 
 /// Documents, each with what becomes of its request.

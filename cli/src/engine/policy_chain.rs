@@ -122,8 +122,7 @@ impl<'p> PolicyChain<'p> {
         let reports = |file: &SettingsFile| file.policy.as_ref().is_some_and(PolicySpec::only_reports);
         let is_alone = files.iter().filter(|file| file.places_pods()).all(reports);
         let asked = files.iter().filter(|file| is_alone || !reports(file)).cloned();
-        let writing = files.iter().find(|file| file.typed.node_metadata.is_some());
-        let managed = writing.map_or_else(ManagedKeys::default, |file| ManagedKeys::from_settings(&file.typed));
+        let managed = files.iter().map(|file| ManagedKeys::from_settings(&file.typed)).collect();
         Self { policy, files: asked.collect(), cluster, managed }
     }
 

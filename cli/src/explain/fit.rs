@@ -64,6 +64,9 @@ pub struct PoolFit {
     /// The names of its nodes where the Pod can run now: they take it, are large enough, and ready.
     #[serde(skip)]
     pub usable: Vec<String>,
+    /// The names of those that take it and are large enough, and that are cordoned, not ready, or about to go.
+    #[serde(skip)]
+    pub not_now: Vec<String>,
 }
 
 impl Fit {
@@ -161,20 +164,24 @@ impl PodNeeds {
         let fits = excluded_by.is_none();
         let lacks_on = |node: &Node| self.requests.lacking(&node.allocatable);
         let (large, small): (Vec<&Node>, Vec<&Node>) = nodes.into_iter().partition(|node| lacks_on(node).is_none());
-        let is_ready = |node: &&&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
+        let is_ready = |node: &&Node| !self.constraints.iter().any(|pod| pod.waits_for(node));
         let is_too_small = fits && !creates && large.is_empty();
         // Where no node is large enough, it is still worth knowing that none is ready either.
         let mut counted = if is_too_small { &small } else { &large }.iter();
+        let is_not_now = fits && !creates && !counted.any(&is_ready);
+        let (ready, not_ready): (Vec<&Node>, Vec<&Node>) = large.into_iter().partition(|node| is_ready(node));
+        let names = |nodes: &[&Node]| nodes.iter().map(|node| node.name.clone()).collect();
         let lacks: BTreeSet<&str> = small.iter().filter_map(|node| lacks_on(node)).collect();
         Ok(PoolFit {
             name: pool.name.clone(),
-            nodes: pool.nodes.iter().map(|node| node.name.clone()).collect(),
+            nodes: names(&pool.nodes.iter().collect::<Vec<_>>()),
             fits,
             excluded_by,
             is_too_small,
-            is_not_now: fits && !creates && !counted.any(|node| is_ready(&node)),
+            is_not_now,
             lacks: lacks.into_iter().map(str::to_owned).collect(),
-            usable: large.iter().filter(is_ready).map(|node| node.name.clone()).collect(),
+            usable: names(&ready),
+            not_now: names(&not_ready),
         })
     }
 

@@ -15,13 +15,13 @@ use node_placement_policy::{
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{
-    Value,
+    Value, json,
     value::{RawValue, to_raw_value},
 };
 
 use super::{
     documents::{Files, read_objects},
-    json::{deserialize, remove},
+    json::{deserialize, list_of, remove},
 };
 
 /// The objects of a cluster. Of several with the same identity, the first counts.
@@ -54,6 +54,10 @@ impl Cluster for Manifests {
 
     fn log(&self, _: LogLevel, _: &str) {}
 }
+
+/// The fields of workloads' statuses that an outcome may depend on.
+const COUNTS_AND_REVISIONS: [&str; 6] =
+    ["replicas", "updatedReplicas", "currentNumberScheduled", "active", "currentRevision", "updateRevision"];
 
 /// What tells an object from all others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -222,10 +226,7 @@ impl Manifest {
     fn contradicts(&self, other: &Self) -> bool {
         let content = |manifest: &Self| {
             let mut object = manifest.parse();
-            // What has finished runs no more.
-            let is_finished = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-            remove(&mut object, &["status"]);
-            object["status"] = is_finished.into();
+            object["status"] = status_that_counts(&object["status"]);
             remove(&mut object["metadata"], &["resourceVersion", "generation", "managedFields"]);
             object
         };
@@ -252,6 +253,16 @@ impl Manifest {
     fn object(&self) -> &Value {
         self.parsed.get_or_init(|| self.parse())
     }
+}
+
+/// What an outcome may depend on of a status: whether the object has ended or goes, and how many Pods of which revision a
+/// workload has.
+fn status_that_counts(status: &Value) -> Value {
+    let ends = |it: &Value| matches!(it["type"].as_str(), Some("Complete" | "Failed")) && it["status"] == "True";
+    let has_ended = list_of(&status["conditions"]).iter().any(ends);
+    let phase = status["phase"].as_str().filter(|phase| ["Succeeded", "Failed", "Terminating"].contains(phase));
+    let counts = COUNTS_AND_REVISIONS.map(|field| &status[field]);
+    json!([has_ended, phase, counts])
 }
 
 /// A Namespace with the label that the API server always gives it: a manifest may lack it.

@@ -101,6 +101,13 @@ impl ManagedKeys {
     }
 }
 
+/// Those of several policies.
+impl FromIterator<Self> for ManagedKeys {
+    fn from_iter<I: IntoIterator<Item = Self>>(all: I) -> Self {
+        Self(all.into_iter().flat_map(|keys| keys.0).collect())
+    }
+}
+
 /// The entries of `placement.namespaces`.
 pub fn entries(settings: &Settings) -> &[NamespaceEntry] {
     settings.placement.as_ref().map(|placement| placement.namespaces.as_slice()).unwrap_or_default()

@@ -169,7 +169,7 @@ impl Assessment<'_> {
         self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
-        advise_on_taints(self.round, &self.pools.pools, &self.rows, &mut to_do);
+        advise_on_taints(self.round, &self.pools.pools, &self.rows, self.judged, &mut to_do);
         to_do.advice()
     }
 
@@ -197,6 +197,10 @@ impl Assessment<'_> {
             ("Some objects are there more than once, and the first counts", repeated.as_slice()),
             ("These are taken to run no new Pods", &self.pools.left_out),
             ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
+            (
+                "Nothing is known of what makes their Pods, and there are none: these are not judged",
+                &self.subjects.unknown,
+            ),
             ("These files are neither JSON nor YAML, and were not read", &unread),
         ] {
             if !names.is_empty() {

@@ -68,7 +68,7 @@ impl Restart {
                 Some("the scheduler may pick these nodes again, where Bindings are refused".to_owned())
             }
             Some(other) => other.reason(),
-            None => obstacle(&object, &pod["spec"], subject.owner.is_some()),
+            None => obstacle(&object, &pod["spec"], subject.owner.as_deref()),
         };
         let Identity { kind, name, .. } = manifest.identity.clone();
         Some(Self { namespace: subject.namespace.clone(), kind, name, pods: moves.pods, obstacle, budgets })
@@ -76,10 +76,10 @@ impl Restart {
 }
 
 /// What speaks against `kubectl rollout restart`.
-fn obstacle(object: &Value, pod: &Value, has_owner: bool) -> Option<String> {
+fn obstacle(object: &Value, pod: &Value, owner: Option<&str>) -> Option<String> {
     let spec = &object["spec"];
     let obstacle = match text(&object["kind"]) {
-        "Pod" if !has_owner => "nobody makes its Pods again if they are deleted",
+        "Pod" if owner.is_none() => "nobody makes its Pods again if they are deleted",
         "Deployment" if spec["paused"] == true => "the Deployment is paused",
         "StatefulSet" if spec["updateStrategy"]["type"] == "OnDelete" => {
             "its updateStrategy is OnDelete: Pods are replaced when they are deleted"
@@ -88,6 +88,9 @@ fn obstacle(object: &Value, pod: &Value, has_owner: bool) -> Option<String> {
             "its partition keeps Pods as they are; finish its rollout first"
         }
         "Deployment" | "StatefulSet" => {
+            if let Some(owner) = owner {
+                return Some(format!("it belongs to {owner}, which may undo a restart"));
+            }
             let of_template = list_of(&spec["volumeClaimTemplates"]).first();
             let of_template = of_template.map(|claim| format!("the claim {}", text(&claim["metadata"]["name"])));
             let volume = of_template.or_else(|| list_of(&pod["volumes"]).iter().find_map(volume_that_stays))?;

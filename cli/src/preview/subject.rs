@@ -60,6 +60,8 @@ pub struct Subjects<'c> {
     pub namespaces: BTreeSet<String>,
     /// What is known to be lacking, whatever the settings say; and the namespace that it is about, if it is about one.
     pub lacking: BTreeSet<(Gap, Option<String>)>,
+    /// Objects of kinds of somebody's own that have a Pod template, and no Pods: they are not judged.
+    pub unknown: Vec<String>,
 }
 
 impl<'c> Subject<'c> {
@@ -135,7 +137,7 @@ impl<'c> Search<'c> {
         let terminating: BTreeSet<_> = cluster.namespaces().filter(|it| is_terminating(it)).map(name).collect();
         let namespaces = cluster.namespaces().map(name).filter(|name| !terminating.contains(name));
         let namespaces = namespaces.map(str::to_owned).collect();
-        let found = Subjects { all: vec![], namespaces, lacking: BTreeSet::new() };
+        let found = Subjects { all: vec![], namespaces, lacking: BTreeSet::new(), unknown: vec![] };
         Self { cluster, terminating, found, children: HashMap::new(), foreign: vec![], absent: BTreeSet::new() }
     }
 
@@ -220,7 +222,9 @@ impl<'c> Search<'c> {
         for identity in self.cluster.contradictory.iter().filter(|identity| is_looked_at(identity)) {
             self.note(identity, Some("is there more than once, and differently; leave one of them".to_owned()));
         }
-        Subjects { all: subjects, ..self.found }
+        let is_unknown = |it: &&Manifest| !self.children.contains_key(&it.identity) && has_template_of_custom_kind(it);
+        let unknown = self.cluster.objects().iter().filter(is_unknown).map(|it| it.identity.to_string()).collect();
+        Subjects { all: subjects, unknown, ..self.found }
     }
 
     /// Adds the Pods and the parts of a workload.
@@ -341,6 +345,12 @@ fn kinds_looked_at() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 fn is_looked_at(Identity { api_version, kind, .. }: &Identity) -> bool {
     kinds_looked_at().any(|looked_at| looked_at == (api_version, kind))
+}
+
+/// Whether an object is of a kind that Kubernetes does not have, and makes Pods.
+fn has_template_of_custom_kind(manifest: &Manifest) -> bool {
+    let (group, _) = manifest.identity.api_version.split_once('/').unwrap_or_default();
+    !API_GROUPS.contains(&group) && manifest.parse()["spec"]["template"]["spec"]["containers"].is_array()
 }
 
 /// What is wrong with an object that is not looked at, though it has one of Kubernetes' own kinds, spelt otherwise, of

@@ -6,6 +6,7 @@ use std::{
     rc::Rc,
 };
 
+use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use serde::Serialize;
 
 use super::{
@@ -157,10 +158,18 @@ struct Untainted {
     nodes: Vec<String>,
     /// Namespaces whose Pods may run there too.
     others: BTreeSet<String>,
+    /// DaemonSets of other namespaces that run there, and do not tolerate every taint.
+    daemon_sets: BTreeSet<String>,
 }
 
 /// Adds the pools that one tenant's selector names, and that take Pods of others too.
-pub fn advise_on_taints(round: &Round<'_>, pools: &[Pool], rows: &[Row], to_do: &mut ToDo) {
+pub fn advise_on_taints(
+    round: &Round<'_>,
+    pools: &[Pool],
+    rows: &[Row],
+    judged: &[JudgedSubject<'_>],
+    to_do: &mut ToDo,
+) {
     let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
     for (column, pool) in pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {
         let users: Vec<(&Row, &Cell)> = rows.iter().filter_map(|row| Some((row, row.used(column)?))).collect();
@@ -179,8 +188,10 @@ pub fn advise_on_taints(round: &Round<'_>, pools: &[Pool], rows: &[Row], to_do: 
         untainted.nodes.extend(pool.nodes.iter().map(|node| node.name.clone()));
         untainted.nodes.extend(pool.nodes.is_empty().then(|| pool.name.clone()));
         untainted.others.extend(others);
+        let own = rows.iter().filter(|row| row.selector == *selector).flat_map(|row| &row.namespaces);
+        untainted.daemon_sets.extend(daemon_sets_that_would_leave(pool, &own.collect(), judged));
     }
-    for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others }) in found {
+    for ((setting, entry, is_warned_of), Untainted { selectors, nodes, others, daemon_sets }) in found {
         let entry = entry.as_deref().unwrap_or("some namespaces");
         let tenants = match selectors.len() {
             1 => entry.to_owned(),
@@ -190,15 +201,39 @@ pub fn advise_on_taints(round: &Round<'_>, pools: &[Pool], rows: &[Row], to_do: 
             true => (", since entries that only warn keep nobody away", "enforce these, or "),
             false => ("", ""),
         };
+        let leaving = match daemon_sets.is_empty() {
+            true => String::new(),
+            false => format!(
+                ". Unless they tolerate that taint, these leave the nodes: {}",
+                names(&daemon_sets.into_iter().collect::<Vec<_>>())
+            ),
+        };
         let sentence = Sentence::Alone(format!(
             "No taint keeps Pods of {} from nodes of {tenants} ({}){since}. If only that may run there, {enforce}add a \
-             toleration to the entry with defaultTolerations, then taint the nodes with NoSchedule",
+             toleration to the entry with defaultTolerations, then taint the nodes with NoSchedule{leaving}",
             names(&others.into_iter().collect::<Vec<_>>()),
             names(&nodes),
         ));
         let cause = Cause { nodes, ..Cause::new(CauseKind::NoTaint, Some(setting.to_owned())) };
         to_do.add(Forecast::real(Outcome::Changed), sentence, cause, None);
     }
+}
+
+/// The DaemonSets of other namespaces than these that a pool takes, and that a taint of any key may keep away.
+fn daemon_sets_that_would_leave(
+    pool: &Pool,
+    namespaces: &BTreeSet<&String>,
+    judged: &[JudgedSubject<'_>],
+) -> Vec<String> {
+    let any_taint = Taint { effect: NO_SCHEDULE.to_owned(), ..Taint::default() };
+    let would_leave = |it: &&JudgedSubject<'_>| {
+        let is_another = it.subject.kind() == "DaemonSet" && !namespaces.contains(&it.subject.namespace);
+        constraints(&it.creation.real).filter(|_| is_another).is_some_and(|pod| {
+            pool.excludes(pod).is_none() && pod.excluded_by_taints(std::slice::from_ref(&any_taint)).is_some()
+        })
+    };
+    let named = |it: &JudgedSubject<'_>| format!("DaemonSet {} in {}", it.subject.name(), it.subject.namespace);
+    judged.iter().filter(would_leave).map(named).collect()
 }
 
 /// The setting of an entry that demands a label of this pool by name, for namespaces of a row.

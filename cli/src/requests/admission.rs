@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use node_placement_policy::resource::Resource;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     controllers::{Controller, controller_reference},
@@ -10,6 +10,9 @@ use super::{
     resource::{name_in_rules, resource_of_manifest},
 };
 use crate::input::json::{remove, remove_nulls, text};
+
+/// In place of a uid that is not known before.
+pub const MADE_UP_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The bare request that creates `object`, which is [`without_server_fields`].
 pub fn creation_request(resource: Resource, object: Value, user_info: Value) -> Value {
@@ -19,6 +22,12 @@ pub fn creation_request(resource: Resource, object: Value, user_info: Value) -> 
 /// The bare request that asks for what rules call `name`, such as `nodes/status`.
 pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info: Value) -> Value {
     remove_nulls(&mut object);
+    // The API server leaves them out.
+    for field in ["labels", "annotations"] {
+        if object["metadata"][field].as_object().is_some_and(Map::is_empty) {
+            remove(&mut object["metadata"], &[field]);
+        }
+    }
     if let Some(spec) = object.get_mut("spec").filter(|_| resource == Resource::Pod) {
         add_requests(spec);
     }
@@ -29,7 +38,7 @@ pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info:
     // A Namespace's request is about itself.
     let namespace = if resource == Resource::Namespace { &metadata["name"] } else { &metadata["namespace"] };
     let mut request = json!({
-        "uid": "00000000-0000-0000-0000-000000000000",
+        "uid": MADE_UP_UID,
         "kind": kind,
         "resource": plural,
         "requestKind": kind,
@@ -105,8 +114,10 @@ pub fn without_server_fields(object: &Value) -> Value {
     ];
     remove(&mut object["metadata"], &server_fields);
     object["status"] = json!({});
-    if object["kind"] == "Job" {
-        leave_out_generated_selector(&mut object);
+    match text(&object["kind"]) {
+        "Job" => leave_out_generated_selector(&mut object),
+        "Deployment" => remove(&mut object["metadata"]["annotations"], &["deployment.kubernetes.io/revision"]),
+        _ => {}
     }
     object
 }

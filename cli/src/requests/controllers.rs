@@ -15,11 +15,17 @@ use crate::input::{
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Controller {
     pub user: String,
-    pod_owner: Option<String>,
+    pod_owner: Option<PodOwner>,
     pub finalizers: Vec<Value>,
     labels: BTreeMap<String, String>,
     pub tolerations: Vec<Value>,
     pub tolerations_on_host_network: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PodOwner {
+    kind: String,
+    suffix: String,
 }
 
 /// By the kind of workload. That they can be read is a test.
@@ -32,14 +38,15 @@ impl Controller {
         CONTROLLERS.get(kind)
     }
 
-    /// The kind that owns the Pods of a workload of this `kind`.
-    pub fn pod_owner<'k>(&'k self, kind: &'k str) -> &'k str {
-        self.pod_owner.as_deref().unwrap_or(kind)
+    /// The kind and name of what owns the Pods of a workload of this `kind` and `name`.
+    pub fn pod_owner<'k>(&'k self, kind: &'k str, name: &str) -> (&'k str, String) {
+        let between = self.pod_owner.as_ref();
+        between.map_or_else(|| (kind, name.to_owned()), |owner| (&owner.kind, format!("{name}{}", owner.suffix)))
     }
 
-    /// The labels that it gives to a Pod of the workload of this name.
-    pub fn labels(&self, workload: &str) -> impl Iterator<Item = (&str, String)> {
-        self.labels.iter().map(move |(key, value)| (key.as_str(), value.replace("NAME", workload)))
+    /// The labels that it gives to a Pod whose owner has this name.
+    pub fn labels(&self, owner: &str) -> impl Iterator<Item = (&str, String)> {
+        self.labels.iter().map(move |(key, value)| (key.as_str(), value.replace("NAME", owner)))
     }
 }
 

@@ -7,6 +7,8 @@ use node_placement_policy::{placement::tolerations::UNTIL_EVICTED, resource::Res
 use serde_json::{Value, json};
 
 use super::{
+    admission::MADE_UP_UID,
+    controllers::controller_reference,
     defaults::{add_defaults, containers, fill, push},
     resource::resource_of,
 };
@@ -42,6 +44,9 @@ fn admitted_with(request: &Value, add: fn(&mut Value)) -> Value {
         let Some(object) = request.get_mut(member).filter(|object| object.is_object()) else { continue };
         add_defaults(object);
         let is_pod = resource_of(text(&object["apiVersion"]), text(&object["kind"])) == Some(Resource::Pod);
+        if let Some(owner) = controller_reference(object).filter(|owner| is_pod && owner["uid"] == MADE_UP_UID) {
+            object["metadata"]["generateName"] = format!("{}-", text(&owner["name"])).into();
+        }
         if let Some(spec) = object.get_mut("spec").filter(|spec| is_pod && spec.is_object()) {
             add_tolerations_of_unready_nodes(spec);
             add(spec);

@@ -6,7 +6,7 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
-    admission::{controller_user, creation_request},
+    admission::{MADE_UP_UID, controller_user, creation_request},
     controllers::{Controller, is_by_controller},
     defaults::push,
     plugins::{add_tolerations, add_tolerations_of_unready_nodes, merge_runtime_class},
@@ -23,7 +23,8 @@ use crate::input::{
 pub fn pod_request(workload: &Value, cluster: &Manifests) -> Option<Value> {
     let kind = text(&workload["kind"]);
     let controller = Controller::of_kind(kind)?;
-    let owner_kind = controller.pod_owner(kind);
+    let name = text(&workload["metadata"]["name"]);
+    let (owner_kind, owner) = controller.pod_owner(kind, name);
     let owner_resource = Resource::all().find(|resource| resource.kind() == owner_kind)?;
     let mut pod = template(workload)?.clone();
     if ["metadata", "spec"].iter().any(|part| !(pod[part].is_null() || pod[part].is_object())) {
@@ -35,7 +36,6 @@ pub fn pod_request(workload: &Value, cluster: &Manifests) -> Option<Value> {
     pod["apiVersion"] = "v1".into();
     pod["kind"] = Resource::Pod.kind().into();
     pod["status"] = json!({});
-    let name = text(&workload["metadata"]["name"]);
     // Controllers ignore a name in the template.
     remove(&mut pod["metadata"], &["name"]);
     if kind == "StatefulSet" {
@@ -45,12 +45,14 @@ pub fn pod_request(workload: &Value, cluster: &Manifests) -> Option<Value> {
     }
     let metadata = &mut pod["metadata"];
     controller.finalizers.iter().for_each(|finalizer| push(metadata, "finalizers", finalizer.clone()));
+    // People read it in messages, so it has no hash.
     metadata["generateName"] = format!("{name}-").into();
     metadata["namespace"] = workload["metadata"]["namespace"].clone();
     metadata["ownerReferences"] = json!([{
-        "apiVersion": owner_resource.api_version(), "kind": owner_kind, "name": name, "controller": true,
+        "apiVersion": owner_resource.api_version(), "kind": owner_kind, "name": owner, "uid": MADE_UP_UID,
+        "controller": true, "blockOwnerDeletion": true,
     }]);
-    for (key, value) in controller.labels(name) {
+    for (key, value) in controller.labels(&owner) {
         if metadata["labels"][key].is_null() {
             metadata["labels"][key] = value.into();
         }
