@@ -112,6 +112,12 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
     if policy.mutating == Some(false) && !policy.is_about_nodes() {
         return;
     }
+    let lacking = find_lacking_rules(file, policies, findings);
+    remark_on_missing_rules(file, policies, &lacking, findings);
+}
+
+/// Requests without which a setting does nothing at all, and that no rule sends: adds a mistake for each, and returns them.
+fn find_lacking_rules(file: &SettingsFile, policies: &[SettingsFile], findings: &mut Findings) -> Vec<Request> {
     let mut lacking: Vec<Request> = vec![];
     for (setting, feature) in Feature::in_file(file) {
         let unsent = feature.essential().filter(|request| !is_sent(feature, *request, policies));
@@ -121,7 +127,16 @@ pub fn find_in_rules(file: &SettingsFile, policy: &PolicySpec, policies: &[Setti
         let text = format!("no {request}, which {setting} needs: {}; add the rule", feature.otherwise);
         findings.mistake("spec.rules", text);
     }
-    // What else is missing, a line for each resource: its operations, and why.
+    lacking
+}
+
+/// What else no rule sends, a line for each resource: its operations, and why.
+fn remark_on_missing_rules(
+    file: &SettingsFile,
+    policies: &[SettingsFile],
+    lacking: &[Request],
+    findings: &mut Findings,
+) {
     let mut missing: BTreeMap<&str, (Vec<&str>, Vec<&str>)> = BTreeMap::new();
     for (_, feature) in Feature::in_file(file) {
         for request in feature.requests() {

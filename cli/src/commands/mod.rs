@@ -1,8 +1,17 @@
 //! The command line: which commands there are, and how they end.
 //!
-//! Each command has a file, with its flags, and what it prints as text where that is short: [`tour`], `try`
-//! ([`try_manifests`]), [`check`], [`policy`], [`explain`], [`preview`], [`convert`], [`test`]. Longer texts, and other
-//! formats, are in [`output`](crate::output). [`args`] has the flags that several commands take.
+//! Each command has a file, with its flags, and what it prints as text where that is short. Longer texts, and other formats,
+//! are in [`output`](crate::output).
+//!
+//! | modules | what they do |
+//! |---|---|
+//! | [`tour`] | tells the policy's features by requests, and needs no file |
+//! | [`try_manifests`], [`explain`] | what becomes of manifests, and why a Pod may run where it may |
+//! | [`preview`] | what becomes of a whole cluster |
+//! | [`check`], [`policy`] | what is wrong with settings and their policy; the policy that they need |
+//! | [`convert`] | settings out of the configuration of the in-tree plugins |
+//! | [`test`] | settings held to expectations |
+//! | `args` | the flags that several commands take |
 
 mod args;
 mod check;

@@ -89,3 +89,16 @@ impl Preview {
         Origin::now(self.cluster.name(), self.settings.name(), old)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+
+    use crate::input::kubectl::WRITE_CLUSTER;
+
+    #[test]
+    fn the_help_writes_a_cluster_down_as_everything_else_does() {
+        let help = super::Preview::augment_args(Command::new("preview")).get_after_help().map(ToString::to_string);
+        assert!(help.unwrap_or_default().replace("\\\n", "").contains(WRITE_CLUSTER));
+    }
+}

@@ -98,7 +98,7 @@ impl Plugins {
     /// Reads the file of one of the plugins, or an AdmissionConfiguration with the files that it names.
     ///
     /// # Errors
-    /// It has something else, or what the plugins can't read.
+    /// It has no configuration of one of the two plugins, or one that the plugins can't read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::from_document(&read_document(path)?, folder).with_context(|| path.display().to_string())
@@ -107,7 +107,7 @@ impl Plugins {
     /// Reads a document of such a file; `folder` is where it is.
     ///
     /// # Errors
-    /// It has something else, or what the plugins can't read.
+    /// It has no configuration of one of the two plugins, or one that the plugins can't read.
     pub fn from_document(document: &Value, folder: &Path) -> Result<Self> {
         let mut plugins = Self::default();
         if document["kind"] == "AdmissionConfiguration" {
@@ -223,7 +223,7 @@ impl PairList {
     /// Reads a list of `key=value` as the plugin does.
     ///
     /// # Errors
-    /// The plugin can't read it.
+    /// A pair is not `key=value`, or not of Kubernetes' syntax for labels.
     ///
     /// Upstream: `labels.ConvertSelectorToLabelsMap`.
     pub fn read(text: &str) -> Result<Self> {

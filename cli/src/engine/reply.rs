@@ -5,6 +5,8 @@ use std::fmt;
 use node_placement_policy::decision::{Cause, CauseKind};
 use serde_json::Value;
 
+use crate::input::kubectl::WRITE_CLUSTER;
+
 /// What becomes of a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
@@ -81,9 +83,6 @@ impl Gap {
 
     /// What to do about it.
     pub fn advice(&self) -> String {
-        let list = "write the cluster down again with all that kubectl get lists: kubectl get \
-                    namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,cronjobs,\
-                    replicationcontrollers,runtimeclasses -A -o json > cluster.json";
         match self {
             Self::Object { kind, name } => {
                 let plural = format!("{}s", kind.to_lowercase()).replace("classs", "classes");
@@ -91,7 +90,9 @@ impl Gap {
             }
             Self::Nodes => format!("{self}: add what kubectl get nodes -o json prints"),
             Self::Pods => format!("{self}: add what kubectl get pods -A -o json prints"),
-            Self::Kind { reason: None, .. } => format!("{self}: {list}"),
+            Self::Kind { reason: None, .. } => {
+                format!("{self}: write the cluster down again with all that kubectl get lists: {WRITE_CLUSTER}")
+            }
             Self::Kind { .. } => format!("{self}: run it as somebody who may list them"),
             Self::Delivery(_) => format!("{self}: try it in a cluster with mode: monitor and failurePolicy: Ignore"),
             Self::Condition(_) => format!("{self}; ask first whether the field is there, with has(…)"),

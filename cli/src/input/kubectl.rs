@@ -18,6 +18,11 @@ const OTHERS: [&str; 3] = ["runtimeclasses.node.k8s.io", NODE_POOLS, "poddisrupt
 /// Only a cluster with Karpenter has them.
 pub const NODE_POOLS: &str = "nodepools.karpenter.sh";
 
+/// Writes a cluster down as [`Kubectl::list_all`] lists it; nodepools and podtemplates are not in every cluster, or hardly
+/// ever. A test holds the help of `preview` to it.
+pub const WRITE_CLUSTER: &str = "kubectl get namespaces,nodes,pods,deployments,replicasets,statefulsets,daemonsets,jobs,\
+                                 cronjobs,replicationcontrollers,runtimeclasses,poddisruptionbudgets -A -o json > cluster.json";
+
 /// What kubectl calls a resource: `deployments.apps`.
 pub fn listed_as(resource: Resource) -> String {
     match resource.group() {
@@ -48,7 +53,7 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// So many queries run at the same time: the API server must not feel it.
+/// At most this many queries run at the same time: the API server must not feel it.
 const AT_ONCE: usize = 4;
 
 impl Kubectl {
@@ -142,5 +147,19 @@ fn wait(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<Str
 impl From<Manifests> for Listed {
     fn from(manifests: Manifests) -> Self {
         Self { manifests, unreadable: vec![] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_written_down_as_it_is_listed() {
+        let listed =
+            Resource::all().map(Resource::plural).chain(OTHERS.iter().filter_map(|name| name.split('.').next()));
+        for name in listed.filter(|name| !["bindings", "podtemplates", "nodepools"].contains(name)) {
+            assert!(WRITE_CLUSTER.contains(name), "{name}");
+        }
     }
 }

@@ -94,7 +94,7 @@ impl PolicySpec {
     /// Reads the `spec` of a ClusterAdmissionPolicy. Unknown fields are no error.
     ///
     /// # Errors
-    /// The first field of a wrong type: its path, what was expected, and what was found.
+    /// A field has a wrong type. The error says the path of the first, what was expected, and what was found.
     pub fn read(spec: &Value) -> Result<Self> {
         let mut given = spec.clone();
         // Here null may mean something to the policy.

@@ -66,7 +66,7 @@ impl SettingsFile {
     /// Reads settings, or ClusterAdmissionPolicies: all of a file are one deployment.
     ///
     /// # Errors
-    /// There is something else.
+    /// A document has neither settings nor a ClusterAdmissionPolicy, or there are several, and one is no policy.
     pub fn load_all(path: &Path) -> Result<Vec<Self>> {
         Self::read_all(read_documents(path)?).with_context(|| path.display().to_string())
     }
@@ -74,7 +74,7 @@ impl SettingsFile {
     /// Reads settings, or ClusterAdmissionPolicies, from the documents of a file.
     ///
     /// # Errors
-    /// There is something else.
+    /// A document has neither settings nor a ClusterAdmissionPolicy, or there are several, and one is no policy.
     pub fn read_all(documents: Vec<Value>) -> Result<Vec<Self>> {
         let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap_or("?")).collect();
         ensure!(!documents.is_empty(), "{EXPECTED}; the file is empty");
@@ -87,7 +87,7 @@ impl SettingsFile {
     /// Reads settings, or a ClusterAdmissionPolicy, from a document.
     ///
     /// # Errors
-    /// It is something else.
+    /// It is no mapping, an object of another kind, or a ClusterAdmissionPolicy whose `spec` can't be read.
     pub fn read(document: Value) -> Result<Self> {
         let Value::Object(fields) = &document else {
             bail!("{EXPECTED}; found {}", if document.is_array() { "a list" } else { "a text or number" });

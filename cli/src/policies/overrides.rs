@@ -44,7 +44,7 @@ impl Overrides {
     /// Refuses what Kubernetes would refuse, or no policy-server could find.
     ///
     /// # Errors
-    /// Which option, and what was expected.
+    /// An option has a name that Kubernetes would refuse, or a text that is empty or has several lines.
     pub fn validate(&self) -> Result<()> {
         if let Some(name) = &self.name {
             ensure!(is_subdomain(name), "--name: expected {NAME_OF_AN_OBJECT}; found {name:?}");
@@ -61,7 +61,7 @@ impl Overrides {
     /// The namespaces to cover: these, else those of the policy, else all but the system's.
     ///
     /// # Errors
-    /// The selector is none that a namespaceSelector can be.
+    /// The selector of `--namespaces` can't be read, is empty, or compares numbers, which no namespaceSelector can.
     pub fn namespaces(&self, policy: &PolicySpec) -> Result<Vec<LabelSelectorRequirement>> {
         if let Some(selector) = &self.namespaces {
             let selector = parse(selector).map_err(|error| anyhow!("--namespaces: {error}"))?;

@@ -46,7 +46,8 @@ const TIMEOUT: i64 = 5;
 /// modules, policy-servers, namespaces and modes are kept, unless `overrides` says something else.
 ///
 /// # Errors
-/// The file has something else, or `overrides` a mistake.
+/// The file has neither settings nor ClusterAdmissionPolicies, `overrides` has a mistake, or it names one of several
+/// policies.
 pub fn policy_file(text: &str, overrides: &Overrides) -> Result<String> {
     overrides.validate()?;
     let files = SettingsFile::read_all(yaml_documents(text)?)?;

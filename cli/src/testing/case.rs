@@ -68,7 +68,7 @@ impl Test {
     /// The admission request of a case.
     ///
     /// # Errors
-    /// It can't be made.
+    /// The case has no manifest, its kind is none that the policy handles, or an UPDATE has no old object.
     pub fn request(&self, case: &Case) -> Result<Value> {
         let Source(manifest) = case.manifest.as_ref().context("manifest: expected an object; it is missing")?;
         let old = case.old.as_ref().map(|Source(old)| old.clone());

@@ -12,6 +12,9 @@ use crate::{
     requests::pod::environment,
 };
 
+// A new field needs: what it is compared with, in `CaseAnswer::by_field`; in `unmet`, how it is compared, unless all of it
+// must be equal; its name in `COMPARED_WITHOUT_REQUEST`, if it is about mistakes in the settings; a row in docs/testing.md,
+// and the field in docs/testing.schema.json, which a test in e2e-tests writes.
 /// How a case must end. What is not named is not checked.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -83,14 +86,14 @@ pub struct Mismatch {
 }
 
 /// What is compared even if the settings have a mistake, with which no request is sent.
-const OF_MISTAKES: [&str; 4] = ["begins", "conceals", "invalid", "message"];
+const COMPARED_WITHOUT_REQUEST: [&str; 4] = ["begins", "conceals", "invalid", "message"];
 
 /// How an answer differs from what is expected: fields of an [`Expect`].
 pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismatch> {
     let found = answer.by_field();
     let mut mismatches = vec![];
     for (field, expected) in expected {
-        let is_compared = answer.invalid.is_none() || OF_MISTAKES.contains(&field.as_str());
+        let is_compared = answer.invalid.is_none() || COMPARED_WITHOUT_REQUEST.contains(&field.as_str());
         let found = &found[field];
         if let Some(expected) = unmet(field, expected, found).filter(|_| is_compared) {
             mismatches.push(Mismatch { field: field.clone(), expected, found: as_text(found) });

@@ -216,7 +216,8 @@ impl Suite {
     /// Reads a file of tests, and the files that it names.
     ///
     /// # Errors
-    /// It is none, has no case, or a file that it names can't be read.
+    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
+    /// it names can't be read.
     pub fn load(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&read_text(path)?, &path.display().to_string(), NamedFiles::in_folder(folder))
@@ -225,7 +226,8 @@ impl Suite {
     /// Reads the text of a file of tests, which is called `name` in errors.
     ///
     /// # Errors
-    /// It is none, has no case, or a file that it names can't be read.
+    /// The YAML can't be read, a field is unknown or of a wrong type, a test has no case, two have one name, or a file that
+    /// it names can't be read.
     pub fn parse(text: &str, name: &str, mut files: NamedFiles) -> Result<Self> {
         let yaml::File { documents, error } = yaml::read(text);
         if let Some(SyntaxError { position, problem }) = error {

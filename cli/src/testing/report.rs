@@ -49,7 +49,7 @@ impl Report {
     /// For CI systems: JUnit's XML, a suite for each test.
     ///
     /// # Errors
-    /// It can't be written.
+    /// The writer of the XML fails.
     pub fn junit(&self) -> Result<String> {
         let mut report = quick_junit::Report::new("kubectl node-placement test");
         for test in self.results.chunk_by(|one, next| (&one.file, &one.test) == (&next.file, &next.test)) {

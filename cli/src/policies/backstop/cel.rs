@@ -62,7 +62,7 @@ fn is_integer(expression: &str) -> String {
 /// Whether an entry matches the namespace of the request, by name, by labels, or by both.
 ///
 /// # Errors
-/// Its `namespaceSelector` can't be read.
+/// Its `namespaceSelector` is no label selector.
 pub fn entry_matches(entry: &NamespaceEntry) -> Result<String> {
     let selector = parse(entry.namespace_selector.as_deref().unwrap_or_default());
     let mut conditions = vec![];
@@ -98,7 +98,7 @@ fn label_matches(requirement: &Requirement) -> String {
 /// Whether the Pod has what a `requiredNodeSelector` demands: a line for each requirement.
 ///
 /// # Errors
-/// The selector can't be read.
+/// The text is no label selector.
 pub fn has_demanded(selector: &str) -> Result<String> {
     let requirements = requirements(selector)?;
     let met = requirements.iter().map(|(requirement, values)| has_required(requirement, values));
@@ -151,7 +151,7 @@ fn has_exactly(name: &str, elements: &[String]) -> String {
 /// Whether the references of a selector can be filled in; nothing, if it has none.
 ///
 /// # Errors
-/// The selector can't be read.
+/// The text is no label selector.
 pub fn can_be_filled_in(selector: &str) -> Result<Option<String>> {
     let labels: BTreeSet<&str> = reference::keys(selector).filter(|key| *key != reference::NAME).collect();
     let mut conditions: Vec<String> = labels.into_iter().map(|key| format!("{} != ''", namespace_label(key))).collect();

@@ -34,7 +34,8 @@ const LINE: usize = 118;
 /// Pods.
 ///
 /// # Errors
-/// The file has something else, or `overrides` a mistake; or there is no backstop for these settings.
+/// The file has neither settings nor ClusterAdmissionPolicies, `overrides` has a mistake, or there is no backstop for these
+/// settings.
 pub fn backstop_file(text: &str, overrides: &Overrides) -> Result<String> {
     overrides.validate()?;
     let mut files = SettingsFile::read_all(yaml_documents(text)?)?;
