@@ -54,7 +54,7 @@ pub struct Pods {
 /// does not handle its kind.
 ///
 /// # Errors
-/// It is something else, or the policy knows another version of it.
+/// The document is neither a request nor a manifest, or the policy knows another version of its kind.
 pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value>> {
     if let Some(mut request) = recorded_request(document).cloned() {
         if let Some(old) = old {

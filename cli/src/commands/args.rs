@@ -107,8 +107,8 @@ impl ClusterArgs {
             "{}: expected objects of a cluster, as kubectl get -o json prints them; found none",
             path.display()
         );
-        let repeated = manifests.repeated.iter().map(ToString::to_string).collect();
-        complain_about(&format!("{}: duplicate objects are ignored", path.display()), repeated);
+        let duplicates = manifests.duplicates.iter().map(ToString::to_string).collect();
+        complain_about(&format!("{}: duplicate objects are ignored", path.display()), duplicates);
         let unread = manifests.unread.iter().map(|file| file.display().to_string()).collect();
         complain_about("not read, since it is neither JSON nor YAML", unread);
         Ok(Some(manifests))

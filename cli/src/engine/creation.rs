@@ -47,7 +47,7 @@ pub struct Admitted<P> {
 }
 
 impl<P> Created<P> {
-    /// The same of what `read` makes of the Pod.
+    /// What becomes of it, with what `read` makes of the Pod in place of the Pod.
     ///
     /// # Errors
     /// Those of `read`.
@@ -76,13 +76,13 @@ impl PolicyChain<'_> {
             return self.create_pod(request);
         }
         let workload = self.review(admission::workload_request(resource, object))?;
-        let (mut request, template) = self.pod_of(resource, object)?;
+        let (mut request, template) = self.pod_request_and_template(resource, object)?;
         let before = specs(template, request["object"]["spec"].take());
         let changed = match &workload {
             Reply::LetIn(Some(changed)) => changed,
             _ => object,
         };
-        let (request, template) = self.pod_of(resource, changed)?;
+        let (request, template) = self.pod_request_and_template(resource, changed)?;
         self.create_pod_of(Some(workload), request, before, template)
     }
 
@@ -100,9 +100,9 @@ impl PolicyChain<'_> {
     }
 
     /// The creation of a Pod of a workload; of a DaemonSet, also what its controller compares nodes with.
-    fn pod_of(&self, resource: Resource, workload: &Value) -> Result<(Value, Option<Value>)> {
+    fn pod_request_and_template(&self, resource: Resource, workload: &Value) -> Result<(Value, Option<Value>)> {
         if resource != Resource::DaemonSet {
-            return Ok((pod_of(workload, self.cluster)?, None));
+            return Ok((pod_creation_request(workload, self.cluster)?, None));
         }
         // The policy does not look at which node it is.
         let request =
@@ -153,7 +153,7 @@ fn specs(template: Option<Value>, mut spec: Value) -> PodSpecs {
 ///
 /// # Errors
 /// It has no Pod template.
-pub fn pod_of(workload: &Value, cluster: &Manifests) -> Result<Value> {
+pub fn pod_creation_request(workload: &Value, cluster: &Manifests) -> Result<Value> {
     if let Some(request) = template::pod_request(workload, cluster) {
         return Ok(request);
     }

@@ -44,7 +44,7 @@ impl Interpreted {
     /// Reads a module in WebAssembly's binary format.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are not a WebAssembly module.
     pub fn load(module: &[u8]) -> Result<Self> {
         let interpreter = Interpreter::new(&Config::default());
         let module = Module::new(&interpreter, module).map_err(|error| {

@@ -126,7 +126,7 @@ impl<'p> PolicyChain<'p> {
         Self { policy, files: asked.collect(), cluster, managed }
     }
 
-    /// The same policies as if no entry said `enforcement: Warn`.
+    /// These policies as if no entry said `enforcement: Warn`.
     #[must_use]
     pub fn enforced(&self) -> Self {
         Self { files: self.files.iter().map(enforced).collect(), ..self.clone() }

@@ -25,7 +25,7 @@ pub enum Reply {
 pub struct Refusal {
     /// The message that the user gets.
     pub message: String,
-    /// The same, as data.
+    /// Its cause as data.
     pub cause: Option<Cause>,
     /// Whether it is about the Pods of a workload that is let in itself.
     pub is_of_pods: bool,
@@ -41,7 +41,7 @@ impl Refusal {
     }
 
     /// The message; of the Pods of a workload, it says so.
-    pub fn in_words(&self) -> String {
+    pub fn message_for_user(&self) -> String {
         if self.is_of_pods { format!("{PODS}{}", self.message) } else { self.message.clone() }
     }
 }
@@ -69,7 +69,7 @@ pub enum Gap {
     },
     /// Whether a request is sent to the policy: a condition that can't be evaluated here.
     Delivery(String),
-    /// Likewise: a condition raises an error, and what an API server does then.
+    /// A condition raises an error: which, and what an API server does then.
     Condition(String),
     /// The policy could not read something.
     Unreadable(String),

@@ -95,7 +95,7 @@ impl BindingReview<'_> {
         })
     }
 
-    /// Likewise, for a node that Karpenter would create.
+    /// Why the policy refuses to bind the Pod to a node that Karpenter would create.
     fn refusal_of_created(&self, node: &Value) -> Result<Option<String>> {
         Ok(match self.chain.bind_to_created(self.namespace, self.pod, node)? {
             // Something else may give the node what its NodePool does not.

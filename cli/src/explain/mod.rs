@@ -22,7 +22,7 @@ use self::{
 use crate::{
     demands::Demand,
     engine::{
-        creation::{Admitted, Created, pod_of},
+        creation::{Admitted, Created, pod_creation_request},
         policy::Policy,
         policy_chain::PolicyChain,
         reply::Gap,
@@ -150,7 +150,7 @@ impl Explainer<'_> {
     fn spec_without_policy(&self) -> Result<Value> {
         let Some(object) = self.object else { return Ok(plain_pod_request(self.namespace)["object"]["spec"].take()) };
         if object["kind"] != "Pod" {
-            return Ok(pod_of(object, self.chain.cluster)?["object"]["spec"].take());
+            return Ok(pod_creation_request(object, self.chain.cluster)?["object"]["spec"].take());
         }
         let mut spec = object["spec"].clone();
         // It can't be told who chose the node of a Pod that is bound.
@@ -172,8 +172,10 @@ fn is_refusal(message: Option<&str>) -> bool {
 /// Why something is refused, if it is, or would be. It may be a part of the subject.
 fn refusal_message(created: &Created, enforced: &Created, part: &str) -> Option<String> {
     match (created, enforced) {
-        (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.in_words())),
-        (Created::LetIn(_), Created::Refused(refusal)) => Some(format!("{WOULD_BE}{part}{}", refusal.in_words())),
+        (Created::Refused(refusal), _) => Some(format!("{part}{}", refusal.message_for_user())),
+        (Created::LetIn(_), Created::Refused(refusal)) => {
+            Some(format!("{WOULD_BE}{part}{}", refusal.message_for_user()))
+        }
         _ => None,
     }
 }

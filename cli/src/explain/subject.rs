@@ -42,7 +42,7 @@ impl SubjectName {
     /// Reads what kubectl takes: `pod/web`, `deployments/web`, `sts/web`, `cronjob.batch/web`, `deployments.v1.apps/web`.
     ///
     /// # Errors
-    /// It is something else.
+    /// It is not KIND/NAME, or no Pods come from the kind.
     pub fn read(text: &str) -> Result<Self> {
         let Some((kind, name)) = text.split_once('/') else {
             bail!("expected KIND/NAME, such as pod/{text} or deployment/{text}; found {text:?}");

@@ -30,9 +30,9 @@ pub struct Manifests {
     objects: Arc<Vec<Manifest>>,
     positions: Arc<HashMap<Identity, usize>>,
     /// The objects that were left out, since one with the same identity came before.
-    pub repeated: Arc<Vec<Identity>>,
+    pub duplicates: Arc<Vec<Identity>>,
     /// Those of them that say something else than the first.
-    pub contradictory: Arc<Vec<Identity>>,
+    pub conflicting_duplicates: Arc<Vec<Identity>>,
     /// The files of the folder that were not read, since they are neither JSON nor YAML.
     pub unread: Arc<Vec<PathBuf>>,
     /// Whether there may be other objects, of which nothing is known.
@@ -167,14 +167,14 @@ impl Manifests {
     fn new(manifests: Vec<Manifest>) -> Self {
         let mut objects: Vec<Manifest> = vec![];
         let mut positions: HashMap<Identity, usize> = HashMap::new();
-        let (mut repeated, mut contradictory) = (vec![], vec![]);
+        let (mut duplicates, mut conflicting_duplicates) = (vec![], vec![]);
         for manifest in manifests {
             match positions.entry(manifest.identity.clone()) {
                 Entry::Occupied(position) => {
                     if objects.get(*position.get()).is_some_and(|first: &Manifest| first.contradicts(&manifest)) {
-                        contradictory.push(manifest.identity.clone());
+                        conflicting_duplicates.push(manifest.identity.clone());
                     }
-                    repeated.push(manifest.identity);
+                    duplicates.push(manifest.identity);
                 }
                 Entry::Vacant(position) => {
                     position.insert(objects.len());
@@ -185,8 +185,8 @@ impl Manifests {
         Self {
             objects: Arc::new(objects),
             positions: Arc::new(positions),
-            repeated: Arc::new(repeated),
-            contradictory: Arc::new(contradictory),
+            duplicates: Arc::new(duplicates),
+            conflicting_duplicates: Arc::new(conflicting_duplicates),
             ..Self::default()
         }
     }
@@ -217,7 +217,7 @@ impl Manifest {
     /// The object, typed.
     ///
     /// # Errors
-    /// It is none of the kind: where, and what was expected.
+    /// A field does not fit the type: its path, what was expected, and what was found.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T> {
         deserialize(&*self.text, "").map_err(|error| anyhow!("{}: {error}", self.identity))
     }

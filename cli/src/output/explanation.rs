@@ -14,7 +14,7 @@ use crate::{
     lists::shortened,
 };
 
-/// So many names are enough.
+/// At most this many names are listed.
 const SHOWN: usize = 10;
 
 /// Writes all of it.

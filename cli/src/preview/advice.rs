@@ -89,9 +89,9 @@ pub enum CauseKind {
     NoTaint,
 }
 
-/// So many names stand in a sentence.
+/// At most this many names stand in a sentence.
 const NAMED: usize = 4;
-/// So many pieces of advice about one label of one setting are listed one by one.
+/// At most this many pieces of advice about one label of one setting are listed one by one.
 const SIMILAR: usize = 5;
 
 /// A sentence about everybody who shares a cause.
@@ -109,8 +109,8 @@ pub enum Sentence {
 
 /// What makes two pieces of advice one: how bad it is, the cause, and what is said of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Point {
-    /// Of what is no trouble, and worth a word: the outcome Changed.
+struct AdviceKey {
+    /// `Changed` for advice that reports no trouble.
     forecast: Forecast,
     cause: Cause,
     sentence: Sentence,
@@ -118,14 +118,14 @@ struct Point {
 
 /// Whom a piece of advice is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Concerned {
+pub struct AffectedObject {
     /// `Deployment web`, `Deployment web (its ReplicaSet web-1)`, `Pod web-x (of Rollout web)`; nothing for Pods that ask
     /// for nothing.
     name: Option<String>,
     namespace: String,
 }
 
-impl Concerned {
+impl AffectedObject {
     /// A subject, or this part of it.
     pub fn new(subject: &Subject<'_>, part: Option<&str>) -> Self {
         let owner = subject.owner.as_ref().map(|owner| format!(" (of {owner})")).unwrap_or_default();
@@ -137,12 +137,12 @@ impl Concerned {
 
 /// All there is to do.
 #[derive(Default)]
-pub struct ToDo(BTreeMap<Point, Vec<Concerned>>);
+pub struct AdviceList(BTreeMap<AdviceKey, Vec<AffectedObject>>);
 
-impl ToDo {
+impl AdviceList {
     /// Adds a piece of advice.
-    pub fn add(&mut self, forecast: Forecast, sentence: Sentence, cause: Cause, about: Option<Concerned>) {
-        let known = self.0.entry(Point { forecast, cause, sentence }).or_default();
+    pub fn add(&mut self, forecast: Forecast, sentence: Sentence, cause: Cause, about: Option<AffectedObject>) {
+        let known = self.0.entry(AdviceKey { forecast, cause, sentence }).or_default();
         known.extend(about.filter(|about| !known.contains(about)));
     }
 
@@ -154,7 +154,7 @@ impl ToDo {
 
     /// All of it. Of many pieces that are about the same label of the same setting, the first are listed one by one.
     pub fn advice(self) -> Vec<Advice> {
-        let mut similar: BTreeMap<_, Vec<(Point, Vec<Concerned>)>> = BTreeMap::new();
+        let mut similar: BTreeMap<_, Vec<(AdviceKey, Vec<AffectedObject>)>> = BTreeMap::new();
         for (point, concerned) in self.0 {
             let Cause { kind, setting, label, .. } = &point.cause;
             let about = (point.forecast, *kind, setting.clone(), label.clone());
@@ -165,14 +165,14 @@ impl ToDo {
 }
 
 /// Each piece, or the first of them and whom the others are about.
-fn shorten(mut points: Vec<(Point, Vec<Concerned>)>) -> Vec<Advice> {
+fn shorten(mut points: Vec<(AdviceKey, Vec<AffectedObject>)>) -> Vec<Advice> {
     let are_about_workloads = points.iter().all(|(_, concerned)| !concerned.is_empty());
     let more = if points.len() > SIMILAR && are_about_workloads { points.split_off(SIMILAR - 1) } else { vec![] };
     let mut advice: Vec<Advice> = points.into_iter().map(|(point, concerned)| Advice::new(point, &concerned)).collect();
-    if let Some((Point { cause: Cause { kind, setting, label, .. }, .. }, _)) = more.first().cloned() {
+    if let Some((AdviceKey { cause: Cause { kind, setting, label, .. }, .. }, _)) = more.first().cloned() {
         let by = setting.as_ref().map(|setting| format!(", by {setting}")).unwrap_or_default();
-        let concerned: Vec<Concerned> = more.iter().flat_map(|(_, concerned)| concerned.clone()).collect();
-        let text = format!("The same, {} times more{by}: {}.", more.len(), in_words(&concerned));
+        let concerned: Vec<AffectedObject> = more.iter().flat_map(|(_, concerned)| concerned.clone()).collect();
+        let text = format!("The same, {} times more{by}: {}.", more.len(), list_subjects(&concerned));
         let nodes = more.into_iter().flat_map(|(point, _)| point.cause.nodes).collect();
         advice.push(Advice { text, cause: Cause { label, nodes, ..Cause::new(kind, setting) } });
     }
@@ -180,16 +180,16 @@ fn shorten(mut points: Vec<(Point, Vec<Concerned>)>) -> Vec<Advice> {
 }
 
 impl Advice {
-    fn new(Point { forecast, sentence, cause }: Point, concerned: &[Concerned]) -> Self {
+    fn new(AdviceKey { forecast, sentence, cause }: AdviceKey, concerned: &[AffectedObject]) -> Self {
         let first = concerned.first().map(|first| first.namespace.clone());
         let shared = first.filter(|first| concerned.iter().all(|it| it.namespace == *first));
         let namespace = cause.namespace.or(shared);
         let is = match concerned {
             _ if forecast.would_be => "would be",
-            [Concerned { name: Some(_), .. }] => "is",
+            [AffectedObject { name: Some(_), .. }] => "is",
             _ => "are",
         };
-        let subject = in_words(concerned);
+        let subject = list_subjects(concerned);
         let mut text = capital(&match sentence {
             Sentence::Is(rest) => format!("{subject} {is} {rest}"),
             Sentence::Does(rest) => format!("{subject} {rest}"),
@@ -207,8 +207,8 @@ impl Advice {
 }
 
 /// `Deployment web in blue, new Pods in blue and 3 more`
-fn in_words(concerned: &[Concerned]) -> String {
-    let named = |it: &Concerned| format!("{} in {}", it.name.as_deref().unwrap_or("new Pods"), it.namespace);
+fn list_subjects(concerned: &[AffectedObject]) -> String {
+    let named = |it: &AffectedObject| format!("{} in {}", it.name.as_deref().unwrap_or("new Pods"), it.namespace);
     names(&concerned.iter().map(named).collect::<Vec<_>>())
 }
 

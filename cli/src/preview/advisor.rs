@@ -10,7 +10,7 @@ use node_placement_policy::{
 };
 
 use super::{
-    advice::{Cause, CauseKind, Concerned, Sentence, ToDo, capital, names},
+    advice::{AdviceList, AffectedObject, Cause, CauseKind, Sentence, capital, names},
     outcome::{Forecast, Judged, Outcome, Why},
     remedy::{NOT_FOR_WORKLOADS, Remedy, is_control_plane, remedy},
     round::Round,
@@ -36,7 +36,7 @@ pub struct Advisor<'p> {
 
 impl<'p> Advisor<'p> {
     /// What is to be done about an outcome, if anything is.
-    pub fn advise(&self, subject: &Subject<'_>, judged: &Judged, to_do: &mut ToDo) {
+    pub fn advise(&self, subject: &Subject<'_>, judged: &Judged, to_do: &mut AdviceList) {
         let outcome = judged.forecast.outcome;
         let (sentence, cause) = match &judged.why {
             Why::Unknown(gap) => (Sentence::Alone(gap.advice()), Cause::new(CauseKind::Lacks, None)),
@@ -52,7 +52,7 @@ impl<'p> Advisor<'p> {
             ),
             _ => return,
         };
-        to_do.add(judged.forecast, sentence, cause, Some(Concerned::new(subject, judged.part.as_deref())));
+        to_do.add(judged.forecast, sentence, cause, Some(AffectedObject::new(subject, judged.part.as_deref())));
     }
 
     fn refused(&self, subject: &Subject<'_>, Refusal { message, cause, .. }: &Refusal) -> (Sentence, Cause) {
@@ -239,7 +239,7 @@ impl<'p> Advisor<'p> {
     }
 
     /// Adds entries whose namespaces are all taken by entries above them.
-    pub fn advise_on_entries(&self, to_do: &mut ToDo) {
+    pub fn advise_on_entries(&self, to_do: &mut AdviceList) {
         for (at, namespaces) in self.round.idle_entries() {
             let mut above = namespaces.iter().filter_map(|namespace| self.round.rules(namespace).above(at.entry));
             // An exception stands above its rule on purpose.

@@ -5,10 +5,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    advice::{Advice, ToDo},
+    advice::{Advice, AdviceList},
     advisor::Advisor,
     binding::RequiredMetadata,
-    document::{Finding, Namespace, Pool, Preview, Workload},
+    document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
     judging::Judging,
     outcome::{JudgedSubject, Outcome},
     pod_shape::PodShapes,
@@ -31,7 +31,7 @@ use crate::{
     scheduling::{node_pool::NodePoolObject, pool::Pools},
 };
 
-/// So many names stand in a remark.
+/// At most this many names stand in a remark.
 const NAMED: usize = 8;
 
 /// What a preview is made of.
@@ -165,7 +165,7 @@ impl Assessment<'_> {
 
     /// What to do, for everything that is judged and for the settings themselves.
     fn advice(&self, gaps: &[Gap]) -> Vec<Advice> {
-        let (advisor, mut to_do) = (Advisor { round: self.round }, ToDo::default());
+        let (advisor, mut to_do) = (Advisor { round: self.round }, AdviceList::default());
         self.judged.iter().for_each(|it| advisor.advise(it.subject, &it.judged, &mut to_do));
         gaps.iter().for_each(|gap| to_do.add_gap(gap));
         advisor.advise_on_entries(&mut to_do);
@@ -191,10 +191,10 @@ impl Assessment<'_> {
                 .push("There are no workloads and no Pods: only new Pods that ask for nothing are judged.".to_owned());
         }
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
-        let repeated: Vec<String> = cluster.repeated.iter().map(ToString::to_string).collect();
+        let duplicates: Vec<String> = cluster.duplicates.iter().map(ToString::to_string).collect();
         let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
-            ("Some objects are there more than once, and the first counts", repeated.as_slice()),
+            ("Some objects are there more than once, and the first counts", duplicates.as_slice()),
             ("These are taken to run no new Pods", &self.pools.left_out),
             ("These run on nodes that would not take their Pods again, with the policy or without", &stranded),
             (
@@ -211,8 +211,8 @@ impl Assessment<'_> {
     }
 }
 
-fn finding(JudgedSubject { judged, was, .. }: &JudgedSubject<'_>) -> Finding {
-    Finding { forecast: judged.forecast, reason: judged.reason(), was: was.as_ref().map(|was| was.forecast) }
+fn finding(JudgedSubject { judged, was, .. }: &JudgedSubject<'_>) -> OutcomeEntry {
+    OutcomeEntry { forecast: judged.forecast, reason: judged.reason(), was: was.as_ref().map(|was| was.forecast) }
 }
 
 fn workload(it: &JudgedSubject<'_>) -> Option<Workload> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     outcome::Why,
-    pod_shape::{PodShape, Spot},
+    pod_shape::{PodShape, RunTarget},
     round::Round,
 };
 use crate::{
@@ -68,14 +68,14 @@ impl RequiredMetadata {
 #[derive(Debug, Default)]
 pub struct Bindings<'s> {
     /// Where it can run.
-    pub spots: &'s [Spot],
+    pub spots: &'s [RunTarget],
     /// [`Why::Unbound`] or [`Why::Unknown`].
-    obstacles: Vec<(Spot, Why)>,
+    obstacles: Vec<(RunTarget, Why)>,
 }
 
 impl<'s> Bindings<'s> {
     /// Those that no policy judges.
-    pub fn unjudged(spots: &'s [Spot]) -> Self {
+    pub fn unjudged(spots: &'s [RunTarget]) -> Self {
         Self { spots, obstacles: vec![] }
     }
 
@@ -90,16 +90,16 @@ impl<'s> Bindings<'s> {
         self.obstacle_besides(&[])
     }
 
-    /// The same, but for nodes of some pools that refuse it.
+    /// What keeps it from being bound somewhere, leaving aside the nodes of some pools, which are reported otherwise.
     pub fn obstacle_besides(&self, pools: &[usize]) -> Option<Why> {
-        let is_left = |spot: &Spot| !spot.is_created && pools.contains(&spot.pool);
+        let is_left = |spot: &RunTarget| !spot.is_created && pools.contains(&spot.pool);
         let mut rest = self.obstacles.iter().filter(|(spot, _)| !is_left(spot));
         rest.next().map(|(_, why)| why.clone())
     }
 
     /// What keeps it from running on the nodes of a pool.
     pub fn obstacle_at(&self, pool: usize) -> Option<Why> {
-        let spot = Spot { pool, is_created: false };
+        let spot = RunTarget { pool, is_created: false };
         if self.spots.contains(&spot) { self.refusal_at(spot).cloned() } else { Some(Why::FewerNodes(vec![])) }
     }
 
@@ -112,7 +112,7 @@ impl<'s> Bindings<'s> {
         names
     }
 
-    fn refusal_at(&self, spot: Spot) -> Option<&Why> {
+    fn refusal_at(&self, spot: RunTarget) -> Option<&Why> {
         let mut obstacles = self.obstacles.iter().filter(|(own, _)| *own == spot).map(|(_, why)| why);
         obstacles.find(|why| matches!(why, Why::Unbound(_)))
     }
@@ -174,7 +174,7 @@ impl<'p> Binder<'p> {
     /// The reply of a node that Karpenter would create is that of others of the NodePool that take the Pod; if there are
     /// none, of one with what the NodePool says of it. Where labels that the namespace demands can have other values, it
     /// must be let in with these as well.
-    fn to_spot(&self, namespace: &str, pod: &PodShape, spot: Spot) -> Result<Reply> {
+    fn to_spot(&self, namespace: &str, pod: &PodShape, spot: RunTarget) -> Result<Reply> {
         let Some((pool, pod)) = self.pools.pools.get(spot.pool).zip(pod.own()) else { return Ok(Reply::LetIn(None)) };
         let Some(node_pool) = pool.creates.as_ref().filter(|_| spot.is_created) else {
             return self.to_node_of(namespace, pool);

@@ -54,7 +54,7 @@ pub struct Workload {
     pub name: String,
     /// What would become of it.
     #[serde(flatten)]
-    pub finding: Finding,
+    pub finding: OutcomeEntry,
     /// The names of the nodes that the outcome is about.
     pub nodes: Vec<String>,
     /// How many of its Pods run on `nodes`; where the outcome is about none, how many run at all.
@@ -72,13 +72,13 @@ pub struct Namespace {
     pub name: String,
     /// What would become of a Pod that asks for nothing.
     #[serde(flatten)]
-    pub finding: Finding,
+    pub finding: OutcomeEntry,
 }
 
 /// What would become of something, and why.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Finding {
+pub struct OutcomeEntry {
     /// What would.
     #[serde(flatten)]
     pub forecast: Forecast,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{
     binding::{Binder, Bindings},
     outcome::{Forecast, Judged, Outcome, Why},
-    pod_shape::{PodShape, Spot},
+    pod_shape::{PodShape, RunTarget},
     round::{Creation, Round},
     subject::Subject,
     unschedulable::unschedulable,
@@ -101,14 +101,14 @@ impl<'p> Judging<'p> {
         };
         let real = self.outcome(subject, &created.real, &self.real, old)?;
         let Some(enforced) = &created.enforced else { return Ok(real) };
-        // Of a RuntimeClass that is not known, placement alone depends, and that only warns.
+        // With `Warn`, an unknown RuntimeClass affects only placement, so it is still judged as if enforced.
         let is_of_placement = |why: &Why| {
             matches!(why, Why::Unknown(Gap::Object { kind, .. }) if kind == "RuntimeClass")
                 && self.round.chain.cluster.namespace(&subject.namespace).is_some()
                 && !self.round.rules(&subject.namespace).demands_anything(false)
                 && !self.real.requires_metadata
         };
-        // All other trouble is not warned of but happens: node metadata, what is too large, what is not known.
+        // `Warn` does not prevent other trouble: node metadata, limits, what is not known of the cluster.
         let happens = |Judged { forecast, why, .. }: &Judged| {
             forecast.outcome == Outcome::NotAsked || forecast.outcome.is_trouble() && !is_of_placement(why)
         };
@@ -117,7 +117,7 @@ impl<'p> Judging<'p> {
         }
         let mut judged = self.outcome(subject, enforced, &self.enforced, old)?;
         let are_changed = real.iter().chain(&judged).all(|it| it.forecast.outcome == Outcome::Changed);
-        // Another policy may warn, and not be asked about this.
+        // The entry that warns may be of another policy, which is not asked about this.
         let is_warned = self.round.rules(&subject.namespace).warns();
         let is_other = real.iter().map(|it| it.forecast).ne(judged.iter().map(|it| it.forecast));
         for it in &mut judged {
@@ -172,7 +172,7 @@ impl Case<'_> {
     fn troubles(&self) -> Result<Vec<Judged>> {
         let judged = |outcome, nodes, why| Judged::new(outcome, self.subject, nodes, why);
         let gap = self.gap()?;
-        // What takes nothing takes nothing, whatever Pods there are; what leaves nodes leaves them.
+        // Waits and LeavesNodes are decided before a gap in the list of Pods, because they do not depend on which Pods run.
         if let Some(gap) = gap.as_ref().filter(|gap| !self.is_daemon_set() && **gap != Gap::Pods) {
             return Ok(vec![judged(Outcome::CannotTell, vec![], Why::Unknown(gap.clone()))]);
         }
@@ -202,13 +202,13 @@ impl Case<'_> {
         Ok(found)
     }
 
-    /// What would have to be known of nodes.
+    /// What of the cluster the outcome depends on, and the input lacks.
     fn gap(&self) -> Result<Option<Gap>> {
         let Self { judging, subject, pods, binder, old, .. } = self;
         // The policy opens nodes to a Pod by tolerations alone: only where one is gone, nodes may be lost.
         let is_moved =
             !pods.before.asks_for_nodes_of(&pods.after) || old.is_some_and(|old| pods.after.lacks_toleration_of(old));
-        // Of what was created unasked, nobody has made sure that it fits where its Bindings are let through.
+        // A Pod that was created without asking the policy may still be refused at its Binding.
         let by_bindings = binder.requires_metadata || pods.not_sent.is_some();
         let depends_on_nodes = is_moved || by_bindings && binder.gets_bindings_of(&subject.namespace)?;
         if !depends_on_nodes {
@@ -265,7 +265,7 @@ impl Case<'_> {
     fn stranded_nodes(&self) -> Vec<String> {
         let takes = |pool| {
             let mut all = self.before.iter().chain([&self.after]);
-            all.any(|bindings| bindings.spots.contains(&Spot { pool, is_created: false }))
+            all.any(|bindings| bindings.spots.contains(&RunTarget { pool, is_created: false }))
         };
         let is_stranded = |node: &&String| self.judging.pools.position_of(node).is_some_and(|pool| !takes(pool));
         let running = self.subject.nodes.iter().filter(|_| !self.is_daemon_set());

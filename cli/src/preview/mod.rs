@@ -25,7 +25,7 @@ mod who_may_run_where;
 pub use self::{
     advice::{Advice, Cause, CauseKind},
     assessment::PreviewInput,
-    document::{Finding, Namespace, Pool, Preview, Workload},
+    document::{Namespace, OutcomeEntry, Pool, Preview, Workload},
     outcome::{Forecast, Outcome},
     restart::Restart,
     subject::is_left_out,

@@ -31,7 +31,8 @@ pub enum Outcome {
     NotAsked,
 }
 
-/// An outcome, and whether an entry with `enforcement: Warn` keeps it from happening. What happens is worse.
+/// An outcome, and whether an entry with `enforcement: Warn` keeps it from happening. Real outcomes are ordered before
+/// those that only would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -22,7 +22,7 @@ use crate::{
 pub struct PodShape {
     /// What its PodSpec asks for; of a DaemonSet first what its controller compares nodes with.
     constraints: Vec<Constraints>,
-    spots: OnceCell<Vec<Spot>>,
+    spots: OnceCell<Vec<RunTarget>>,
 }
 
 /// The shapes of all Pods that are judged, each once.
@@ -31,7 +31,7 @@ pub struct PodShapes(HashMap<Vec<String>, Rc<PodShape>>);
 
 /// Where a Pod can run: on the nodes of a pool, or on a node that Karpenter would create for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct RunTarget {
     /// The position of the pool.
     pub pool: usize,
     /// Whether the node would be created.
@@ -82,15 +82,15 @@ impl PodShape {
     }
 
     /// Where it can run in these pools, which are always the same.
-    pub fn spots(&self, pools: &Pools) -> &[Spot] {
+    pub fn spots(&self, pools: &Pools) -> &[RunTarget] {
         self.spots.get_or_init(|| {
             let mut spots = vec![];
             for (position, pool) in pools.pools.iter().enumerate() {
                 if self.constraints.iter().all(|pod| pool.would_create(pod)) {
-                    spots.push(Spot { pool: position, is_created: true });
+                    spots.push(RunTarget { pool: position, is_created: true });
                 }
                 if !pool.nodes.is_empty() && self.constraints.iter().all(|pod| pool.nodes_exclude(pod).is_none()) {
-                    spots.push(Spot { pool: position, is_created: false });
+                    spots.push(RunTarget { pool: position, is_created: false });
                 }
             }
             spots

@@ -29,7 +29,7 @@ use crate::{
 pub struct Creation {
     /// With the settings as they are.
     pub real: Created<Rc<PodShape>>,
-    /// As if every entry was enforced; nothing, where the entry that holds is.
+    /// The creation as if every entry was enforced; `None` where no entry warns.
     pub enforced: Option<Created<Rc<PodShape>>>,
     /// What becomes of its parts, in their order.
     pub parts: Vec<Self>,

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Where objects are looked at, and those of unknown kinds are told.
+/// API groups whose unknown kinds are reported. `app` and `core` are common misspellings.
 const API_GROUPS: [&str; 8] = ["", "app", "apps", "batch", "extensions", "core", "node.k8s.io", "karpenter.sh"];
 
 /// Kinds of these groups that no outcome depends on, one a line.
@@ -192,10 +192,10 @@ impl<'c> Search<'c> {
                 }
             }
             Some(owner) if is_part && !is_pod => {
-                self.foreign.push(Subject { owner: Some(in_words(&owner)), ..subject });
+                self.foreign.push(Subject { owner: Some(kind_and_name(&owner)), ..subject });
             }
             owner => {
-                self.found.all.push(Subject { owner: owner.or(absent).as_ref().map(in_words), ..subject });
+                self.found.all.push(Subject { owner: owner.or(absent).as_ref().map(kind_and_name), ..subject });
             }
         }
     }
@@ -219,7 +219,7 @@ impl<'c> Search<'c> {
                 self.found.lacking.insert((Gap::Kind { kinds, reason: None }, None));
             }
         }
-        for identity in self.cluster.contradictory.iter().filter(|identity| is_looked_at(identity)) {
+        for identity in self.cluster.conflicting_duplicates.iter().filter(|identity| is_looked_at(identity)) {
             self.note(identity, Some("is there more than once, and differently; leave one of them".to_owned()));
         }
         let is_unknown = |it: &&Manifest| !self.children.contains_key(&it.identity) && has_template_of_custom_kind(it);
@@ -322,7 +322,7 @@ fn count(value: &Value) -> usize {
 }
 
 /// `Rollout web`
-fn in_words(owner: &Identity) -> String {
+fn kind_and_name(owner: &Identity) -> String {
     format!("{} {}", owner.kind, owner.name)
 }
 

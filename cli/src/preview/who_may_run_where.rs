@@ -10,7 +10,7 @@ use node_placement_policy::toleration::{NO_SCHEDULE, Taint};
 use serde::Serialize;
 
 use super::{
-    advice::{Cause, CauseKind, Sentence, ToDo, names},
+    advice::{AdviceList, Cause, CauseKind, Sentence, names},
     namespace_rules::NamespaceRules,
     outcome::{Forecast, Judged, JudgedSubject, Outcome, Why},
     pod_shape::PodShape,
@@ -168,7 +168,7 @@ pub fn advise_on_taints(
     pools: &[Pool],
     rows: &[Row],
     judged: &[JudgedSubject<'_>],
-    to_do: &mut ToDo,
+    to_do: &mut AdviceList,
 ) {
     let mut found: BTreeMap<(&str, &Option<String>, bool), Untainted> = BTreeMap::new();
     for (column, pool) in pools.iter().enumerate().filter(|(_, pool)| pool.taints.is_empty()) {

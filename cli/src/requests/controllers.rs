@@ -59,7 +59,8 @@ pub fn is_by_controller(key: &str) -> bool {
 /// The controlling owners of an object: its own; if that is a ReplicaSet or a Job, that of this, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owners {
-    /// Those that the cluster has, the nearest first. The last stands for itself, or for what is above it, and gone.
+    /// Owners that the cluster has, nearest first. The last is the workload that is judged, or the highest one that the
+    /// cluster has.
     pub present: Vec<Identity>,
     /// The nearest, if the cluster lacks it.
     pub absent: Option<Identity>,

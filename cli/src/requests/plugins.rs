@@ -155,7 +155,7 @@ pub fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
 /// The RuntimeClass that a Pod's `spec` names, if the cluster has it.
 ///
 /// # Errors
-/// It is none.
+/// The object of that name is not a RuntimeClass.
 pub fn runtime_class(spec: &Value, cluster: &Manifests) -> Result<Option<RuntimeClass>> {
     let Some(class) = runtime_class_identity(spec) else { return Ok(None) };
     cluster.manifest(&class).map(Manifest::typed).transpose()

@@ -129,12 +129,12 @@ impl LabelValues {
     pub fn describe(&self, key: &str) -> String {
         match self.only_value() {
             Some(value) => format!("{key}={value}"),
-            None => format!("{key} {}", self.in_words()),
+            None => format!("{key} {}", self.values_as_text()),
         }
     }
 
     /// `in (a,b)`, `notin (a)`, `from 1 to 5`, `with any value`, `absent`.
-    fn in_words(&self) -> String {
+    fn values_as_text(&self) -> String {
         let values = self.values.iter().map(String::as_str).collect::<Vec<_>>().join(",");
         match (self.is_complement, self.least, self.greatest) {
             (false, ..) if self.values.is_empty() => "absent".to_owned(),

@@ -137,7 +137,8 @@ pub struct NodePool {
     provider: Option<String>,
     /// The annotations that its nodes have.
     annotations: BTreeMap<String, String>,
-    /// The taints that keep Pods away from its nodes. Of these Karpenter takes none for passing, but startup taints.
+    /// The taints that keep Pods away from its nodes. Karpenter treats all of them as lasting; startup taints are not
+    /// included.
     pub taints: Vec<Taint>,
 }
 

@@ -87,7 +87,7 @@ pub struct Amount(i128);
 
 /// The suffixes of quantities, each a thousand times the one before.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-/// Likewise; each is 1024 times the one before.
+/// The binary suffixes; each is 1024 times the one before.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// No quantity has more: `ParseQuantity` caps what does not fit into 64 bits.

@@ -18,12 +18,12 @@ mod tests {
 
     use super::*;
     use crate::preview::{
-        Advice, Cause, CauseKind, Cell, Finding, Forecast, Namespace, Outcome, Pool, Preview, Restart, Row, Verdict,
-        Workload,
+        Advice, Cause, CauseKind, Cell, Forecast, Namespace, Outcome, OutcomeEntry, Pool, Preview, Restart, Row,
+        Verdict, Workload,
     };
 
-    fn finding(outcome: Outcome, reason: Option<&str>) -> Finding {
-        Finding { forecast: Forecast::real(outcome), reason: reason.map(str::to_owned), was: None }
+    fn finding(outcome: Outcome, reason: Option<&str>) -> OutcomeEntry {
+        OutcomeEntry { forecast: Forecast::real(outcome), reason: reason.map(str::to_owned), was: None }
     }
 
     /// `count` tenants, each with a pool, a namespace and a Deployment; the first has a Deployment that is refused, and the

@@ -8,16 +8,16 @@ use super::view::{Group, ROWS, Section, answer, counts, fit_in_a_table, nodes, n
 use crate::{
     lists::{counted, shortened},
     output::terminal::wrap,
-    preview::{Finding, Pool, Preview, Row},
+    preview::{OutcomeEntry, Pool, Preview, Row},
 };
 
 /// Where the text beside an outcome begins.
 const INDENT: usize = 16;
-/// So many namespaces are shown; the others are counted.
+/// At most this many namespaces are shown; the others are counted.
 const NAMESPACES: usize = 20;
-/// So many nodes, pools or namespaces are named.
+/// At most this many nodes, pools or namespaces are named.
 const NAMED: usize = 6;
-/// So many namespaces are named in a row of the table.
+/// At most this many namespaces are named in a row of the table.
 const NAMED_IN_TABLE: usize = 4;
 /// Beside the text of a cell, and its border.
 const PADDING: usize = 3;
@@ -139,7 +139,7 @@ impl Page {
     }
 
     fn group(&mut self, group: &Group<'_>) {
-        let Finding { forecast, reason, .. } = group.finding;
+        let OutcomeEntry { forecast, reason, .. } = group.finding;
         let was = group.was.as_ref().map(|was| format!(" (before: {was})")).unwrap_or_default();
         self.beside(forecast.outcome.title(), &format!("{}{was}", group.names));
         match (reason, forecast.would_be) {

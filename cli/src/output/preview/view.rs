@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::{
     lists::counted,
-    preview::{Cell, Finding, Forecast, Outcome, Pool, Preview, Row, Workload},
+    preview::{Cell, Forecast, Outcome, OutcomeEntry, Pool, Preview, Row, Workload},
 };
 
-/// So many rows of one entry that are in order are shown at first.
+/// At most this many rows of one entry that are in order are shown at first.
 pub const ROWS: usize = 6;
 /// A table of more pools is hard to read: then the rows are a list.
 const POOLS: usize = 8;
@@ -90,7 +90,7 @@ pub struct Section<'p> {
 /// Workloads of a namespace that have the same outcome for the same reason.
 #[derive(Serialize)]
 pub struct Group<'p> {
-    pub finding: &'p Finding,
+    pub finding: &'p OutcomeEntry,
     /// `refused`, `would be: refused`
     pub title: String,
     /// What it was with the old settings.
@@ -104,8 +104,8 @@ pub struct Group<'p> {
 }
 
 impl<'p> Group<'p> {
-    fn new(finding: &'p Finding, names: String, nodes: &'p [String], pods: usize) -> Self {
-        let Finding { forecast, was, .. } = finding;
+    fn new(finding: &'p OutcomeEntry, names: String, nodes: &'p [String], pods: usize) -> Self {
+        let OutcomeEntry { forecast, was, .. } = finding;
         // What gets worse without another outcome is about more nodes.
         let was = was.map(|was| match was.would_be {
             _ if was == *forecast => "the same on other nodes".to_owned(),
@@ -128,7 +128,7 @@ pub fn sections(preview: &Preview) -> Vec<Section<'_>> {
     }
     let mut groups: BTreeMap<_, Vec<&Workload>> = BTreeMap::new();
     for workload in &preview.workloads {
-        let Finding { forecast, reason, was } = &workload.finding;
+        let OutcomeEntry { forecast, reason, was } = &workload.finding;
         if preview.compared || forecast.outcome <= Outcome::Changed {
             groups.entry((&workload.namespace, forecast, was, reason, &workload.nodes)).or_default().push(workload);
         }
