@@ -17,10 +17,9 @@ use super::{
 use crate::{
     engine::{policy_chain::PolicyChain, reply::Reply},
     input::{manifests::Manifests, match_conditions::Condition, settings_file::SettingsFile},
-    requests::pod::ANY_POD,
+    requests::pod::{ANY_POD, CREATED},
     scheduling::{
         constraints::Constraints,
-        node_pool::CREATED,
         pool::{Pool, Pools},
     },
 };

@@ -7,15 +7,12 @@ use serde_json::{Value, json};
 use super::{
     admission::ordinary_user,
     plugins::{DIFFERENT_FIELDS, admitted, admitted_with_all},
-    pod::{ANY_POD, PLAIN_POD},
+    pod::{ANY_POD, CREATED, PLAIN_POD},
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::{
-    input::{
-        match_conditions::{Condition, Passage, evaluate},
-        policy_spec::{PolicySpec, requirement},
-    },
-    scheduling::node_pool::CREATED,
+use crate::input::{
+    match_conditions::{Condition, Passage, evaluate},
+    policy_spec::{PolicySpec, requirement},
 };
 
 /// What becomes of a request before the policy sees it.

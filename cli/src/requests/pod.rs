@@ -20,6 +20,9 @@ use crate::input::{
 /// The name of the Pod in a Binding that stands for those of other Pods.
 pub const ANY_POD: &str = "any";
 
+/// The name of the Node in the Binding to one that Karpenter would create.
+pub const CREATED: &str = "created-by-karpenter";
+
 /// The name of the Pod that asks for nothing.
 pub const PLAIN_POD: &str = "plain-pod";
 

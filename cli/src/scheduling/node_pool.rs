@@ -18,9 +18,7 @@ use super::{
     node::taint,
     resources::Amount,
 };
-
-/// The name of a node that Karpenter would create.
-pub const CREATED: &str = "created-by-karpenter";
+use crate::requests::pod::CREATED;
 
 /// The label with which Karpenter says of which NodePool a Node is.
 pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
