@@ -170,7 +170,7 @@ test: fmt lint policy.wasm floor.wasm | toolchain
 # Opens the preview's page in Chromium, as wide as a phone and as a desk, and makes the picture of it in docs.
 .PHONY: page
 page: | toolchain chromium
-	cargo test --quiet --locked -p kubectl-node-placement --test page -- --ignored
+	cargo test --quiet --locked -p kubectl-node-placement --test all -- --ignored page::
 
 # Takes about five minutes after the build, and wants the machine for itself. Writes the table and the plot of
 # docs/performance.md, and prints every case and the bounds.

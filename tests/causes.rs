@@ -3,12 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "these are tests")]
 #![allow(clippy::unnecessary_wraps, reason = "it reads better so")]
 
-mod common;
-
-use common::{TestCluster, request};
 use node_placement_policy::decision::{Cause, CauseKind};
 use node_placement_policy::evaluate;
 use serde_json::{Value, json};
+
+use crate::common::{TestCluster, request};
 
 const NOTHING: Cause = Cause {
     kind: CauseKind::Asks,

@@ -8,11 +8,11 @@
 )]
 #![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
-mod common;
-
 use node_placement_policy::placement::node_affinity::NodeSelection;
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::common::vectors;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,7 +28,7 @@ struct Vector {
 #[test]
 fn pods_match_nodes_as_the_scheduler_has_it() {
     let (mut valid, mut agreed, mut matched) = (0, 0, 0);
-    for Vector { id, pod, node, api_valid, matches } in common::vectors::<Vector>("nodeaffinity.jsonl") {
+    for Vector { id, pod, node, api_valid, matches } in vectors::<Vector>("nodeaffinity.jsonl") {
         let spec = pod.to_string();
         let name = node["name"].as_str().unwrap();
         let label = |key: &str| node["labels"][key].as_str();

@@ -8,12 +8,12 @@
 )]
 #![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
 use node_placement_policy::selector::{Operator, Selector, parse, parse_pairs};
 use serde::Deserialize;
+
+use crate::common::vectors;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -81,7 +81,7 @@ fn requirements(selector: &Selector) -> Vec<Requirement> {
 
 #[test]
 fn selectors_parse_print_and_match_as_upstream() {
-    let vectors: Vec<Vector> = common::vectors("selectors.jsonl");
+    let vectors: Vec<Vector> = crate::common::vectors("selectors.jsonl");
     assert_eq!(vectors.len(), 1472);
     let (mut valid, mut judged, mut contradictions) = (0, 0, 0);
     for Vector { id, selector, parse: expected, matches, .. } in vectors {
@@ -109,7 +109,7 @@ fn selectors_parse_print_and_match_as_upstream() {
 #[test]
 fn pairs_parse_as_upstream() {
     let mut valid = 0;
-    for Vector { id, selector, to_labels_map: expected, .. } in common::vectors::<Vector>("selectors.jsonl") {
+    for Vector { id, selector, to_labels_map: expected, .. } in vectors::<Vector>("selectors.jsonl") {
         let parsed = parse_pairs(&selector);
         assert_eq!(parsed.is_ok(), expected.ok, "line {id}: {selector:?} gives {parsed:?}");
         if let Ok(parsed) = parsed {

@@ -9,12 +9,11 @@
 )]
 #![allow(clippy::needless_pass_by_value, clippy::format_collect, reason = "they read better so")]
 
-mod common;
-
-use common::{TestCluster, answer, request, validate};
 use node_placement_policy::validate_settings;
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use crate::common::{TestCluster, answer, request, validate};
 
 /// Of settings that have some.
 fn mistakes(settings: &Value) -> String {

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::vectors;
 use k8s_openapi::api::core::v1;
 use node_placement_policy::json::read::read;
 use node_placement_policy::placement::tolerations::is_added_by_cluster;
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-mod common;
+use crate::common::vectors;
 
 /// The lines of a file in `e2e-tests/fixtures/vectors`, of which there are so many; each with its number.
 fn lines<T: DeserializeOwned>(name: &str, count: usize) -> impl Iterator<Item = (usize, T)> {

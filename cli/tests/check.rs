@@ -1,13 +1,12 @@
 //! What `check` finds, where, and how it ends.
 
-mod common;
-
 use std::{fs, path::Path, process::Output};
 
 use anyhow::{Context, Result};
-use common::{file, run, text};
 use rstest::rstest;
 use serde_json::Value;
+
+use crate::common::{file, run, text};
 
 #[rstest]
 #[case::several_documents("---\n{kind: Role}\n---\n{kind: RoleBinding}", "found a Role")]

@@ -1,13 +1,12 @@
 //! Questions of administrators, each answered by one command.
 
-mod common;
-
 use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
-use common::{file, run};
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use crate::common::{file, run};
 
 /// Tenants with nodes of their own, one tenant with premium nodes, and the rest.
 const SETTINGS: &str = r#"

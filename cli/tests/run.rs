@@ -1,7 +1,5 @@
 //! The commands: what they take, what they print, and how they end.
 
-mod common;
-
 use std::{
     env,
     path::Path,
@@ -9,9 +7,10 @@ use std::{
 };
 
 use anyhow::Result;
-use common::{file, run, text};
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use crate::common::{file, run, text};
 
 const CLUSTER: &str = "cli/tour/cluster";
 const FENCES: &str = "cli/tour/fences.yml";

@@ -1,21 +1,19 @@
 //! What the policy does with requests of every kind, case by case: the files in `cases` are run as
 //! `kubectl node-placement test` runs them.
-//!
-//! Every case is a test: `cargo test -p e2e-tests --test cases -- "a label that must not be there"` runs one alone.
 
-mod common;
-
-use std::{process::ExitCode, sync::Arc};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use cli::policies::{backstop::backstop_file, overrides::Overrides};
-use common::Case;
 use e2e_tests::{Evaluation, Policy, admission_policies::AdmissionPolicies, policy_under_test, testing::report::lines};
+use libtest_mimic::Trial;
 use serde_json::json;
 
-fn main() -> Result<ExitCode> {
+use crate::case::{self, Case};
+
+pub fn trials() -> Result<Vec<Trial>> {
     let policy = Arc::new(policy_under_test()?);
-    common::run(move |case| {
+    case::trials("cases", move |case| {
         let (answered, mismatches) = case.test.check(&case.case, &policy)?;
         ensure!(mismatches.is_empty(), "{}", lines(&mismatches).join("\n"));
         if answered.invalid.is_some() {

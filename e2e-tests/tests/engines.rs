@@ -2,18 +2,18 @@
 //! interpreter, and the crate that the module is made of. So what the tool tells is what is deployed, and what mutation
 //! testing says of the crate holds for the module.
 
-mod common;
-
-use std::{fs, process::ExitCode, sync::Arc};
+use std::{fs, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
-use common::Case;
 use e2e_tests::{Policy, payload, policy_module, policy_under_test};
+use libtest_mimic::Trial;
 
-fn main() -> Result<ExitCode> {
+use crate::case::{self, Case};
+
+pub fn trials() -> Result<Vec<Trial>> {
     let interpreted = Policy::interpreted(&fs::read(policy_module()?)?)?;
     let engines = Arc::new((policy_under_test()?, [("the crate", Policy::native()), ("the interpreter", interpreted)]));
-    common::run(move |case| {
+    case::trials("engines", move |case| {
         let (module, others) = &*engines;
         let expected = said(module, case)?;
         for (name, other) in others {

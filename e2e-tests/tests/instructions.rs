@@ -3,7 +3,7 @@
 //! A case that gets dearer by more than 3 % fails, and so does one that gets cheaper by more than 10 %, so that the
 //! table stays true. Every line is a test, named for its case.
 
-use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 use e2e_tests::{
@@ -11,19 +11,18 @@ use e2e_tests::{
     cost::{Case, cases},
     policy_module,
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 
 const TABLE: &str = "instructions.tsv";
 
-fn main() -> Result<ExitCode> {
+pub fn trials() -> Result<Vec<Trial>> {
     let policy = Arc::new(InstructionCounter::load(&policy_module()?)?);
-    let trials = kept()?.into_iter().map(|kept| {
+    let trial = |kept: Kept| {
         let policy = policy.clone();
-        Trial::test(kept.case.to_string(), move || {
-            kept.check(&policy).map_err(|error| Failed::from(format!("{error:#}")))
-        })
-    });
-    Ok(libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code())
+        let name = format!("instructions::{}", kept.case);
+        Trial::test(name, move || kept.check(&policy).map_err(|error| Failed::from(format!("{error:#}"))))
+    };
+    Ok(kept()?.into_iter().map(trial).collect())
 }
 
 /// A line of the table.

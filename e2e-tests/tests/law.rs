@@ -9,24 +9,16 @@ use node_placement_policy::{placement::node_affinity::NodeSelection, selector::p
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-#[path = "law/by_label.rs"]
 mod by_label;
-#[path = "law/enforcement.rs"]
 mod enforcement;
-#[path = "law/env.rs"]
 mod env;
-#[path = "law/references.rs"]
 mod references;
-#[path = "law/requests.rs"]
 mod requests;
-#[path = "law/scheduler.rs"]
 mod scheduler;
-#[path = "law/tolerations.rs"]
 mod tolerations;
 /// Which paths may change stands there.
 #[path = "../../fuzz/src/unharmed.rs"]
 mod unharmed;
-#[path = "law/yield_.rs"]
 mod yield_;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| policy_under_test().expect("the policy"));

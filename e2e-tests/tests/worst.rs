@@ -2,7 +2,7 @@
 //! write: instructions, memory and warnings. Webhooks run before the API server validates anything, so the cheapest
 //! element counts: `{}`.
 //!
-//! `cargo test -p e2e-tests --test worst -- --nocapture` prints what each row takes.
+//! `cargo test -p e2e-tests --test all -- worst:: --nocapture` prints what each row takes.
 
 #[path = "../../fuzz/src/cost.rs"]
 mod fuzzed;

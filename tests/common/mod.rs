@@ -1,5 +1,4 @@
 //! What the tests of the core share: a cluster made of JSON, and the recorded answers of Kubernetes.
-#![allow(dead_code, reason = "not every test needs all of it")]
 #![allow(clippy::needless_pass_by_value, reason = "they read better so")]
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use cli::{Evaluation, Policy};
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
 use serde_json::{Value, json};
 
-use crate::matching::{node_pool_takes, node_takes};
+use super::matching::{node_pool_takes, node_takes};
 
 const REQUIRED: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -124,7 +124,7 @@ impl<'o> Oracle<'o> {
                 Said::Lacking => return Ok("CannotTell"),
                 Said::Refused => return Ok("Refused"),
                 Said::LetIn(object_after) => {
-                    let after = crate::oracle::template(&object_after).context("a template")?;
+                    let after = self::template(&object_after).context("a template")?;
                     changed |= after != template;
                     completed = after;
                 }

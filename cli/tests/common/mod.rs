@@ -1,7 +1,5 @@
 //! How tests run the tool.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -21,7 +19,7 @@ pub fn run(arguments: &[&str]) -> Result<Output> {
 pub fn file(name: &str, text: &str) -> Result<PathBuf> {
     static FILES: AtomicUsize = AtomicUsize::new(0);
     let folder = FILES.fetch_add(1, Ordering::Relaxed).to_string();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(folder);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("common").join(folder);
     fs::create_dir_all(&folder)?;
     let path = folder.join(name);
     fs::write(&path, text)?;

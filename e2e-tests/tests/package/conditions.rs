@@ -15,7 +15,7 @@ use rstest::rstest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     documentation::yaml_of,
     examples::{deployment, deployments},
     file,

@@ -5,7 +5,7 @@ use e2e_tests::{Answer, Manifests, read_documents};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     examples::{deployment, examples},
     file, policy,
 };

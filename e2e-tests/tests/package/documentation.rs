@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::Manifests;
 use serde_json::{Value, json};
 
-use crate::{file, pages, policy, schema::settings};
+use super::{file, pages, policy, schema::settings};
 
 /// What else stands between fences of YAML: Kubernetes objects, and parts of them and of other files. Files of tests are
 /// run by the tool's own test of the pages.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{policy_metadata, read_document, read_documents};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     REGISTRY, VERSION, file, policy,
     rules::{known_rules, opt_in_rules, rule, rules},
 };

@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{file, pages};
+use super::{file, pages};
 
 /// Every file or heading that the documentation points to is there.
 #[test]

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::testing::Suite;
 use serde_json::json;
 
-use crate::{file, policy};
+use super::{file, policy};
 
 /// What others say: Kubernetes, policy-server, and the host, whose words a case has in another form.
 const OF_OTHERS: [&str; 6] = [

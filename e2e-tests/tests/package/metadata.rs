@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use e2e_tests::{policy_metadata, policy_module, read_document};
 use serde_json::{Value, json};
 
-use crate::{
+use super::{
     REGISTRY, SOURCE, VERSION, file,
     rules::{known_rules, rules},
 };

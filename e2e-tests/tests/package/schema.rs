@@ -9,7 +9,7 @@ use node_placement_policy::settings::Settings;
 use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Map, Value, json};
 
-use crate::file;
+use super::file;
 
 const FILE: &str = "docs/settings.schema.json";
 
@@ -35,7 +35,7 @@ fn the_schema_is_that_of_the_types() -> Result<()> {
     let shipped = fs::read_to_string(&path).context(FILE)?;
     ensure!(
         shipped == made,
-        "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test package schema"
+        "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test all package::schema"
     );
     Ok(())
 }

@@ -11,7 +11,7 @@ use rstest::rstest;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::file;
+use super::file;
 
 const FILE: &str = "docs/testing.schema.json";
 
@@ -28,7 +28,7 @@ fn the_schema_is_that_of_the_types() -> Result<()> {
     let shipped = fs::read_to_string(&path).context(FILE)?;
     ensure!(
         shipped == made,
-        "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test package testing"
+        "{FILE} is out of date; write it anew: {WRITE}=1 cargo test -p e2e-tests --test all package::testing"
     );
     Ok(())
 }

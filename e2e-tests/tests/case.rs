@@ -4,7 +4,6 @@ use std::{
     collections::BTreeSet,
     fs, mem,
     path::{Path, PathBuf},
-    process::ExitCode,
     sync::Arc,
 };
 
@@ -13,7 +12,7 @@ use e2e_tests::{
     Manifests,
     testing::{self, Suite, Test},
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
 
 /// A case of a test: one request, and how it must end.
@@ -39,13 +38,14 @@ impl Case {
     }
 }
 
-/// Checks every case by itself, as far as the command line asks for it.
-pub fn run(check: impl Fn(&Case) -> Result<()> + Clone + Send + 'static) -> Result<ExitCode> {
-    let trials = all()?.into_iter().map(|case| {
+/// Returns a test for every case, named for what is checked and for the case.
+pub fn trials(what: &str, check: impl Fn(&Case) -> Result<()> + Clone + Send + 'static) -> Result<Vec<Trial>> {
+    let trial = |case: Case| {
         let check = check.clone();
-        Trial::test(case.name.clone(), move || check(&case).map_err(|error| Failed::from(format!("{error:#}"))))
-    });
-    Ok(libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code())
+        let name = format!("{what}::{}", case.name);
+        Trial::test(name, move || check(&case).map_err(|error| Failed::from(format!("{error:#}"))))
+    };
+    Ok(all()?.into_iter().map(trial).collect())
 }
 
 /// The cases of every file in the folder. Fails if there are none, or if two of them have the same name: which of the

@@ -11,6 +11,7 @@ mod rules;
 mod schema;
 mod testing;
 mod toolchain;
+mod workspace;
 
 use std::{
     fs,

@@ -1,0 +1,20 @@
+//! The tests of the tool, in one binary: `cargo test -p kubectl-node-placement --test all -- check::` runs those of one
+//! file.
+
+mod common;
+
+mod brute_force;
+mod check;
+mod convert;
+mod crd;
+mod documentation;
+mod explain;
+mod hostile;
+mod kubectl;
+mod page;
+mod planted;
+mod policy;
+mod preview;
+mod run;
+mod testing;
+mod tour;
