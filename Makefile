@@ -126,7 +126,7 @@ playground-bench: chromium playground | toolchain
 # As a plugin of kubectl, for the user at hand.
 .PHONY: install
 install: | toolchain
-	cargo install --locked --path cli
+	cargo install --profile tool --locked --path cli
 
 # What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
 # and Rust's own linker makes them for both processors. The one for Windows needs MinGW's linker (Debian:
