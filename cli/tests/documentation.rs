@@ -94,7 +94,8 @@ impl Checkout {
         let folder = &checkout.0;
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder.join("bin/answers"))?;
-        for (program, script) in [("kubectl", KUBECTL), ("kubectl-node_placement", TOOL), ("make", MAKE), ("git", GIT)] {
+        for (program, script) in [("kubectl", KUBECTL), ("kubectl-node_placement", TOOL), ("make", MAKE), ("git", GIT)]
+        {
             checkout.program(program, script)?;
         }
         for program in ["cargo", "docker", "kwctl"] {
@@ -208,7 +209,8 @@ fn parts(page: &str) -> Vec<Part> {
 /// The name of a command alone is no command.
 fn is_inline_command(text: &str) -> bool {
     let words = text.split_whitespace().count();
-    let is_of_the_tool = ["kubectl node-placement ", "kubectl-node_placement "].iter().any(|name| text.starts_with(name));
+    let is_of_the_tool =
+        ["kubectl node-placement ", "kubectl-node_placement "].iter().any(|name| text.starts_with(name));
     (is_of_the_tool && words > 3 || text.starts_with("make ")) && !text.contains('…')
 }
 

@@ -112,7 +112,8 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
 /// kubectl 1.37 and later says which program it is: another one on the `PATH` may have another version.
 #[test]
 fn the_kubectl_that_called_the_tool_is_asked() -> Result<()> {
-    let played = Played::new("called", &[("namespaces", NAMESPACES), ("nodes", NODES), ("current-context", "prod-eu\n")])?;
+    let played =
+        Played::new("called", &[("namespaces", NAMESPACES), ("nodes", NODES), ("current-context", "prod-eu\n")])?;
     let path = played.0.join("kubectl");
     let page = ["preview", "-s", "settings.yml", "-o", "html"];
     // What the script itself calls.
@@ -168,7 +169,10 @@ fn without_the_right_to_read_a_namespace_nothing_is_told_of_its_pods() -> Result
 }
 
 #[rstest]
-#[case::nobody_is_logged_in("broken", "You must be logged in to the server; save the cluster to a file and pass -c FILE")]
+#[case::nobody_is_logged_in(
+    "broken",
+    "You must be logged in to the server; save the cluster to a file and pass -c FILE"
+)]
 fn a_cluster_that_can_not_be_reached_is_a_mistake(#[case] file: &str, #[case] told: &str) -> Result<()> {
     let played = Played::new(file, &[(file, "")])?;
     for arguments in [vec!["preview", "-s", "settings.yml"], vec!["explain", "-n", "a", "-s", "settings.yml"]] {

@@ -166,7 +166,8 @@ fn the_alerts_ask_for_what_is_counted() -> Result<()> {
         let (_, names) = expression.split_once(r#"name=~""#).context("a regular expression of names")?;
         let (names, _) = names.split_once('"').context("its end")?;
         for policy in ["kw.cap.node-placement", "kw.cap.whatever-it-is-called", BEFORE_1_37_2] {
-            let name = if names.contains("admission") { format!("{policy}.kubewarden.admission") } else { policy.to_owned() };
+            let name =
+                if names.contains("admission") { format!("{policy}.kubewarden.admission") } else { policy.to_owned() };
             assert!(matches(&name, names)?, "{expression} does not count {name}");
         }
         assert!(!matches("pod-policy.kyverno.io", names)?, "{expression} counts the webhooks of others");
