@@ -126,7 +126,7 @@ playground-bench: chromium playground | toolchain
 # As a plugin of kubectl, for the user at hand.
 .PHONY: install
 install: | toolchain
-	cargo install --locked --path cli
+	cargo install --profile tool --locked --path cli
 
 # What is released of the tool: an archive for each platform, and an image of the Linux ones. Linux binaries are static,
 # and Rust's own linker makes them for both processors. The one for Windows needs MinGW's linker (Debian:
@@ -247,7 +247,7 @@ clean: | toolchain
 kwctl bats kubectl jq node npm xz chromium buildah x86_64-w64-mingw32-gcc zizmor actionlint lychee cargo-fuzz cargo-deny cargo-mutants:
 	@command -v $@ >/dev/null || { echo "$@ is needed for this and not installed: see $(HOME_OF_$@)" >&2; exit 1; }
 
-HOME_OF_kwctl := https://github.com/kubewarden/kwctl
+HOME_OF_kwctl := https://github.com/kubewarden/adm-controller/releases
 HOME_OF_bats := https://github.com/bats-core/bats-core
 HOME_OF_kubectl := https://kubernetes.io/docs/tasks/tools
 HOME_OF_jq := https://jqlang.org

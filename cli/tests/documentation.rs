@@ -35,12 +35,15 @@ done
 case "$*" in
   "get clusteradmissionpolicy "*" -o yaml") cat "$answers/policy" ;;
   "config current-context"*) echo sample ;;
-  "get mutatingwebhookconfigurations,"*) echo clusterwide-node-placement ;;
+  "get mutatingwebhookconfigurations,"*) echo kw.cap.node-placement ;;
   "get "*,*" -o json"*) cat "$answers/all" ;;
   "get "*" -o json"*) cat "$answers/$2" 2>/dev/null || echo '{"kind": "List", "items": []}' ;;
   *" logs "*) echo "would be rejected: …" ;;
 esac
 "#;
+
+/// The tool by its own name, as where there is no kubectl.
+const TOOL: &str = "#!/bin/sh\n\"$TOOL\" \"$@\"\n[ $? -le 1 ]\n";
 
 /// Whether the target is there, with these variables.
 const MAKE: &str = "#!/bin/sh\nexec /usr/bin/env -u MAKEFLAGS \"$REAL_MAKE\" -n -s -C \"$ROOT\" \"$@\" >/dev/null\n";
@@ -91,7 +94,8 @@ impl Checkout {
         let folder = &checkout.0;
         let _ = fs::remove_dir_all(folder);
         fs::create_dir_all(folder.join("bin/answers"))?;
-        for (program, script) in [("kubectl", KUBECTL), ("make", MAKE), ("git", GIT)] {
+        for (program, script) in [("kubectl", KUBECTL), ("kubectl-node_placement", TOOL), ("make", MAKE), ("git", GIT)]
+        {
             checkout.program(program, script)?;
         }
         for program in ["cargo", "docker", "kwctl"] {
@@ -205,8 +209,9 @@ fn parts(page: &str) -> Vec<Part> {
 /// The name of a command alone is no command.
 fn is_inline_command(text: &str) -> bool {
     let words = text.split_whitespace().count();
-    let is_whole = text.starts_with("kubectl node-placement ") && words > 3 || text.starts_with("make ");
-    is_whole && !text.contains('…')
+    let is_of_the_tool =
+        ["kubectl node-placement ", "kubectl-node_placement "].iter().any(|name| text.starts_with(name));
+    (is_of_the_tool && words > 3 || text.starts_with("make ")) && !text.contains('…')
 }
 
 /// Parts of the output stand for what a page leaves out with `…`.

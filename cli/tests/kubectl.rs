@@ -74,8 +74,14 @@ impl Played {
 
     fn run(&self, arguments: &[&str]) -> Result<Output> {
         let path = format!("{}:{}", self.0.display(), env::var("PATH")?);
+        Ok(self.tool(arguments).env("PATH", path).env_remove("KUBECTL_PATH").output()?)
+    }
+
+    /// The tool, without this kubectl on its `PATH`.
+    fn tool(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-node_placement"));
-        Ok(command.args(arguments).env("PATH", path).current_dir(&self.0).output()?)
+        command.args(arguments).current_dir(&self.0);
+        command
     }
 
     fn calls(&self) -> Result<String> {
@@ -100,6 +106,32 @@ fn a_preview_asks_the_cluster_of_the_kubeconfig() -> Result<()> {
     let calls = played.calls()?;
     let pods = "get pods --all-namespaces -o json --context test --kubeconfig my.conf\n";
     assert!(calls.contains(pods) && calls.contains("get runtimeclasses.node.k8s.io "), "{calls}");
+    Ok(())
+}
+
+/// kubectl 1.37 and later says which program it is: another one on the `PATH` may have another version.
+#[test]
+fn the_kubectl_that_called_the_tool_is_asked() -> Result<()> {
+    let played =
+        Played::new("called", &[("namespaces", NAMESPACES), ("nodes", NODES), ("current-context", "prod-eu\n")])?;
+    let path = played.0.join("kubectl");
+    let page = ["preview", "-s", "settings.yml", "-o", "html"];
+    // What the script itself calls.
+    let output = played.tool(&page).env("PATH", "/usr/bin:/bin").env("KUBECTL_PATH", &path).output()?;
+    assert!(text(&output.stdout).contains("Preview of prod-eu:"), "{output:?}");
+    assert!(played.calls()?.contains("config current-context"));
+    Ok(())
+}
+
+#[rstest]
+#[case::none("", "error: kubectl is not on the PATH: install it, or save the cluster to a file and pass -c FILE\n")]
+#[case::a_wrong_one("/nowhere/kubectl", "error: /nowhere/kubectl can't be started: ")]
+fn a_kubectl_that_is_missing_is_named(#[case] path: &str, #[case] told: &str) -> Result<()> {
+    let played = Played::new("missing", &[])?;
+    let mut tool = played.tool(&["preview", "-s", "settings.yml"]);
+    let output = tool.env("PATH", "/nowhere").env("KUBECTL_PATH", path).output()?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).starts_with(told), "{output:?}");
     Ok(())
 }
 
@@ -137,7 +169,10 @@ fn without_the_right_to_read_a_namespace_nothing_is_told_of_its_pods() -> Result
 }
 
 #[rstest]
-#[case::nobody_is_logged_in("broken", "You must be logged in to the server; write the cluster down and say -c FILE")]
+#[case::nobody_is_logged_in(
+    "broken",
+    "You must be logged in to the server; save the cluster to a file and pass -c FILE"
+)]
 fn a_cluster_that_can_not_be_reached_is_a_mistake(#[case] file: &str, #[case] told: &str) -> Result<()> {
     let played = Played::new(file, &[(file, "")])?;
     for arguments in [vec!["preview", "-s", "settings.yml"], vec!["explain", "-n", "a", "-s", "settings.yml"]] {

@@ -83,10 +83,16 @@ replicas() {
   [ "$(kubectl -n "$1" get pods -l "app=$2" -o name | wc -l)" -eq "$3" ]
 }
 
+# webhook: the name of the policy's webhook, or a failure if there is none. Kubewarden 1.37.2 changed these names.
+webhook() {
+  kubectl get mutatingwebhookconfigurations -l app.kubernetes.io/part-of=kubewarden -o json |
+    jq -er --arg policy "$POLICY" '.items[].metadata | select(.annotations.kubewardenPolicyName == $policy) | .name'
+}
+
 # way_out <may fall | must stay>: the commands of the page, for the policy of the tests.
 way_out() {
   sed -n "/^<!-- The way out of an outage, the fence $1:/,/^\`\`\`\$/p" "$PAGE" | sed -n '/^```console$/,/^```$/p' | sed '/^```/d' |
-    sed -e "s|clusterwide-node-placement|clusterwide-$POLICY|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
+    sed -e "s|kw.cap.node-placement|$(webhook)|" -e "s|backstop.yml|$BATS_FILE_TMPDIR/backstop.yml|"
 }
 
 @test "new Pods are refused" {
@@ -120,7 +126,7 @@ is_told() {
 
 @test "without a backstop, the page's command lets Pods start, and the fence is gone" {
   [ "$(way_out 'may fall' | wc -l)" -eq 1 ]
-  kubectl get mutatingwebhookconfiguration "clusterwide-$POLICY" -o json |
+  kubectl get mutatingwebhookconfiguration "$(webhook)" -o json |
     jq 'del(.metadata.uid, .metadata.resourceVersion)' >"$BATS_FILE_TMPDIR/webhook.json"
   bash -euc "$(way_out 'may fall')"
   eventually create npe2e-production unfenced "$(unscheduled)"
@@ -159,7 +165,7 @@ denied_by_backstop() {
 
 @test "the policy-server comes back, and nothing is lost" {
   bring_back
-  eventually kubectl get mutatingwebhookconfiguration "clusterwide-$POLICY"
+  eventually webhook
   eventually served
   # The backstop lets in what the policy completes.
   create npe2e-production after "$(unscheduled)"

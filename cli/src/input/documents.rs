@@ -190,6 +190,60 @@ mod tests {
         }
     }
 
+    /// What `kubectl get -o kyaml` prints: braces in YAML, a comma behind the last member, texts over several lines.
+    const KYAML: &str = r#"---
+{
+  apiVersion: "v1",
+  kind: "List",
+  items: [{
+    apiVersion: "v1", # a comment
+    kind: "Node",
+    metadata: {
+      name: "worker-1",
+      labels: {
+        "no": "yes",
+        "node-restriction.kubernetes.io/tenant": "blue",
+      },
+    },
+    spec: {
+      unschedulable: true,
+    },
+  }, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    data: {
+      text: "\
+         first\n\
+         \  second\n\
+        ",
+    },
+  }],
+}
+"#;
+
+    #[test]
+    fn kyaml_is_read() -> Result<()> {
+        let text = format!("{KYAML}{KYAML}");
+        let objects = yaml_objects(&text)?;
+        assert_eq!(objects.len(), 4);
+        let documents = yaml_documents(&text)?;
+        let items = serde_json::json!([
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {
+                    "name": "worker-1",
+                    "labels": { "no": "yes", "node-restriction.kubernetes.io/tenant": "blue" },
+                },
+                "spec": { "unschedulable": true },
+            },
+            { "apiVersion": "v1", "kind": "ConfigMap", "data": { "text": "first\n  second\n" } },
+        ]);
+        let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": items });
+        assert_eq!(documents, [list.clone(), list]);
+        Ok(())
+    }
+
     #[test]
     fn json_may_write_a_character_as_two_halves() -> Result<()> {
         assert_eq!(yaml_documents(r#"{"a": "\ud83d\ude00"}"#)?, [serde_json::json!({ "a": "😀" })]);

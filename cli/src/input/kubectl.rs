@@ -1,6 +1,7 @@
 //! The cluster of the kubeconfig, asked through kubectl: whatever logs in there, logs in here.
 
 use std::{
+    env,
     ffi::OsString,
     io::ErrorKind,
     path::Path,
@@ -33,6 +34,7 @@ pub fn listed_as(resource: Resource) -> String {
 
 /// `kubectl`, with the options of a user.
 pub struct Kubectl {
+    program: OsString,
     options: Vec<OsString>,
 }
 
@@ -61,7 +63,7 @@ impl Kubectl {
     pub fn new(context: Option<&str>, kubeconfig: Option<&Path>) -> Self {
         let context = context.map(|context| ["--context".into(), context.into()]);
         let kubeconfig = kubeconfig.map(|kubeconfig| ["--kubeconfig".into(), kubeconfig.into()]);
-        Self { options: context.into_iter().chain(kubeconfig).flatten().collect() }
+        Self { program: program(), options: context.into_iter().chain(kubeconfig).flatten().collect() }
     }
 
     /// Lists all that the policy has rules for, and [`OTHERS`], in all namespaces. Bindings can't be listed. `progress`
@@ -98,7 +100,7 @@ impl Kubectl {
 
     /// The context that holds where none is named; a Pod in a cluster has none.
     pub fn current_context(&self) -> Option<String> {
-        let mut kubectl = Command::new("kubectl");
+        let mut kubectl = Command::new(&self.program);
         let output =
             kubectl.args(["config", "current-context"]).args(&self.options).stdin(Stdio::null()).output().ok()?;
         let context = String::from_utf8(output.stdout).ok()?.trim().to_owned();
@@ -106,16 +108,23 @@ impl Kubectl {
     }
 
     fn start(&self, arguments: &[&str]) -> Result<Child> {
-        let mut kubectl = Command::new("kubectl");
+        let mut kubectl = Command::new(&self.program);
         kubectl.arg("get").args(arguments).args(["-o", "json"]).args(&self.options);
         kubectl.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         kubectl.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                anyhow!("kubectl is not on the PATH: install it, or write the cluster down and say -c FILE")
+            ErrorKind::NotFound if self.program == KUBECTL => {
+                anyhow!("kubectl is not on the PATH: install it, or save the cluster to a file and pass -c FILE")
             }
-            _ => anyhow!("kubectl can't be started: {error}"),
+            _ => anyhow!("{} can't be started: {error}", self.program.display()),
         })
     }
+}
+
+const KUBECTL: &str = "kubectl";
+
+/// Returns the kubectl to ask: the one that called this plugin, if it says so (from 1.37 on), else the one on the `PATH`.
+fn program() -> OsString {
+    env::var_os("KUBECTL_PATH").filter(|path| !path.is_empty()).unwrap_or_else(|| KUBECTL.into())
 }
 
 /// Waits for what kubectl prints: objects as JSON, or that they may not be read.
@@ -125,7 +134,8 @@ fn wait(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<Str
         return Ok(Ok(String::from_utf8(output.stdout).context("kubectl printed no text")?));
     }
     let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let error = error.lines().last().unwrap_or("kubectl failed without a word");
+    let failed = format!("kubectl failed with {}", output.status);
+    let error = error.lines().last().unwrap_or(&failed);
     // What may not be read is a gap; without a cluster, everything is.
     let is_unknown_kind = error.contains("doesn't have a resource type");
     let is_not_found = error.contains("(NotFound)");
@@ -134,7 +144,7 @@ fn wait(resource: &str, arguments: &[&str], kubectl: Child) -> Result<Result<Str
     }
     if !(is_unknown_kind || is_not_found || error.contains("(Forbidden)")) {
         bail!(
-            "kubectl get {}: {error}; write the cluster down and say -c FILE, or correct the kubeconfig",
+            "kubectl get {}: {error}; save the cluster to a file and pass -c FILE, or correct the kubeconfig",
             arguments.join(" ")
         );
     }

@@ -123,7 +123,7 @@ fn the_variable_in_the_reference_is_the_modules() -> Result<()> {
 #[test]
 fn the_ways_out_of_an_outage_are_those_of_the_suite() -> Result<()> {
     let page = fs::read_to_string(file("docs/outage.md"))?;
-    let delete = "kubectl delete mutatingwebhookconfiguration clusterwide-node-placement\n";
+    let delete = "kubectl delete mutatingwebhookconfiguration kw.cap.node-placement\n";
     for (fence, expected) in
         [("may fall", delete.to_owned()), ("must stay", format!("kubectl apply -f backstop.yml\nsleep 10\n{delete}"))]
     {

@@ -142,7 +142,8 @@ fn the_index_of_examples_names_every_file() -> Result<()> {
     Ok(())
 }
 
-/// The alerts ask for metrics and labels that the documentation names, of every ClusterAdmissionPolicy.
+/// The alerts ask for metrics and labels that the documentation names, of every ClusterAdmissionPolicy: one that a list of
+/// names forgets would be watched by nobody.
 #[test]
 fn the_alerts_ask_for_what_is_counted() -> Result<()> {
     let documentation = fs::read_to_string(file("docs/operating.md"))?;
@@ -162,10 +163,28 @@ fn the_alerts_ask_for_what_is_counted() -> Result<()> {
         {
             assert!(documentation.contains(&format!("`{}`", label.trim())), "{label}");
         }
-        // Whatever they are called: one that a list forgets would be watched by nobody.
-        assert!(expression.contains(r#"name=~"clusterwide-.*"#), "{expression}");
+        let (_, names) = expression.split_once(r#"name=~""#).context("a regular expression of names")?;
+        let (names, _) = names.split_once('"').context("its end")?;
+        for policy in ["kw.cap.node-placement", "kw.cap.whatever-it-is-called", BEFORE_1_37_2] {
+            let name =
+                if names.contains("admission") { format!("{policy}.kubewarden.admission") } else { policy.to_owned() };
+            assert!(matches(&name, names)?, "{expression} does not count {name}");
+        }
+        assert!(!matches("pod-policy.kyverno.io", names)?, "{expression} counts the webhooks of others");
     }
     Ok(())
+}
+
+/// What Kubewarden before 1.37.2 calls the policy: clusterwide-NAME.
+const BEFORE_1_37_2: &str = "clusterwide-node-placement";
+
+/// Returns whether a regular expression of Prometheus, which is anchored, matches.
+fn matches(text: &str, expression: &str) -> Result<bool> {
+    let program = cel::Program::compile("text.matches(expression)")?;
+    let mut variables = cel::Context::default();
+    variables.add_variable("text", text)?;
+    variables.add_variable("expression", format!("^(?:{expression})$"))?;
+    Ok(program.execute(&variables)? == cel::Value::Bool(true))
 }
 
 /// The `spec` of every example that deploys the policy, with the name of its file.
