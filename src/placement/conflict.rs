@@ -1,9 +1,9 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
 use super::node_affinity::{NodeSelection, Term, labels_of};
-use super::node_rules::{NodeRules, SourcedRequirement};
+use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::subject::PodSubject;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::Pairs;
 use crate::message::{quote, quote_pair, shorten};
 use crate::object_meta::ObjectName;
@@ -21,21 +21,19 @@ pub(super) const SELECTOR_CONFLICT: &str = "pod node label selector conflicts wi
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
 pub fn validate(
     selection: &NodeSelection<'_>,
-    rules: &NodeRules<'_>,
+    required: &RequiredNodes<'_>,
     subject: &PodSubject<'_, '_>,
 ) -> Result<(), Rejection> {
-    for demanded in &rules.requirements {
-        let key = demanded.requirement.key();
+    for sourced in &required.requirements {
+        let key = sourced.requirement.key();
         if let Some(value) = selection.node_selector.get(key)
-            && !demanded.requirement.accepts(Some(value))
+            && !sourced.requirement.accepts(Some(value))
         {
-            return Err(pair_rejection((key, value), demanded, subject));
+            return Err(pair_rejection((key, value), sourced, subject));
         }
     }
     match &selection.terms {
-        Some(terms) if !rules.selects_every_node() => {
-            validate_terms(terms, &selection.node_selector, rules, subject.name)
-        }
+        Some(terms) if !required.is_empty() => validate_terms(terms, &selection.node_selector, required, subject.name),
         _ => Ok(()),
     }
 }
@@ -65,20 +63,27 @@ fn pair_rejection(
              nodeSelector"
         )
     };
-    let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Asks };
-    let rejection = Rejection::with_sentence(kind, SELECTOR_CONFLICT, explanation).demanded_at(*source);
-    rejection.about_label(key).demanding(requirement).asking_for(&format_args!("{key}={value}"))
+    let cause = Cause {
+        kind: if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests },
+        setting: source.setting(),
+        annotation: source.annotation(),
+        label: Some(key.to_owned()),
+        required: Some(requirement.to_string()),
+        requested: Some(format!("{key}={value}")),
+        ..Cause::default()
+    };
+    Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }
 
 /// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
 fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,
-    rules: &NodeRules<'_>,
+    required: &RequiredNodes<'_>,
     name: &ObjectName,
 ) -> Result<(), Rejection> {
-    let (demanded, no_pairs) = (rules.as_one_selector(), Pairs::default());
-    let demanded = labels_of(&demanded, &no_pairs);
+    let (selector, no_pairs) = (required.as_one_selector(), Pairs::default());
+    let fence = labels_of(&selector, &no_pairs);
     let mut first_lost = None;
     for term in terms {
         let Some(asked) = term.selector() else { continue };
@@ -87,8 +92,8 @@ fn validate_terms(
             continue;
         }
         let mut lost = asked.iter().filter(|label| {
-            let position = demanded.binary_search_by(|demanded| demanded.key.cmp(label.key)).ok();
-            position.and_then(|at| demanded.get(at)).is_some_and(|demanded| !label.values.overlaps(&demanded.values))
+            let position = fence.binary_search_by(|fenced| fenced.key.cmp(label.key)).ok();
+            position.and_then(|at| fence.get(at)).is_some_and(|fenced| !label.values.overlaps(&fenced.values))
         });
         match lost.next() {
             None => return Ok(()),
@@ -101,12 +106,17 @@ fn validate_terms(
     let explanation = format!(
         "the node affinity of {name} asks for {}, but {}, and no node can have both; change or remove that expression",
         quote(&asked),
-        rules.demands_on(key)
+        required.words_on(key)
     );
-    let rejection = Rejection::with_sentence(CauseKind::Asks, SELECTOR_CONFLICT, explanation);
-    let rejection = rejection.about_label(key).asking_for(&asked);
-    Err(match rules.requirements.iter().find(|own| own.requirement.key() == key) {
-        Some(SourcedRequirement { requirement, source }) => rejection.demanded_at(*source).demanding(requirement),
-        None => rejection,
-    })
+    let sourced = required.requirements.iter().find(|own| own.requirement.key() == key);
+    let cause = Cause {
+        kind: CauseKind::Requests,
+        setting: sourced.and_then(|own| own.source.setting()),
+        annotation: sourced.and_then(|own| own.source.annotation()),
+        label: Some(key.to_owned()),
+        required: sourced.map(|own| own.requirement.to_string()),
+        requested: Some(asked),
+        ..Cause::default()
+    };
+    Err(Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation))
 }

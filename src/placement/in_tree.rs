@@ -6,7 +6,7 @@ use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
 use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
 use crate::message::joined;
 use crate::review::Review;
@@ -55,10 +55,18 @@ pub fn admit(
     config: &PodNodeSelectorPluginConfig,
 ) -> Result<(), Rejection> {
     let namespace = &*review.request.namespace;
-    let reject = |sentence, source, (key, value): (&str, &str), demanded: &str| {
-        let rejection = Rejection::with_sentence(CauseKind::Asks, sentence, "").demanded_at(source);
-        let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&demanded);
-        Err(rejection.asking_for(&format_args!("{key}={value}")))
+    let reject = |sentence: &str, source: Source<'_>, (key, value): (&str, &str), required: String| {
+        let cause = Cause {
+            kind: CauseKind::Requests,
+            setting: source.setting(),
+            annotation: source.annotation(),
+            namespace: Some(namespace.to_owned()),
+            label: Some(key.to_owned()),
+            required: Some(required),
+            requested: Some(format!("{key}={value}")),
+            ..Cause::default()
+        };
+        Err(Rejection::with_sentence(sentence, cause, ""))
     };
     let (source, text) = demanded(config, namespace, annotations);
     let demanded = read(source, text)?;
@@ -69,7 +77,7 @@ pub fn admit(
         let (key, value) = (requirement.key(), requirement.only_value().unwrap_or_default());
         match pairs.get(key) {
             Some(own) if own != value => {
-                return reject(SELECTOR_CONFLICT, source, (key, own), &requirement.to_string());
+                return reject(SELECTOR_CONFLICT, source, (key, own), requirement.to_string());
             }
             Some(_) => {}
             None => added.push((key, value)),
@@ -81,7 +89,7 @@ pub fn admit(
     if !whitelist.is_empty()
         && let Some(pair) = all.find(|(key, value)| !whitelist.allows_value(key, value))
     {
-        return reject(NOT_ALLOWED, allowing, pair, &whitelist.selector().to_string());
+        return reject(NOT_ALLOWED, allowing, pair, whitelist.selector().to_string());
     }
     if !added.is_empty() {
         let spec = review.object.object_mut("spec").within("object")?;

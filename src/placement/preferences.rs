@@ -11,7 +11,7 @@ use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::joined;
-use crate::settings::Source;
+use crate::settings::{Setting, Source};
 
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -49,7 +49,7 @@ pub fn missing(
     let (mut all, mut size, mut excess) = read.within(&path).within(subject.path)?;
     let own = all.len();
     for preferred in &at.entry.preferred_node_selector {
-        match matched.selector(Source::Entry(at, "preferredNodeSelector"), &preferred.selector) {
+        match matched.selector(Source::Entry(at, Setting::PreferredNodeSelector), &preferred.selector) {
             Err(rejection) if rejection.is_unresolved() => decision.warn_instead(&rejection),
             selector => {
                 let preference = Preference::new(preferred.weight, Term::from_requirements(selector?.requirements()));

@@ -21,8 +21,8 @@ pub struct PodSubject<'p, 'a> {
     pub path: &'p str,
     /// Its PodSpec.
     pub spec: &'p RawObject<'a>,
-    /// Who asks for it.
-    pub user: &'p User,
+    /// Who writes it; nothing for any Pod of a namespace.
+    pub user: Option<&'p User>,
     /// Whether it is made by the DaemonSet controller, or is the template that this makes Pods from.
     pub is_of_daemon_set: bool,
     /// Its RuntimeClass.
@@ -49,6 +49,11 @@ impl<'a> PodSubject<'_, 'a> {
     /// Whether it is a template.
     pub const fn is_template(&self) -> bool {
         matches!(self.name, ObjectName::TemplateOf(..))
+    }
+
+    /// Returns whether the audit scanner validates it: then it exists already, and a scheduler has chosen its node.
+    pub fn is_scanned(&self) -> bool {
+        self.user == Some(&User::AuditScanner)
     }
 
     /// Whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by `matchFields`.

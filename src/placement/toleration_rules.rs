@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use super::entry::{MatchedEntry, read_annotation};
-use crate::decision::{CauseKind, Rejection};
+use super::rules::Mode;
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
-use crate::request::User;
-use crate::settings::{NamespaceEntry, OnExtendedResources, Source, reference};
+use crate::settings::{NamespaceEntry, OnExtendedResources, Setting, Source, reference};
 use crate::toleration::{Toleration, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
@@ -29,18 +29,16 @@ pub struct TolerationRules<'s> {
     pub forbidden: Option<TolerationList<'s>>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
-    /// Whether anything may or must not be tolerated in the namespace, by whoever is not exempt.
-    pub is_limited: bool,
 }
 
 /// Tolerations, and where they are listed.
 #[derive(Clone, Debug)]
 pub struct TolerationList<'s> {
-    /// In order. If not all of them are known: none or, of what is forbidden, all that may be meant.
+    /// In order. If a reference could not be resolved: none, or of forbidden ones all that may be meant.
     pub tolerations: Cow<'s, [Toleration]>,
     /// Where they are listed.
     pub source: Source<'s>,
-    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids everything.
+    /// Set if a reference could not be resolved. The list then allows nothing, or forbids everything.
     pub unresolved: Option<Rejection>,
 }
 
@@ -54,27 +52,28 @@ pub struct Objection<'r> {
 }
 
 impl<'s> TolerationRules<'s> {
-    /// What the settings, the entry that holds for the namespace, and its annotations demand.
+    /// Returns what the settings, the entry that holds for the namespace, and its annotations say.
     ///
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
-    pub fn new(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+    pub fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let MatchedEntry { settings, entry, .. } = *matched;
         let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
         let mut rules = Self { tolerate_extended_resources, ..Self::default() };
         if let Some(at) = entry {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-            let read = |list: &'s Option<Vec<Toleration>>, field| {
-                TolerationList::read(list.as_deref()?, Source::Entry(at, field), matched)
+            let read = |list: &'s Option<Vec<Toleration>>, setting| {
+                TolerationList::read(list.as_deref()?, Source::Entry(at, setting), matched, mode)
             };
-            rules.defaults = read(default_tolerations, "defaultTolerations");
-            rules.allowed.extend(read(allowed_tolerations, "allowedTolerations"));
+            rules.defaults = read(default_tolerations, Setting::DefaultTolerations);
+            rules.allowed.extend(read(allowed_tolerations, Setting::AllowedTolerations));
             rules.forbidden = forbidden_tolerations.as_deref().and_then(|list| {
-                TolerationList::read_forbidden(list, Source::Entry(at, "forbiddenTolerations"), matched)
+                TolerationList::read_forbidden(list, Source::Entry(at, Setting::ForbiddenTolerations), matched, mode)
             });
         }
         if let (None, Some(list)) = (&rules.defaults, &settings.cluster_default_tolerations) {
-            rules.defaults = TolerationList::read(list, Source::Placement("clusterDefaultTolerations"), matched);
+            let source = Source::Placement(Setting::ClusterDefaultTolerations);
+            rules.defaults = TolerationList::read(list, source, matched, mode);
         }
         rules.reject_forbidden_defaults()?;
         rules.defaults_of_settings = rules.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
@@ -84,32 +83,12 @@ impl<'s> TolerationRules<'s> {
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
-        rules.is_limited = rules.validates_anything();
         Ok(rules)
     }
 
-    /// What holds for Pods that `user` creates. Exempt users may tolerate everything, and get what is added to Pods.
-    ///
-    /// # Errors
-    /// An annotation is malformed; a default is forbidden.
-    pub fn for_creation(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let rules = Self::new(matched)?;
-        if matched.exempts(user) {
-            return Ok(Self { allowed: Vec::new(), forbidden: None, ..rules });
-        }
-        Ok(rules)
-    }
-
-    /// What `user` is held to where nothing is added: in updates of Pods, and Bindings. Nothing, if the user may tolerate
-    /// everything; of exempt users, annotations are not even read.
-    ///
-    /// # Errors
-    /// An annotation is malformed; a default is forbidden.
-    pub fn for_validation(matched: &MatchedEntry<'s>, user: &User) -> Result<Option<Self>, Rejection> {
-        if matched.exempts(user) {
-            return Ok(None);
-        }
-        Ok(Some(Self::new(matched)?).filter(Self::validates_anything))
+    /// Returns what holds for exempt users: they may tolerate everything, and get what is added to Pods.
+    pub(super) fn without_limits(self) -> Self {
+        Self { allowed: Vec::new(), forbidden: None, ..self }
     }
 
     /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be
@@ -125,8 +104,13 @@ impl<'s> TolerationRules<'s> {
             quote(&default.to_string()),
             forbidden.source
         );
-        let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(forbidden.source);
-        Err(rejection.about_taint(default))
+        let cause = Cause {
+            kind: CauseKind::Contradiction,
+            setting: forbidden.source.setting(),
+            taint: Some(default.to_string()),
+            ..Cause::default()
+        };
+        Err(Rejection::forbidden(cause, explanation))
     }
 
     /// Whether anything may or must not be tolerated.
@@ -162,8 +146,8 @@ impl<'s> TolerationRules<'s> {
 }
 
 impl<'s> TolerationList<'s> {
-    /// `list` of the settings, if it is there, with its references filled in; empty, if one can't be.
-    fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
+    /// Returns `list` of the settings with its references filled in: empty, or left out, if one can't be.
+    fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
             return Some(Self { tolerations: Cow::Borrowed(list), source, unresolved: None });
         }
@@ -171,7 +155,7 @@ impl<'s> TolerationList<'s> {
         for toleration in list {
             match matched.toleration(source, toleration) {
                 Ok(toleration) => filled.push(toleration),
-                Err(_) if matched.ignores_unresolved => return None,
+                Err(error) if mode.leaves_out(&error) => return None,
                 Err(error) => return Some(Self { tolerations: Cow::default(), source, unresolved: Some(error) }),
             }
         }
@@ -180,8 +164,13 @@ impl<'s> TolerationList<'s> {
 
     /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
     /// be filled in may be meant for every value of its key.
-    fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
-        let mut forbidden = Self::read(list, source, matched)?;
+    fn read_forbidden(
+        list: &'s [Toleration],
+        source: Source<'s>,
+        matched: &MatchedEntry<'s>,
+        mode: Mode,
+    ) -> Option<Self> {
+        let mut forbidden = Self::read(list, source, matched, mode)?;
         for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
             let every_value = Toleration::exists(&toleration.key, &toleration.effect);
             forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{FromObject, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
@@ -236,8 +236,14 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection = Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation);
-        return Err(rejection.demanded_at(source).about_taint(toleration));
+        let cause = Cause {
+            kind: if added_by.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
+            setting: source.setting(),
+            annotation: source.annotation().or_else(|| added_by.and_then(|adding| adding.annotation())),
+            taint: Some(toleration.to_string()),
+            ..Cause::default()
+        };
+        return Err(Rejection::with_sentence(TOLERATIONS_CONFLICT, cause, explanation));
     }
     Ok(())
 }
