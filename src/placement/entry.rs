@@ -99,7 +99,7 @@ fn entries_for<'s>(settings: &'s Placement, namespace: &str, has_name: bool) -> 
             continue;
         }
         entries.push(EntryAt { position, entry });
-        if entry.namespace_selector.is_none() {
+        if entry.matches_by_name_alone() {
             break;
         }
     }

@@ -96,6 +96,10 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub namespace_selector: Option<String>,
+    /// The labels of the Pods. The other Pods go on to the next entry.
+    #[serde(deserialize_with = "never_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub pod_selector: Option<String>,
     /// The node selector that always holds.
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -104,6 +108,10 @@ pub struct NamespaceEntry {
     pub default_node_selector: Option<String>,
     /// What Pods may ask for.
     pub allowed_node_selector: Option<String>,
+    /// The labels that Pods must not select nodes by, whatever else is allowed: keys, or prefixes with their slash and
+    /// `*`.
+    #[serde(deserialize_with = "null_is_default")]
+    pub forbidden_node_labels: Vec<String>,
     /// What Pods prefer of nodes, and run without.
     #[serde(deserialize_with = "objects")]
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
@@ -151,6 +159,11 @@ impl NamespaceEntry {
             Some(pattern) => is_name_of(pattern, namespace),
             None => self.namespace_selector.is_some(),
         }
+    }
+
+    /// Returns whether this holds for all Pods of the namespaces whose name fits.
+    pub const fn matches_by_name_alone(&self) -> bool {
+        self.namespace_selector.is_none() && self.pod_selector.is_none()
     }
 
     /// Whether this depends on labels of the Namespace.

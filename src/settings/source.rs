@@ -167,6 +167,9 @@ impl fmt::Display for Source<'_> {
             (None, Some(selector)) => write!(f, " (namespaceSelector {}", quote(selector))?,
             (None, None) => return Ok(()),
         }
+        if let Some(selector) = &at.entry.pod_selector {
+            write!(f, ", podSelector {}", quote(selector))?;
+        }
         f.write_str(")")
     }
 }
