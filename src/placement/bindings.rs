@@ -73,8 +73,7 @@ pub fn validate(
 
 /// Why no Pod of the namespace may tolerate `taint` of `node`; nothing, if one may.
 fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'_>) -> Option<Objection<'r>> {
-    if rules.defaults_of_settings.iter().any(|default| default.tolerates(taint)) || is_for_resource(taint, node, rules)
-    {
+    if rules.defaults_of_settings.tolerates(taint) || is_for_resource(taint, node, rules) {
         return None;
     }
     // The narrowest toleration of this taint. Its seconds are the fewest, so that no whitelist refuses it for them.

@@ -1,12 +1,12 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
-use super::node_affinity::{NodeSelection, Term, labels_of};
+use super::node_affinity::{NodeSelection, REQUIRED_AFFINITY, Term, labels_of};
 use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::subject::PodSubject;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::Pairs;
+use crate::limits::MOST_COMPARISONS;
 use crate::message::{quote, quote_pair, shorten};
-use crate::object_meta::ObjectName;
 use crate::selector::{Requirement, text};
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
@@ -33,7 +33,7 @@ pub fn validate(
         }
     }
     match &selection.terms {
-        Some(terms) if !required.is_empty() => validate_terms(terms, &selection.node_selector, required, subject.name),
+        Some(terms) if !required.is_empty() => validate_terms(terms, &selection.node_selector, required, subject),
         _ => Ok(()),
     }
 }
@@ -80,12 +80,15 @@ fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,
     required: &RequiredNodes<'_>,
-    name: &ObjectName,
+    subject: &PodSubject<'_, '_>,
 ) -> Result<(), Rejection> {
     let (selector, no_pairs) = (required.as_one_selector(), Pairs::default());
     let fence = labels_of(&selector, &no_pairs);
-    let mut first_lost = None;
+    let (mut first_lost, mut comparisons) = (None, 0);
     for term in terms {
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(&REQUIRED_AFFINITY.join(".")));
+        }
         let Some(asked) = term.selector() else { continue };
         let asked = labels_of(&asked, node_selector);
         if asked.iter().any(|label| label.values.is_empty()) {
@@ -93,7 +96,9 @@ fn validate_terms(
         }
         let mut lost = asked.iter().filter(|label| {
             let position = fence.binary_search_by(|fenced| fenced.key.cmp(label.key)).ok();
-            position.and_then(|at| fence.get(at)).is_some_and(|fenced| !label.values.overlaps(&fenced.values))
+            position
+                .and_then(|at| fence.get(at))
+                .is_some_and(|fenced| !label.values.overlaps(&fenced.values, &mut comparisons))
         });
         match lost.next() {
             None => return Ok(()),
@@ -104,7 +109,8 @@ fn validate_terms(
     let Some(lost) = first_lost else { return Ok(()) };
     let (key, asked) = (lost.first().map(Requirement::key).unwrap_or_default(), text(&lost));
     let explanation = format!(
-        "the node affinity of {name} asks for {}, but {}, and no node can have both; change or remove that expression",
+        "the node affinity of {} asks for {}, but {}, and no node can have both; change or remove that expression",
+        subject.name,
         quote(&asked),
         required.words_on(key)
     );

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use super::rules::Severity;
 use crate::cluster::Lookups;
 use crate::decision::{Cause, CauseKind, Decision, Rejection};
-use crate::limits::LONGEST_ANNOTATION;
+use crate::limits::{LONGEST_ANNOTATION, MOST_REQUIREMENTS, MOST_VALUES};
 use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::request::User;
@@ -177,7 +177,7 @@ impl<'s> MatchedEntry<'s> {
     /// mistake.
     pub fn selector(&self, source: Source<'s>, text: &str) -> Result<Selector, Rejection> {
         if let Source::Annotation { .. } = source {
-            return read_annotation("a node selector", source, text, LONGEST_ANNOTATION, selector::parse);
+            return read_annotation("a node selector", source, text, LONGEST_ANNOTATION, bounded_selector);
         }
         let filled = self.fill_in(source, text)?;
         match selector::parse(&filled) {
@@ -249,16 +249,32 @@ fn unresolved(source: Source<'_>, label: &str, required: Option<String>, explana
     Rejection::forbidden(cause, explanation)
 }
 
+/// Reads the selector of an annotation, which may have so many requirements and values. Those that say the same count once.
+fn bounded_selector(text: &str) -> Result<Selector, String> {
+    let mut selector = selector::parse(text)?;
+    if selector.requirements().len() > MOST_REQUIREMENTS || selector.count_values() > MOST_VALUES {
+        selector = Selector::new(selector::distinct(selector.requirements().to_vec(), |own| own));
+    }
+    let (requirements, values) = (selector.requirements().len(), selector.count_values());
+    if requirements > MOST_REQUIREMENTS {
+        return Err(format!("it has {requirements} different requirements, expected at most {MOST_REQUIREMENTS}"));
+    }
+    if values > MOST_VALUES {
+        return Err(format!("it has {values} values, expected at most {MOST_VALUES}"));
+    }
+    Ok(selector)
+}
+
 /// `what` an annotation of a Namespace holds, as `parse` reads its `text`.
 ///
 /// # Errors
 /// It is malformed, or longer than `longest` bytes.
-pub fn read_annotation<T, E: Display>(
+pub fn read_annotation<'t, T, E: Display>(
     what: &str,
     source: Source<'_>,
-    text: &str,
+    text: &'t str,
     longest: usize,
-    parse: impl FnOnce(&str) -> Result<T, E>,
+    parse: impl FnOnce(&'t str) -> Result<T, E>,
 ) -> Result<T, Rejection> {
     let problem = if text.len() > longest {
         format!("it has {} bytes, expected at most {longest}", text.len())

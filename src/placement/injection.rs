@@ -1,6 +1,7 @@
 //! Injection: adds what a namespace requires of nodes to its Pods. And everything that is added to a Pod.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, Term};
 use super::node_rules::{RequiredNodes, SourcedRequirement};
@@ -10,7 +11,7 @@ use super::subject::PodSubject;
 use super::tolerations;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::MOST_EXPRESSIONS;
+use crate::limits::{MOST_EXPRESSIONS, SHORT_LIST};
 use crate::message::joined;
 use crate::toleration::Toleration;
 
@@ -62,13 +63,24 @@ pub fn inject<'r>(
     let terms = selection.terms.get_or_insert_with(|| vec![Term::default()]);
     let mut size: usize = terms.iter().map(Term::size).sum();
     let mut is_added = vec![false; expressions.len()];
+    // A few are looked for among a term's expressions as they are; many by what they say, as one text each.
+    let mut identities = Vec::new();
+    if expressions.len() > SHORT_LIST {
+        identities.extend(expressions.iter().map(|own| own.requirement.identity()));
+    }
     for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
-        let mut stated = term.stated();
-        for (SourcedRequirement { requirement, .. }, is_added) in expressions.iter().zip(&mut is_added) {
-            if !stated.insert(requirement.identity()) {
+        let stated = if identities.is_empty() { BTreeSet::new() } else { term.stated() };
+        for (position, SourcedRequirement { requirement, .. }) in expressions.iter().enumerate() {
+            let is_stated = match identities.get(position) {
+                Some(identity) => stated.contains(identity),
+                None => term.states(requirement),
+            };
+            if is_stated {
                 continue;
             }
-            *is_added = true;
+            if let Some(is_added) = is_added.get_mut(position) {
+                *is_added = true;
+            }
             size += 1 + requirement.values().len();
             if size > MOST_EXPRESSIONS {
                 let field = REQUIRED_AFFINITY.join(".");

@@ -8,7 +8,7 @@ use super::tolerations;
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::selector::Whitelist;
+use crate::selector::{self, Selector, Whitelist};
 use crate::settings::{OnNodeName, Setting, Source};
 use crate::toleration::{Toleration, is_extended, untolerated};
 
@@ -157,10 +157,15 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         let Some(SourcedWhitelist { whitelist, source, .. }) = &self.mutation.rules.nodes.whitelist else {
             return Ok(());
         };
+        let mut always_allowed = None;
         for requirement in whitelist.selector().requirements() {
             let key = requirement.key();
-            let Some(value) = node.labels.get(key) else { continue };
-            if requirement.accepts(Some(value)) || self.may_always_have(key, value, whitelist) {
+            let Some(value) = node.labels.get(key).filter(|value| !requirement.accepts(Some(value))) else { continue };
+            if self.has_allowed_pair(key, value, whitelist) {
+                continue;
+            }
+            let expressions = always_allowed.get_or_insert_with(|| self.allowed_expressions(whitelist));
+            if expressions.on(key).iter().any(|own| own.accepts(Some(value))) {
                 continue;
             }
             let explanation = format!(
@@ -179,19 +184,16 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         Ok(())
     }
 
-    /// Whether the Pod may have `key=value` despite the whitelist: by a pair or expression that its entry requires, or
-    /// by a pair of its RuntimeClass.
-    fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
-        let selection = &self.mutation.selection;
-        if selection.node_selector.get(key) == Some(value)
+    /// Returns whether the Pod selects `key=value` by a pair that its entry requires, or one of its RuntimeClass.
+    fn has_allowed_pair(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
+        self.mutation.selection.node_selector.get(key) == Some(value)
             && (whitelist.demands_value(key, value) || self.subject.runtime_class.is_known_to_bring(key, value))
-        {
-            return true;
-        }
-        let mut expressions = selection.terms.iter().flatten().flat_map(|term| &term.expressions);
-        expressions.any(|expression| match &expression.requirement {
-            Some(own) => own.key() == key && own.accepts(Some(value)) && whitelist.demands(own),
-            None => false,
-        })
+    }
+
+    /// Returns the expressions of the Pod's node affinity that its entry requires.
+    fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
+        let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
+        let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.demands(own));
+        Selector::new(selector::distinct(required.cloned().collect(), |own| own))
     }
 }

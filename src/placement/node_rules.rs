@@ -2,6 +2,7 @@
 //! which its Pods may request.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
 use super::node_affinity::{NodeSelection, Term};
@@ -9,7 +10,7 @@ use super::rules::Mode;
 use crate::cluster::Node;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{joined, quote, shorten};
-use crate::selector::{Requirement, Selector, Whitelist};
+use crate::selector::{self, Requirement, Selector, Whitelist};
 use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Setting, Source};
 
 /// What the settings and the Namespace's annotations say about the nodes of a namespace.
@@ -126,13 +127,24 @@ impl<'s> NodeRules<'s> {
             }
             _ => Vec::new(),
         };
-        let is_chosen = |key: &str| {
-            node_selector.contains_key(key) || !terms.is_empty() && terms.iter().all(|term| term.chooses(key))
-        };
+        let chosen = chosen_by_all(&terms);
+        let is_chosen = |key: &str| node_selector.contains_key(key) || chosen.contains(key);
         let holds = |own: &&SourcedRequirement<'_>| !own.source.is_default() || !is_chosen(own.requirement.key());
         let requirements = requirements.iter().filter(holds).cloned().collect();
         Cow::Owned(RequiredNodes { namespace, requirements })
     }
+}
+
+/// Returns the labels that all of `terms` have expressions about.
+fn chosen_by_all<'t>(terms: &[&'t Term]) -> BTreeSet<&'t str> {
+    let mut chosen: Option<BTreeSet<&str>> = None;
+    for term in terms {
+        let (mut keys, before) = (BTreeSet::new(), chosen.take());
+        let was_chosen = |key: &&str| before.as_ref().is_none_or(|before| before.contains(key));
+        keys.extend(term.expressions.iter().map(|own| own.key.as_str()).filter(was_chosen));
+        chosen = Some(keys);
+    }
+    chosen.unwrap_or_default()
 }
 
 impl<'s> RequiredNodes<'s> {
@@ -152,6 +164,7 @@ impl<'s> RequiredNodes<'s> {
                 }
             }
         }
+        let requirements = selector::distinct(requirements, |own| &own.requirement);
         let required = Self { namespace: matched.namespace, requirements };
         // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
         if let Some([first, ..]) = required.as_one_selector().contradiction() {

@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 
 use super::node_affinity::NODE_SELECTOR;
 use crate::cluster::{Lookups, Scheduling};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Within};
+use crate::limits::MOST_COMPARISONS;
 use crate::object_meta::ObjectName;
 use crate::request::User;
 use crate::settings::{OnRuntimeClasses, Placement};
@@ -64,6 +65,17 @@ impl<'a> PodSubject<'_, 'a> {
     /// The rejection of one that has more than `most` of something in `field` of its PodSpec.
     pub fn too_many(&self, most: usize, what: &str, field: &str) -> Rejection {
         Rejection::too_many(self.name, most, what, &format!("{}.{field}", self.path))
+    }
+
+    /// Returns the rejection of one whose values in `field` of its PodSpec take too many comparisons.
+    pub fn too_much_to_compare(&self, field: &str) -> Rejection {
+        let path = self.path.strip_prefix("object.").unwrap_or(self.path);
+        let explanation = format!(
+            "{} has so many values in {path}.{field} that more than {MOST_COMPARISONS} comparisons with those of its \
+             namespace are needed; remove some",
+            self.name
+        );
+        Rejection::forbidden(CauseKind::Limit, explanation)
     }
 }
 

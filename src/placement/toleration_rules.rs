@@ -1,14 +1,12 @@
 //! What a namespace demands of the tolerations of its Pods.
 
-use std::borrow::Cow;
-
 use super::entry::{MatchedEntry, read_annotation};
 use super::rules::Mode;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
 use crate::settings::{NamespaceEntry, OnExtendedResources, Setting, Source, reference};
-use crate::toleration::{Toleration, from_annotation};
+use crate::toleration::{Toleration, Tolerations, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -22,7 +20,7 @@ pub struct TolerationRules<'s> {
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never validated, even where an annotation replaces them.
-    pub defaults_of_settings: Cow<'s, [Toleration]>,
+    pub defaults_of_settings: Tolerations<'s>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
     /// What Pods must not tolerate.
@@ -35,7 +33,7 @@ pub struct TolerationRules<'s> {
 #[derive(Clone, Debug)]
 pub struct TolerationList<'s> {
     /// In order. If a reference could not be resolved: none, or of forbidden ones all that may be meant.
-    pub tolerations: Cow<'s, [Toleration]>,
+    pub tolerations: Tolerations<'s>,
     /// Where they are listed.
     pub source: Source<'s>,
     /// Set if a reference could not be resolved. The list then allows nothing, or forbids everything.
@@ -95,7 +93,7 @@ impl<'s> TolerationRules<'s> {
     /// filled in may forbid any value of its key.
     fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
         let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
-        let is_forbidden = |default: &&Toleration| forbidden.tolerations.iter().any(|own| own.overlaps(default));
+        let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
         let Some(default) = defaults.tolerations.iter().find(is_forbidden) else { return Ok(()) };
         forbidden.reject_unresolved()?;
         let explanation = format!(
@@ -121,22 +119,24 @@ impl<'s> TolerationRules<'s> {
 
     /// Why no Pod of the namespace may have `toleration` of its own accord; nothing, if it may.
     pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
-        if self.defaults_of_settings.iter().any(|default| default.same_as(toleration)) {
+        if self.defaults_of_settings.has_same(toleration) {
             return None;
         }
         if let Some(objection) = self.prohibition_of(toleration) {
             return Some(objection);
         }
-        let list = self.allowed.iter().find(|list| !list.tolerations.iter().any(|own| own.covers(toleration)))?;
+        let list = self.allowed.iter().find(|list| !list.tolerations.covers(toleration))?;
         Some(Objection { list, forbidding: None })
     }
 
     /// What forbids `toleration`. Everything is forbidden where nobody knows what is.
     pub fn prohibition_of(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         let list = self.forbidden.as_ref()?;
-        let mut forbidding =
-            list.tolerations.iter().filter(|own| list.unresolved.is_some() || own.overlaps(toleration));
-        Some(Objection { list, forbidding: Some(forbidding.next()?) })
+        let forbidding = match list.unresolved {
+            Some(_) => list.tolerations.first(),
+            None => list.tolerations.first_overlapping(toleration),
+        };
+        Some(Objection { list, forbidding: Some(forbidding?) })
     }
 
     /// Whether anything is added, or validated.
@@ -149,17 +149,19 @@ impl<'s> TolerationList<'s> {
     /// Returns `list` of the settings with its references filled in: empty, or left out, if one can't be.
     fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
-            return Some(Self { tolerations: Cow::Borrowed(list), source, unresolved: None });
+            return Some(Self { tolerations: Tolerations::new(list), source, unresolved: None });
         }
         let mut filled = Vec::with_capacity(list.len());
         for toleration in list {
             match matched.toleration(source, toleration) {
                 Ok(toleration) => filled.push(toleration),
                 Err(error) if mode.leaves_out(&error) => return None,
-                Err(error) => return Some(Self { tolerations: Cow::default(), source, unresolved: Some(error) }),
+                Err(error) => {
+                    return Some(Self { tolerations: Tolerations::default(), source, unresolved: Some(error) });
+                }
             }
         }
-        Some(Self { tolerations: Cow::Owned(filled), source, unresolved: None })
+        Some(Self { tolerations: Tolerations::new(filled), source, unresolved: None })
     }
 
     /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
@@ -170,12 +172,16 @@ impl<'s> TolerationList<'s> {
         matched: &MatchedEntry<'s>,
         mode: Mode,
     ) -> Option<Self> {
-        let mut forbidden = Self::read(list, source, matched, mode)?;
-        for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
-            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
-            forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));
+        let forbidden = Self::read(list, source, matched, mode)?;
+        if forbidden.unresolved.is_none() {
+            return Some(forbidden);
         }
-        Some(forbidden)
+        let mut every_meant = Vec::with_capacity(list.len());
+        for toleration in list {
+            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
+            every_meant.push(matched.toleration(source, toleration).unwrap_or(every_value));
+        }
+        Some(Self { tolerations: Tolerations::new(every_meant), ..forbidden })
     }
 
     /// What the annotation `key` holds, if it is there.
@@ -183,7 +189,7 @@ impl<'s> TolerationList<'s> {
         let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
         let source = Source::Annotation { key, namespace: matched.namespace };
         let read = read_annotation("a list of tolerations", source, text, LONGEST_ANNOTATION, from_annotation);
-        Ok(Some(Self { tolerations: Cow::Owned(read?), source, unresolved: None }))
+        Ok(Some(Self { tolerations: Tolerations::new(read?), source, unresolved: None }))
     }
 
     /// Rejects what depends on this, if nobody knows all that is listed.

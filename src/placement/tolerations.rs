@@ -14,7 +14,9 @@ use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
-use crate::toleration::{self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, tolerations_of_extended};
+use crate::toleration::{
+    self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, Tolerations, tolerations_of_extended,
+};
 
 /// How the in-tree plugin says that a Pod is rejected.
 const TOLERATIONS_CONFLICT: &str =
@@ -72,6 +74,7 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
     }
     let mut new = of_pod(subject)?;
     let (old, _) = read(old_spec).within("oldObject.spec")?;
+    let old = Tolerations::new(old);
     new.retain(|toleration| !old.contains(toleration));
     Ok(new)
 }

@@ -1,10 +1,10 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection};
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY};
 use super::node_rules::{NodeRules, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
 use crate::decision::{Cause, CauseKind, Rejection};
-use crate::limits::MOST_PAIRS;
+use crate::limits::{MOST_COMPARISONS, MOST_PAIRS};
 use crate::message::quote;
 use crate::selector::{Requirement, Whitelist};
 use crate::settings::OnNodeAffinity;
@@ -31,7 +31,12 @@ pub fn validate(
     if selection.node_selector.len() > MOST_PAIRS {
         return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
     }
+    let mut comparisons = 0;
     for (key, value) in selection.node_selector.iter() {
+        comparisons += whitelist.comparisons_on(key);
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(NODE_SELECTOR));
+        }
         if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
             continue;
         }
@@ -43,6 +48,10 @@ pub fn validate(
         return Ok(());
     }
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
+        comparisons += whitelist.comparisons_on(&expression.key) * expression.size();
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(&REQUIRED_AFFINITY.join(".")));
+        }
         if !allows(whitelist, expression) {
             let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
             let added = added.iter().find(|own| is_demanded(&own.requirement));
