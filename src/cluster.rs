@@ -10,7 +10,7 @@ use crate::limits::MOST_TAINTS;
 use crate::message::{host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
-use crate::toleration::{AboveZero, Taint, Toleration};
+use crate::toleration::{AboveZero, Taint, Toleration, Tolerations};
 use k8s_openapi::api::core::v1;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -246,7 +246,7 @@ pub struct Scheduling {
     /// Pairs of their nodeSelector.
     pub node_selector: BTreeMap<String, String>,
     /// Some of their tolerations.
-    pub tolerations: Vec<Toleration>,
+    pub tolerations: Tolerations<'static>,
 }
 
 impl Scheduling {
@@ -255,9 +255,10 @@ impl Scheduling {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
         let tolerations: Option<Vec<FromObject<v1::Toleration>>> = class.get_at(&["scheduling", "tolerations"])?;
+        let tolerations: Vec<Toleration> = tolerations.into_iter().flatten().map(|read| read.0.into()).collect();
         Ok(Self {
             node_selector: class.get_at(&["scheduling", "nodeSelector"])?.unwrap_or_default(),
-            tolerations: tolerations.into_iter().flatten().map(|read| read.0.into()).collect(),
+            tolerations: Tolerations::new(tolerations),
         })
     }
 
@@ -268,7 +269,7 @@ impl Scheduling {
 
     /// Whether `toleration` is one of them.
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
-        self.tolerations.iter().any(|own| own.same_as(toleration))
+        self.tolerations.has_same(toleration)
     }
 }
 
@@ -286,7 +287,7 @@ impl<'t> Node<'t> {
 
     /// Whether it has more than zero of the resource `name` for Pods.
     pub fn has_resource(&self, name: &str) -> bool {
-        self.allocatable.extended.iter().any(|own| own == name)
+        self.allocatable.extended.contains(name)
     }
 
     /// What it has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.

@@ -8,7 +8,7 @@ use crate::json::{RawObject, ReadError};
 use crate::limits::MOST_WARNINGS;
 use crate::message;
 use crate::object_meta::ObjectName;
-use crate::settings::{SettingsError, Source};
+use crate::settings::{SettingPath, SettingsError};
 
 /// How much it matters what is logged. It is written as the host spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -45,61 +45,56 @@ pub struct Rejection(Box<Reasons>);
 struct Reasons {
     /// 403 what the rules forbid, 400 what can't be read, 500 a look-up or a setting that failed.
     code: u16,
-    /// How Kubernetes words it, if its in-tree plugins do.
+    /// The sentence of Kubernetes' in-tree plugin, if one rejects the same.
     sentence: Option<String>,
     /// What is wrong, and what to do about it; empty, if the sentence stands alone.
     explanation: String,
-    /// What only the log is told: tenants read messages, those of Bindings too, as events.
-    detail: Option<String>,
-    /// Whether a setting refers to what the Namespace does not have.
-    is_unresolved: bool,
     cause: Cause,
 }
-
-/// Nobody can ask the module for a cause, and it is a hundredth smaller without.
-const KEEPS_CAUSES: bool = !cfg!(all(target_arch = "wasm32", feature = "guest"));
 
 /// Why something was rejected, or would be, as data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cause {
-    /// What sort of cause it is.
+    /// The sort of cause.
     pub kind: CauseKind,
-    /// The path of the setting that demands it: `placement.namespaces[0].requiredNodeSelector`.
-    pub setting: Option<String>,
-    /// The key of the Namespace's annotation that demands it instead.
+    /// The setting that requires it.
+    pub setting: Option<SettingPath>,
+    /// The key of the Namespace's annotation that requires it.
     pub annotation: Option<String>,
     /// The namespace.
     pub namespace: Option<String>,
-    /// The key of the label, of nodes or of the Namespace, that it is about.
+    /// The key of the label, of nodes or of the Namespace.
     pub label: Option<String>,
-    /// The toleration or taint that it is about, as `key[=value][:Effect]`.
+    /// The toleration or taint, as `key[=value][:Effect]`.
     pub taint: Option<String>,
-    /// What was demanded: `pool=blue`.
-    pub demanded: Option<String>,
-    /// What was asked for: `pool=red`.
-    pub asked: Option<String>,
+    /// What was required: `pool=blue`.
+    pub required: Option<String>,
+    /// What was requested: `pool=red`.
+    pub requested: Option<String>,
+    /// What only the log says. Tenants read messages, those of Bindings too, as events.
+    pub detail: Option<String>,
 }
 
 /// The sorts of [`Cause`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CauseKind {
-    /// An object asks for what a node selector, a whitelist or a forbidden toleration does not allow.
-    Asks,
-    /// A setting refers to a label that the Namespace does not have, or whose value does not fit there.
+    /// An object requests what a node selector, a whitelist or a forbidden toleration does not allow.
+    Requests,
+    /// A setting refers to a label that the Namespace lacks, or whose value does not fit there.
     MissingLabel,
-    /// An annotation of the Namespace is malformed, or contradicts something.
+    /// An annotation of the Namespace is malformed.
     Annotation,
-    /// The RuntimeClass of the Pod brings what is not allowed.
+    /// The RuntimeClass of the Pod contains what is not allowed.
     RuntimeClass,
-    /// The node that a Pod names, or is bound to, is not one that it may use.
+    /// The Pod names a node, or is bound to one, that it must not use.
     NodeName,
-    /// There is too much of something.
+    /// A list, a text or an object is larger than its limit.
     Limit,
-    /// What node metadata needs is lacking, or is for the policy alone to write.
+    /// Node metadata lacks a value, or somebody else wrote what the policy alone writes.
     Metadata,
-    /// The settings add a toleration that they forbid.
-    Taint,
-    /// The request, the settings, or what was looked up can't be read.
+    /// Two settings contradict each other, or a setting and an annotation, or two annotations.
+    Contradiction,
+    /// The request, the settings, or the answer of a look-up can't be read.
     #[default]
     Unreadable,
 }
@@ -137,9 +132,7 @@ impl Decision<'_> {
         self.warn(&format!("would be rejected: {}", rejection.reason()));
         self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
         self.audit("would-reject", rejection.message());
-        if KEEPS_CAUSES {
-            self.cause = Some(rejection.cause().clone());
-        }
+        self.cause = Some(rejection.cause().clone());
         self.is_audited = true;
     }
 
@@ -178,24 +171,17 @@ impl Decision<'_> {
 }
 
 impl Rejection {
-    /// The rules forbid it.
-    pub fn forbidden(kind: CauseKind, explanation: impl Into<String>) -> Self {
-        Self::new(403, kind, None, explanation.into())
+    /// Returns the rejection of what the rules forbid.
+    pub fn forbidden(cause: impl Into<Cause>, explanation: impl Into<String>) -> Self {
+        Self::new(403, cause.into(), None, explanation.into())
     }
 
-    /// The rules forbid it, and `sentence` is how an in-tree plugin of Kubernetes says so.
-    pub fn with_sentence(kind: CauseKind, sentence: impl Into<String>, explanation: impl Into<String>) -> Self {
-        Self::new(403, kind, Some(sentence.into()), explanation.into())
+    /// Returns the rejection of what the rules forbid, and an in-tree plugin of Kubernetes rejects with this `sentence`.
+    pub fn with_sentence(sentence: impl Into<String>, cause: Cause, explanation: impl Into<String>) -> Self {
+        Self::new(403, cause, Some(sentence.into()), explanation.into())
     }
 
-    /// A setting refers to a label that the Namespace does not have, or whose value does not fit there.
-    pub fn unresolved(explanation: impl Into<String>) -> Self {
-        let mut rejection = Self::forbidden(CauseKind::MissingLabel, explanation);
-        rejection.0.is_unresolved = true;
-        rejection
-    }
-
-    /// What has this `name` has more than `most` of something, which stands in `field`.
+    /// Returns the rejection of the object `name` for a list in `field` that has more than `most` of something.
     pub fn too_many(name: &ObjectName, most: usize, what: &str, field: &str) -> Self {
         // The path of a request's object is the path of the object itself for whoever wrote it.
         let field = field.strip_prefix("object.").unwrap_or(field);
@@ -204,71 +190,28 @@ impl Rejection {
         Self::forbidden(CauseKind::Limit, explanation)
     }
 
-    /// The request can't be read.
+    /// Returns the rejection of a request that can't be read.
     pub fn bad_request(explanation: impl Into<String>) -> Self {
-        Self::new(400, CauseKind::Unreadable, None, explanation.into())
+        Self::new(400, CauseKind::Unreadable.into(), None, explanation.into())
     }
 
-    /// Something that the policy needs failed.
+    /// Returns the rejection after something failed that the policy needs.
     pub fn internal(explanation: impl Into<String>) -> Self {
-        Self::new(500, CauseKind::Unreadable, None, explanation.into())
+        Self::new(500, CauseKind::Unreadable.into(), None, explanation.into())
     }
 
-    fn new(code: u16, kind: CauseKind, sentence: Option<String>, explanation: String) -> Self {
-        let cause = Cause { kind, ..Cause::default() };
-        Self(Box::new(Reasons { code, sentence, explanation, detail: None, is_unresolved: false, cause }))
+    fn new(code: u16, cause: Cause, sentence: Option<String>, explanation: String) -> Self {
+        Self(Box::new(Reasons { code, sentence, explanation, cause }))
     }
 
-    /// Why, as data.
+    /// Returns why, as data.
     pub fn cause(&self) -> &Cause {
         &self.0.cause
     }
 
-    /// Adds to the cause what is demanded at `source`.
-    pub fn demanded_at(self, source: Source<'_>) -> Self {
-        self.because(|cause| match source {
-            Source::Annotation { key, namespace } => {
-                cause.annotation = Some(key.to_owned());
-                cause.namespace = Some(namespace.to_owned());
-            }
-            setting => cause.setting = Some(setting.path()),
-        })
-    }
-
-    /// Adds to the cause the setting at this path.
-    pub fn by_setting(self, path: &str) -> Self {
-        self.because(|cause| cause.setting = Some(path.to_owned()))
-    }
-
-    /// Adds to the cause the namespace.
-    pub fn in_namespace(self, namespace: &str) -> Self {
-        self.because(|cause| cause.namespace = Some(namespace.to_owned()))
-    }
-
-    /// Adds to the cause the label `key`.
-    pub fn about_label(self, key: &str) -> Self {
-        self.because(|cause| cause.label = Some(key.to_owned()))
-    }
-
-    /// Adds to the cause the toleration or taint.
-    pub fn about_taint(self, taint: &impl ToString) -> Self {
-        self.because(|cause| cause.taint = Some(taint.to_string()))
-    }
-
-    /// Adds to the cause what was demanded.
-    pub fn demanding(self, demanded: &impl ToString) -> Self {
-        self.because(|cause| cause.demanded = Some(demanded.to_string()))
-    }
-
-    /// Adds to the cause what was asked for.
-    pub fn asking_for(self, asked: &impl ToString) -> Self {
-        self.because(|cause| cause.asked = Some(asked.to_string()))
-    }
-
-    fn because(mut self, tell: impl FnOnce(&mut Cause)) -> Self {
-        if KEEPS_CAUSES {
-            tell(&mut self.0.cause);
-        }
+    /// Names the namespace in the cause.
+    pub fn in_namespace(mut self, namespace: &str) -> Self {
+        self.0.cause.namespace = Some(namespace.to_owned());
         self
     }
 
@@ -289,20 +232,14 @@ impl Rejection {
         }
     }
 
-    /// Adds what only the log is told.
-    pub fn with_detail(mut self, detail: String) -> Self {
-        self.0.detail = Some(detail);
-        self
-    }
-
-    /// Whether a setting refers to what the Namespace does not have: it may not be needed.
+    /// Returns whether a setting refers to a label that the Namespace lacks. The setting may not be needed.
     pub fn is_unresolved(&self) -> bool {
-        self.0.is_unresolved
+        self.0.cause.kind == CauseKind::MissingLabel
     }
 
     /// What is logged.
     pub fn for_log(&self) -> String {
-        match &self.0.detail {
+        match &self.0.cause.detail {
             Some(detail) => format!("{} ({detail})", self.message()),
             None => self.message(),
         }
@@ -322,6 +259,12 @@ impl Rejection {
     pub fn to_json(&self) -> Vec<u8> {
         let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
         serde_json::to_vec(&answer).unwrap_or_default()
+    }
+}
+
+impl From<CauseKind> for Cause {
+    fn from(kind: CauseKind) -> Self {
+        Self { kind, ..Self::default() }
     }
 }
 

@@ -10,6 +10,20 @@ pub const LARGEST_OBJECT: usize = 900 * 1024;
 /// that the Pod had before.
 pub const MOST_TOLERATIONS: usize = 1_000;
 
+/// The most elements of a list that is searched as it is, from its beginning: to sort it would cost more.
+pub const SHORT_LIST: usize = 8;
+
+/// The most comparisons of one value with one requirement that a rule makes: values may be looked at for each term, and
+/// for each requirement on their label. A comparison takes a few hundred instructions.
+pub const MOST_COMPARISONS: usize = 1_000_000;
+
+/// The most different requirements that an annotation of a Namespace may have. Each may be added to every term of a Pod.
+pub const MOST_REQUIREMENTS: usize = 1_000;
+
+/// The most values that the requirements of an annotation of a Namespace may have in all. Each may be compared with every
+/// term of a Pod.
+pub const MOST_VALUES: usize = 1_000;
+
 /// The most terms of node affinity that are read.
 pub const MOST_TERMS: usize = 1_000;
 

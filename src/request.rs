@@ -11,13 +11,13 @@ use crate::resource::Resource;
 /// The group of all kubelets.
 const NODES_GROUP: &str = "system:nodes";
 
-/// As whom the DaemonSet controller asks, if each controller has a service account of its own.
+/// The user name of the DaemonSet controller where each controller has a service account of its own.
 const DAEMON_SET_CONTROLLER: &str = "system:serviceaccount:kube-system:daemon-set-controller";
 
-/// As whom all controllers ask otherwise.
+/// The user name of all controllers where they share one.
 const CONTROLLER_MANAGER: &str = "system:kube-controller-manager";
 
-/// As whom the scheduler of every cluster asks.
+/// The user name of the scheduler that every cluster has.
 const SCHEDULER: &str = "system:kube-scheduler";
 
 /// The annotation of a Pod that stands for one which a kubelet runs from a file (`ConfigMirrorAnnotationKey`).
@@ -52,9 +52,9 @@ pub struct Request<'a> {
 pub enum User {
     /// A kubelet, by its group.
     Kubelet,
-    /// Nobody: the audit scanner validates what exists, and names no user.
+    /// The audit scanner, which validates what exists, and names no user.
     #[default]
-    Nobody,
+    AuditScanner,
     /// The controller that makes the Pods of DaemonSets.
     DaemonSetController,
     /// The scheduler that every cluster has.
@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// The owners can't be read.
     pub fn is_about_pod_of_daemon_set(&self, pod: &RawObject<'_>) -> Result<bool, ReadError> {
-        let is_believed = matches!(self.user, User::DaemonSetController | User::Nobody);
+        let is_believed = matches!(self.user, User::DaemonSetController | User::AuditScanner);
         Ok(is_believed
             && object_meta::kind_of_controller(pod).within("object")?.is_some_and(|kind| kind == "DaemonSet"))
     }
@@ -168,7 +168,7 @@ impl<'a> Request<'a> {
     /// # Errors
     /// The annotations can't be read.
     pub fn is_about_mirror(&self, object: &RawObject<'_>) -> Result<bool, ReadError> {
-        let is_believed = matches!(self.user, User::Kubelet | User::Nobody);
+        let is_believed = matches!(self.user, User::Kubelet | User::AuditScanner);
         Ok(is_believed && object_meta::annotations(object).within("object")?.contains_key(MIRROR))
     }
 }
@@ -184,7 +184,7 @@ impl<'de> Deserialize<'de> for User {
             return Ok(Self::Kubelet);
         }
         Ok(match &*username {
-            "" => Self::Nobody,
+            "" => Self::AuditScanner,
             DAEMON_SET_CONTROLLER | CONTROLLER_MANAGER => Self::DaemonSetController,
             SCHEDULER => Self::Scheduler,
             name => Self::Named(name.to_owned()),

@@ -5,19 +5,21 @@
 
 use node_placement_policy::decision::{Cause, CauseKind};
 use node_placement_policy::evaluate;
+use node_placement_policy::settings::{Setting, SettingPath};
 use serde_json::{Value, json};
 
 use crate::common::{TestCluster, request};
 
 const NOTHING: Cause = Cause {
-    kind: CauseKind::Asks,
+    kind: CauseKind::Requests,
     setting: None,
     annotation: None,
     namespace: None,
     label: None,
     taint: None,
-    demanded: None,
-    asked: None,
+    required: None,
+    requested: None,
+    detail: None,
 };
 
 fn text(text: &str) -> Option<String> {
@@ -40,11 +42,11 @@ fn nothing_is_rejected_without_a_cause() {
 #[test]
 fn a_conflict_names_demand_and_request() {
     let expected = Cause {
-        setting: text("placement.namespaces[0].requiredNodeSelector"),
+        setting: Some(SettingPath::Entry(0, Setting::RequiredNodeSelector)),
         namespace: text("team-a"),
         label: text("pool"),
-        demanded: text("pool=blue"),
-        asked: text("pool=red"),
+        required: text("pool=blue"),
+        requested: text("pool=red"),
         ..NOTHING
     };
     let spec = json!({"nodeSelector": {"pool": "red"}});
@@ -57,18 +59,18 @@ fn a_conflict_names_demand_and_request() {
 #[test]
 fn a_whitelist_and_a_toleration_are_named() {
     let expected = Cause {
-        setting: text("placement.namespaces[0].allowedNodeSelector"),
+        setting: Some(SettingPath::Entry(0, Setting::AllowedNodeSelector)),
         namespace: text("team-a"),
         label: text("pool"),
-        demanded: text("pool in (a,b)"),
-        asked: text("pool=c"),
+        required: text("pool in (a,b)"),
+        requested: text("pool=c"),
         ..NOTHING
     };
     let entry = json!({"name": "team-a", "allowedNodeSelector": "pool in (a,b)"});
     assert_eq!(cause(&json!({"nodeSelector": {"pool": "c"}}), &entry), Some(expected));
 
     let expected = Cause {
-        setting: text("placement.namespaces[0].forbiddenTolerations"),
+        setting: Some(SettingPath::Entry(0, Setting::ForbiddenTolerations)),
         namespace: text("team-a"),
         taint: text("dedicated:NoSchedule"),
         ..NOTHING
@@ -82,13 +84,39 @@ fn a_whitelist_and_a_toleration_are_named() {
 fn a_missing_label_is_named() {
     let expected = Cause {
         kind: CauseKind::MissingLabel,
-        setting: text("placement.namespaces[0].requiredNodeSelector"),
+        setting: Some(SettingPath::Entry(0, Setting::RequiredNodeSelector)),
         namespace: text("team-a"),
         label: text("tenant"),
         ..NOTHING
     };
     let entry = json!({"name": "team-a", "requiredNodeSelector": "pool=$(tenant)"});
     assert_eq!(cause(&json!({}), &entry), Some(expected));
+}
+
+#[test]
+fn a_setting_and_an_annotation_that_contradict_each_other_are_named() {
+    let request = request("pods", "CREATE", json!({"metadata": {"name": "web"}, "spec": {}}));
+    let entry = json!({"name": "team-a", "requiredNodeSelector": "pool=blue"});
+    let settings = json!({"placement": {"namespaces": [entry]}});
+    let annotation = "scheduler.alpha.kubernetes.io/node-selector";
+    let cluster = TestCluster::with_annotations(json!({annotation: "pool=red"}));
+    let payload = json!({"request": request, "settings": settings}).to_string();
+    let expected = Cause {
+        kind: CauseKind::Contradiction,
+        setting: Some(SettingPath::Entry(0, Setting::RequiredNodeSelector)),
+        annotation: text(annotation),
+        namespace: text("team-a"),
+        label: text("pool"),
+        required: text("pool=red"),
+        ..NOTHING
+    };
+    assert_eq!(evaluate(payload.as_bytes(), &cluster).cause, Some(expected));
+}
+
+#[test]
+fn a_path_reads_as_in_the_settings() {
+    let path = SettingPath::Entry(0, Setting::RequiredNodeSelector);
+    assert_eq!(path.to_string(), "placement.namespaces[0].requiredNodeSelector");
 }
 
 #[test]

@@ -8,12 +8,13 @@ use node_placement_policy::{
     placement::{
         entry::{CandidateEntries, MatchedEntry, unmet},
         in_tree,
+        rules::Mode,
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
     selector::{Requirement, Selector},
     settings::{
-        EntryAt, Placement, PodNodeSelectorPluginConfig, PreferredNodeSelector, Settings, SettingsError, Source,
-        reference,
+        EntryAt, Placement, PodNodeSelectorPluginConfig, PreferredNodeSelector, Setting, Settings, SettingsError,
+        Source, reference,
     },
     toleration::Toleration,
 };
@@ -105,7 +106,7 @@ pub enum DemandKind {
 
 impl Demand {
     fn new(kind: DemandKind, source: Source<'_>, text: String, problem: Option<&Rejection>) -> Self {
-        let path = (!matches!(source, Source::Annotation { .. })).then(|| source.path());
+        let path = source.setting().map(|path| path.to_string());
         Self { kind, text, source: source.to_string(), path, selector: None, problem: problem.map(Rejection::message) }
     }
 
@@ -189,10 +190,10 @@ fn node_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
         matched.node_selectors().into_iter().map(|(source, text)| demand(DemandKind::Required, source, text));
     let mut demands: Vec<Demand> = required.collect();
     let Some(at) = matched.entry else { return demands };
-    let source = Source::Entry(at, "allowedNodeSelector");
+    let source = Source::Entry(at, Setting::AllowedNodeSelector);
     let allowed = at.entry.allowed_node_selector.iter();
     demands.extend(allowed.map(|text| demand(DemandKind::AllowedNodeSelector, source, text)));
-    let source = Source::Entry(at, "preferredNodeSelector");
+    let source = Source::Entry(at, Setting::PreferredNodeSelector);
     for PreferredNodeSelector { weight, selector } in &at.entry.preferred_node_selector {
         let demand = demand(DemandKind::Added, source, selector);
         demands.push(Demand { text: format!("{} (weight {weight})", demand.text), ..demand });
@@ -201,7 +202,7 @@ fn node_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
 }
 
 fn toleration_demands(matched: &MatchedEntry<'_>) -> Vec<Demand> {
-    let rules = match TolerationRules::new(matched) {
+    let rules = match TolerationRules::new(matched, Mode::Create) {
         Ok(rules) => rules,
         Err(problem) => return vec![unreadable_tolerations(matched, &problem)],
     };
@@ -221,7 +222,7 @@ fn unreadable_tolerations(matched: &MatchedEntry<'_>, problem: &Rejection) -> De
     let annotation = |key| Source::Annotation { key, namespace: matched.namespace };
     let (kind, source) = match (problem.cause().annotation.as_deref(), matched.entry) {
         (Some(WHITELIST_ANNOTATION), _) => (DemandKind::AllowedTolerations, annotation(WHITELIST_ANNOTATION)),
-        (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, "forbiddenTolerations")),
+        (None, Some(at)) => (DemandKind::ForbiddenTolerations, Source::Entry(at, Setting::ForbiddenTolerations)),
         _ => (DemandKind::Added, annotation(DEFAULTS_ANNOTATION)),
     };
     Demand::new(kind, source, written_at(source, matched), Some(problem))
@@ -251,8 +252,8 @@ pub fn asked_about<'f>(files: &'f [SettingsFile], name: &str, namespace: Option<
 fn written_at(source: Source<'_>, matched: &MatchedEntry<'_>) -> String {
     match source {
         Source::Annotation { key, .. } => matched.found.annotations.get(key).unwrap_or_default().to_owned(),
-        Source::Entry(at, field) => {
-            let list = at.entry.toleration_lists().find(|(own, _)| *own == field);
+        Source::Entry(at, setting) => {
+            let list = at.entry.toleration_lists().find(|(own, _)| *own == setting);
             list.map(|(_, list)| as_text(list)).unwrap_or_default()
         }
         _ => String::new(),

@@ -355,6 +355,71 @@ fn one_key_again() -> String {
     words(1_900, ",", |at| format!("k!=v{at:x}"))
 }
 
+/// A key as long as keys can be, which differs from others at its beginning.
+fn differing_first(at: usize) -> String {
+    format!("x{at:04}{}/{}", ".dedicated-nodes-of-the-tenants-of-the-platform".repeat(5), "a".repeat(63))
+}
+
+/// A key as long as keys can be, which differs from others at its end.
+fn differing_last(at: usize) -> String {
+    format!("{}io/{}{at:04}", "dedicated-nodes-of-the-tenants-of-the-platform.".repeat(5), "a".repeat(59))
+}
+
+fn tolerating(key: String, rest: Value) -> Value {
+    with(json!({"key": key, "operator": "Equal", "effect": "NoSchedule"}), rest)
+}
+
+/// Allowed, forbidden and default tolerations of a thousand keys each.
+fn a_thousand_keys(key: fn(usize) -> String) -> Value {
+    let of_list = |from: usize| list(1_000, |at| json!({"key": key(from + at), "operator": "Exists"}));
+    let lists = json!({"allowedTolerations": of_list(2_000), "forbiddenTolerations": of_list(4_000), "defaultTolerations": of_list(6_000)});
+    entry(lists)
+}
+
+/// A thousand tolerations of a thousand keys, with a last one that everything covers.
+fn a_pod_of_keys(key: fn(usize) -> String) -> Value {
+    pod(tolerations(list(990, |at| tolerating(key(if at == 989 { 8_000 } else { 2_000 + at }), json!({"value": "a"})))))
+}
+
+/// Tolerations of one long key.
+fn of_one_key(count: usize, rest: impl Fn(usize) -> Value) -> Value {
+    tolerations(list(count, |at| tolerating(differing_last(0), rest(at))))
+}
+
+/// Forbids one toleration, and nothing else about tolerations.
+fn forbidding() -> Value {
+    entry(json!({"requiredNodeSelector": "!t", "forbiddenTolerations": [{"key": "t", "operator": "Exists"}]}))
+}
+
+/// A Node with a thousand taints of these keys, and a Pod that names it and tolerates them but for the last.
+fn tainted_with(key: fn(usize) -> String) -> Worst {
+    let taints = list(1_000, |at| json!({"key": key(at), "value": "a", "effect": "NoSchedule"}));
+    let node = json!({"metadata": {"name": "node-a", "labels": {"pool": "a"}}, "spec": {"taints": taints}});
+    let tolerated = tolerations(list(1_000, |at| tolerating(key(at.min(998)), json!({"value": "a"}))));
+    let spec = with(tolerated, json!({"nodeName": "node-a", "nodeSelector": {"pool": "a"}}));
+    Worst::new(entry(json!({"requiredNodeSelector": "pool=a"})), pod(spec)).finding("Node", node)
+}
+
+fn any() -> Value {
+    json!({"placement": {}})
+}
+
+/// Terms that exclude the values of one key which are short words, and all that are no integers above eight.
+fn excluding(terms: usize) -> Value {
+    let values = list(8, |at| json!(format!("{at:02}")));
+    let term = json!({"matchExpressions": [{"key": "k", "operator": "NotIn", "values": values}, {"key": "k", "operator": "Gt", "values": ["8"]}]});
+    required(list(terms, |_| term.clone()))
+}
+
+/// So many values of one key, which are long, and of which only the end tells that they are no integers.
+fn long_zeros(values: usize) -> String {
+    format!("k in ({})", words(values, ",", |at| format!("{}{at:03}x", "0".repeat(59))))
+}
+
+fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
+    required(list(count, |at| json!({"matchExpressions": [{"key": key(at), "operator": "Exists"}]})))
+}
+
 #[rstest]
 // Who may annotate one Namespace.
 #[case::empty_tolerations_and_two_annotations(|| Worst::new(honor(), pod(tolerations(empty(300_000)))).finding("Namespace", tolerant()))]
@@ -624,6 +689,102 @@ fn one_key_again() -> String {
     let spec = with(required(terms), json!({"runtimeClassName": "kata", "nodeSelector": map(35_000, "c", "")}));
     let settings = placement(json!({"onRuntimeClasses": "Resolve", "namespaces": [{"name": "*", "requiredNodeSelector": "zz=1"}]}));
     Worst::new(settings, deployment(spec)).finding("RuntimeClass", json!({"scheduling": {"nodeSelector": {"0": "b"}}}))
+})]
+// The same again and again, or a thousand that begin or end alike.
+#[case::an_annotation_that_repeats_a_requirement(|| {
+    let exists = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+    annotated(any(), pod(required(list(1_000, |_| exists.clone()))), words(8_192, ",", |_| "a".into()))
+})]
+#[case::an_annotation_that_repeats_a_requirement_in_two_spellings(|| {
+    let exists = json!({"matchExpressions": [{"key": "k", "operator": "Exists"}]});
+    let selector = words(1_800, ",", |at| if at % 2 == 0 { "k!=v".into() } else { "k notin (v)".into() });
+    annotated(any(), pod(required(list(1_000, |_| exists.clone()))), selector)
+})]
+#[case::three_annotations_that_repeat_a_requirement(|| {
+    let keys = ["a.io/1", "a.io/2", "a.io/3"];
+    let annotations: Value = keys.into_iter().map(|key| (key, json!(words(8_192, ",", |_| "a".into())))).collect();
+    let term = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+    Worst::new(json!({"placement": {"namespaceAnnotations": keys}}), pod(required(list(1_000, |_| term.clone()))))
+        .finding("Namespace", namespace(json!({"annotations": annotations})))
+})]
+#[case::an_annotation_that_repeats_a_requirement_for_a_daemon_set(|| {
+    let exists = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+    annotated(any(), daemon_set(required(list(1_000, |_| exists.clone()))), words(8_192, ",", |_| "a".into()))
+})]
+#[case::an_annotation_of_as_many_requirements_as_are_read(|| {
+    let exists = json!({"matchExpressions": [{"key": "k", "operator": "Exists"}]});
+    annotated(any(), pod(required(list(1_000, |_| exists.clone()))), words(1_000, ",", |at| format!("k!=v{at:x}")))
+})]
+#[case::an_annotation_of_as_many_requirements_as_are_read_which_a_pod_states(|| {
+    let stated = list(990, |at| json!({"key": "k", "operator": "NotIn", "values": [format!("v{at:x}")]}));
+    let terms = list(5, |_| json!({"matchExpressions": stated.clone()}));
+    annotated(any(), pod(required(terms)), words(1_000, ",", |at| format!("k!=v{at:x}")))
+})]
+#[case::an_annotation_of_many_values(|| annotated(any(), pod(excluding(1_000)), format!("k in ({})", words(5_042, ",", |at| format!("{at:x}")))))]
+#[case::an_annotation_of_as_many_values_as_are_read(|| annotated(any(), pod(excluding(1_000)), format!("k in ({})", words(1_000, ",", |at| format!("a{at:x}")))))]
+#[case::a_fence_of_many_values_and_terms_that_exclude_them(|| {
+    Worst::new(entry(json!({"requiredNodeSelector": format!("k in ({})", words(5_000, ",", |at| format!("a{at:x}")))})), pod(excluding(1_000)))
+})]
+#[case::a_fence_of_long_values_and_terms_that_exclude_them(|| Worst::new(entry(json!({"requiredNodeSelector": long_zeros(1_000)})), pod(excluding(1_000))))]
+#[case::a_fence_of_long_values_that_terms_list(|| {
+    let values = list(9, |at| json!(format!("{}{at:03}x", "0".repeat(59))));
+    let term = json!({"matchExpressions": [{"key": "k", "operator": "NotIn", "values": values}]});
+    Worst::new(entry(json!({"requiredNodeSelector": long_zeros(1_000)})), pod(required(list(1_000, |_| term.clone()))))
+})]
+#[case::a_whitelist_of_many_values_on_one_key(|| {
+    let values = list(9_990, |at| json!(format!("{}{at:03}x", "0".repeat(50))));
+    let selector = words(100, ",", |_| long_zeros(10));
+    Worst::new(entry(json!({"allowedNodeSelector": selector})), pod(required(json!([{"matchExpressions": [{"key": "k", "operator": "In", "values": values}]}]))))
+})]
+#[case::expressions_of_long_keys_beside_what_the_entry_requires(|| {
+    let settings = entry(json!({"allowedNodeSelector": "a", "requiredNodeSelector": words(1_000, ",", differing_last)}));
+    Worst::new(settings, pod(long_terms(1_000, |at| differing_last(at + 500))))
+})]
+#[case::expressions_of_long_keys_beside_a_default_that_yields(|| {
+    let settings = placement(json!({"onDefaultConflict": "Yield", "clusterDefaultNodeSelector": words(1_000, ",", differing_last)}));
+    Worst::new(settings, pod(long_terms(1_000, differing_last)))
+})]
+#[case::preferences_of_long_keys(|| {
+    let preferred_ = list(500, |at| json!({"weight": 1, "selector": differing_last(at)}));
+    let own = list(500, |at| json!({"weight": 1, "preference": {"matchExpressions": [{"key": differing_last(at + 500), "operator": "Exists"}]}}));
+    Worst::new(entry(json!({"preferredNodeSelector": preferred_})), pod(preferred(own)))
+})]
+#[case::old_and_new_tolerations_of_one_long_key(|| {
+    let value = |from: usize| move |at: usize| json!({"value": format!("{}{:04}", "v".repeat(59), from + at)});
+    Worst::new(forbidding(), update(of_one_key(1_000, value(1_000)), of_one_key(1_000, value(0))))
+})]
+#[case::old_and_new_tolerations_that_differ_in_seconds(|| {
+    let seconds = |from: usize| move |at: usize| json!({"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": from + at});
+    Worst::new(forbidding(), update(of_one_key(1_000, seconds(1_000)), of_one_key(1_000, seconds(0))))
+})]
+#[case::tolerations_whose_keys_differ_first(|| Worst::new(a_thousand_keys(differing_first), a_pod_of_keys(differing_first)))]
+#[case::tolerations_whose_keys_differ_last(|| Worst::new(a_thousand_keys(differing_last), a_pod_of_keys(differing_last)))]
+#[case::tolerations_of_one_key_that_a_thousand_values_are_forbidden_of(|| {
+    let forbidden = list(1_000, |at| json!({"key": differing_last(0), "operator": "Equal", "value": format!("{}{at:04}", "v".repeat(59))}));
+    let spec = of_one_key(1_000, |at| json!({"operator": "Exists", "effect": format!("NoSchedule{at}")}));
+    Worst::new(entry(json!({"forbiddenTolerations": forbidden})), pod(spec))
+})]
+#[case::tolerations_of_every_key_that_a_thousand_values_are_forbidden_of(|| {
+    let forbidden = list(1_000, |at| json!({"key": differing_last(at), "operator": "Equal", "value": format!("{}{at:04}", "v".repeat(59))}));
+    let spec = tolerations(list(1_000, |at| json!({"operator": "Equal", "value": format!("{}{at:04}", "v".repeat(58) + "w")})));
+    Worst::new(entry(json!({"forbiddenTolerations": forbidden})), pod(spec))
+})]
+#[case::tolerations_that_differ_in_seconds_beside_a_thousand_defaults(|| {
+    let defaults = list(990, |at| json!({"key": differing_last(at), "operator": "Exists"}));
+    let spec = of_one_key(10, |at| json!({"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": at}));
+    Worst::new(entry(json!({"defaultTolerations": defaults})), pod(spec))
+})]
+#[case::taints_whose_keys_differ_first(|| tainted_with(differing_first))]
+#[case::taints_whose_keys_differ_last(|| tainted_with(differing_last))]
+#[case::a_class_with_a_thousand_long_tolerations(|| {
+    let class = json!({"scheduling": {"tolerations": list(1_000, |at| tolerating(differing_last(at), json!({"value": "a"})))}});
+    let spec = with(tolerations(list(990, |at| tolerating(differing_last(at), json!({"value": "a"})))), json!({"runtimeClassName": "kata"}));
+    let settings = placement(json!({"onRuntimeClasses": "Resolve", "namespaces": [{"name": "team-a", "allowedTolerations": []}]}));
+    Worst::new(settings, pod(spec)).finding("RuntimeClass", class)
+})]
+#[case::an_annotation_of_the_plugin_with_many_pairs(|| {
+    let settings = json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": ""}});
+    annotated(settings, pod(json!({"nodeSelector": null})), words(43_000, ",", |at| format!("{at:04x}=")))
 })]
 // Whoever it is.
 #[case::less_than_signs(|| {

@@ -64,8 +64,8 @@ fn overlaps_where_something_is_right(selector: &Selector, parts: u64) {
         }
         let [one, other] = [PossibleValues::of(one), PossibleValues::of(other)];
         let right = something_right(requirements);
-        assert_eq!(one.overlaps(&other), right.is_some(), "{selector}: {right:?} of {one:?} and {other:?}");
-        assert_eq!(other.overlaps(&one), right.is_some(), "{selector}: {right:?} of {other:?} and {one:?}");
+        assert_eq!(one.overlaps(&other, &mut 0), right.is_some(), "{selector}: {right:?} of {one:?} and {other:?}");
+        assert_eq!(other.overlaps(&one, &mut 0), right.is_some(), "{selector}: {right:?} of {other:?} and {one:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::changes::Changes;
 use super::propagation::{KINDS, Managed, Propagations};
 use super::values;
 use crate::cluster::NodeLookup;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Text, Within};
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
@@ -60,8 +60,8 @@ fn check(
             "the Binding of {pod} would make the Pod invalid, so that it could not be changed any more: {problem}; remove \
              it from the Binding"
         );
-        let rejection = Rejection::forbidden(CauseKind::Metadata, explanation);
-        return Err(if kind == TargetKind::Label { rejection.about_label(&key) } else { rejection });
+        let label = Some(key).filter(|_| kind == TargetKind::Label);
+        return Err(Rejection::forbidden(Cause { kind: CauseKind::Metadata, label, ..Cause::default() }, explanation));
     }
     if size > MOST_WRITTEN {
         let explanation = format!(

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::propagation::{KINDS, Managed, Propagations};
-use crate::decision::{CauseKind, Decision, Rejection};
+use crate::decision::{Cause, CauseKind, Decision, Rejection};
 use crate::json::{RawObject, ReadError, Text, Within};
 use crate::limits::{MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
 use crate::message::{joined, quote, shorten};
@@ -12,6 +12,7 @@ use crate::object_meta::ObjectName;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::Target;
+use crate::settings::{Setting, SettingPath};
 
 /// What annotations that others write may have, so that what a Binding brings still fits.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
@@ -115,8 +116,13 @@ impl<'a, 'p> Changes<'a, 'p> {
              may select Pods by it; remove the label from the controller's Pod template",
             shorten(key)
         );
-        let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting("nodeMetadata.protect");
-        Err(rejection.about_label(key))
+        let cause = Cause {
+            kind: CauseKind::Metadata,
+            setting: Some(SettingPath::NodeMetadata(Setting::Protect)),
+            label: Some(key.to_owned()),
+            ..Cause::default()
+        };
+        Err(Rejection::forbidden(cause, explanation))
     }
 
     /// Puts the changes into the object, and tells the requester what was undone.

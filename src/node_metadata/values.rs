@@ -2,14 +2,14 @@
 
 use super::propagation::{Managed, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
-use crate::decision::{CauseKind, Decision, Rejection};
+use crate::decision::{Cause, CauseKind, Decision, Rejection};
 use crate::limits::MOST_WRITTEN;
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
-use crate::settings::OnLookupFailure;
 use crate::settings::field_path;
 use crate::settings::key::{KeyPattern, TargetKind};
-use crate::settings::node_metadata::{NodeSource, Target, place};
+use crate::settings::node_metadata::{NodeSource, Target};
+use crate::settings::{OnLookupFailure, SettingPath};
 
 /// What is to be written.
 #[derive(Debug, Default)]
@@ -199,11 +199,12 @@ fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>)
         target.kind.name(),
         target.key.with_rest("*"),
     );
-    let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting(&place(position));
-    match source {
-        NodeSource::Label(key) => rejection.about_label(&key.with_rest("*")),
-        NodeSource::Annotation(_) | NodeSource::Field(_) => rejection,
-    }
+    let label = match source {
+        NodeSource::Label(key) => Some(key.with_rest("*")),
+        NodeSource::Annotation(_) | NodeSource::Field(_) => None,
+    };
+    let setting = Some(SettingPath::Propagation(position));
+    Rejection::forbidden(Cause { kind: CauseKind::Metadata, setting, label, ..Cause::default() }, explanation)
 }
 
 /// What messages call `source`: `label topology.kubernetes.io/zone`.

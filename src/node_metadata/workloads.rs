@@ -3,12 +3,13 @@
 use serde::Deserialize;
 
 use super::propagation::Propagations;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{ReadError, Text, Within};
 use crate::message::shorten;
 use crate::resource::Resource;
 use crate::review::Review;
 use crate::settings::key::TargetKind;
+use crate::settings::{Setting, SettingPath};
 
 /// Rejects a workload that selects its Pods by a managed label: a Binding would take its Pods away from it, or give it
 /// others, and it would create Pods for ever.
@@ -26,8 +27,13 @@ pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> R
         review.name,
         shorten(&key)
     );
-    let rejection = Rejection::forbidden(CauseKind::Metadata, explanation).by_setting("nodeMetadata.propagate");
-    Err(rejection.about_label(&key))
+    let cause = Cause {
+        kind: CauseKind::Metadata,
+        setting: Some(SettingPath::NodeMetadata(Setting::Propagate)),
+        label: Some(key),
+        ..Cause::default()
+    };
+    Err(Rejection::forbidden(cause, explanation))
 }
 
 /// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays

@@ -1,92 +1,79 @@
 //! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users
 //! to the taints of the node.
 
-use super::entry::MatchedEntry;
-use super::node_rules::NodeRules;
+use super::rules::Rules;
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, NodeName, TAINTS};
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
-use crate::request::User;
 use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_extended};
 
-/// What the node of a Binding is held to.
-#[derive(Debug)]
-pub struct BindingRules<'s> {
-    nodes: NodeRules<'s>,
-    /// Where the namespace validates tolerations, and the user is not the scheduler, which has compared the taints
-    /// with the Pod's own: a Binding does not show the Pod.
-    tolerations: Option<TolerationRules<'s>>,
+/// Returns the fields of the node that `rules` need; none, if any node will do.
+pub fn field_masks(rules: &Rules<'_>) -> FieldMasks {
+    let mut masks = FieldMasks::new();
+    if !rules.nodes.required.is_empty() {
+        masks.insert(LABELS.to_owned());
+    }
+    if rules.tolerations.validates_anything() {
+        masks.insert(TAINTS.to_owned());
+        if rules.tolerations.tolerate_extended_resources {
+            masks.insert(ALLOCATABLE.to_owned());
+        }
+    }
+    masks
 }
 
-impl<'s> BindingRules<'s> {
-    /// What a namespace demands of the nodes that `user` binds its Pods to.
-    ///
-    /// # Errors
-    /// An annotation is malformed, or the settings have a mistake.
-    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let nodes = NodeRules::for_bindings(matched)?;
-        let tolerations = match user {
-            User::Scheduler => None,
-            _ => TolerationRules::for_validation(matched, user)?,
+/// Rejects the Binding of a Pod to a node that the namespace must not use.
+///
+/// # Errors
+/// What the node lacks; or that it could not be read.
+pub fn validate(
+    rules: &Rules<'_>,
+    node: &NodeLookup<'_>,
+    target: &NodeName,
+    pod: &ObjectName,
+) -> Result<(), Rejection> {
+    if field_masks(rules).is_empty() {
+        return Ok(());
+    }
+    let target = quote(target.as_str());
+    let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
+    let cannot = format!("{pod} can't be bound to node {target}:");
+    rules.nodes.required.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
+    if !rules.tolerations.validates_anything() {
+        return Ok(());
+    }
+    let taints = node.lasting_taints().map_err(|problem| {
+        let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
+        Rejection::forbidden(CauseKind::Limit, explanation)
+    })?;
+    for taint in taints {
+        let Some(Objection { list, forbidding }) = objection_to(taint, node, &rules.tolerations) else { continue };
+        list.reject_unresolved()?;
+        let verb = if forbidding.is_some() { "forbids" } else { "does not allow" };
+        let (namespace, source) = (quote(rules.nodes.required.namespace), list.source);
+        let explanation = format!(
+            "{cannot} it has a taint that no Pod of namespace {namespace} may tolerate, since {source} {verb} it; bind \
+             it to another node"
+        );
+        let cause = Cause {
+            kind: CauseKind::NodeName,
+            setting: source.setting(),
+            annotation: source.annotation(),
+            taint: Some(taint.to_string()),
+            detail: Some(Node::taint_as_text(taint)),
+            ..Cause::default()
         };
-        Ok(Self { nodes, tolerations })
+        return Err(Rejection::forbidden(cause, explanation));
     }
-
-    /// The fields that are needed of the node; none, if any node will do.
-    pub fn field_masks(&self) -> FieldMasks {
-        let mut masks = FieldMasks::new();
-        if !self.nodes.selects_every_node() {
-            masks.insert(LABELS.to_owned());
-        }
-        if let Some(tolerations) = &self.tolerations {
-            masks.insert(TAINTS.to_owned());
-            if tolerations.tolerate_extended_resources {
-                masks.insert(ALLOCATABLE.to_owned());
-            }
-        }
-        masks
-    }
-
-    /// Rejects the Binding of a Pod to a node that the namespace may not use.
-    ///
-    /// # Errors
-    /// What the node lacks; or that it could not be read.
-    pub fn validate(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
-        if self.field_masks().is_empty() {
-            return Ok(());
-        }
-        let target = quote(target.as_str());
-        let Some(node) = node.required_by(&format!("{pod} is bound to node {target}"))? else { return Ok(()) };
-        let cannot = format!("{pod} can't be bound to node {target}:");
-        self.nodes.validate_node(node, &cannot, "recreate the Pod if the demand is newer than it")?;
-        let Some(tolerations) = &self.tolerations else { return Ok(()) };
-        let taints = node.lasting_taints().map_err(|problem| {
-            let explanation = format!("{cannot} it {problem}; remove some, or bind it to another node");
-            Rejection::forbidden(CauseKind::Limit, explanation)
-        })?;
-        for taint in taints {
-            let Some(Objection { list, forbidding }) = objection_to(taint, node, tolerations) else { continue };
-            list.reject_unresolved()?;
-            let objects = if forbidding.is_some() { "forbids" } else { "does not allow" };
-            let (namespace, source) = (quote(self.nodes.namespace), list.source);
-            let explanation = format!(
-                "{cannot} it has a taint that no Pod of namespace {namespace} may tolerate, since {source} {objects} \
-                 it; bind it to another node"
-            );
-            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(source);
-            return Err(rejection.about_taint(taint).with_detail(Node::taint_as_text(taint)));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Why no Pod of the namespace may tolerate `taint` of `node`; nothing, if one may.
 fn objection_to<'r>(taint: &Taint, node: &Node<'_>, rules: &'r TolerationRules<'_>) -> Option<Objection<'r>> {
-    if rules.defaults_of_settings.iter().any(|default| default.tolerates(taint)) || is_for_resource(taint, node, rules)
-    {
+    if rules.defaults_of_settings.tolerates(taint) || is_for_resource(taint, node, rules) {
         return None;
     }
     // The narrowest toleration of this taint. Its seconds are the fewest, so that no whitelist refuses it for them.

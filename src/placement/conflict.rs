@@ -1,12 +1,12 @@
 //! Conflict: a Pod that contradicts its namespace matches no node.
 
-use super::node_affinity::{NodeSelection, Term, labels_of};
-use super::node_rules::{NodeRules, SourcedRequirement};
+use super::node_affinity::{NodeSelection, REQUIRED_AFFINITY, Term, labels_of};
+use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::subject::PodSubject;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::Pairs;
+use crate::limits::MOST_COMPARISONS;
 use crate::message::{quote, quote_pair, shorten};
-use crate::object_meta::ObjectName;
 use crate::selector::{Requirement, text};
 
 /// The in-tree sentence for a Pod that contradicts its namespace.
@@ -21,21 +21,19 @@ pub(super) const SELECTOR_CONFLICT: &str = "pod node label selector conflicts wi
 /// Upstream: `labels.Conflicts`, for sets and node affinity.
 pub fn validate(
     selection: &NodeSelection<'_>,
-    rules: &NodeRules<'_>,
+    required: &RequiredNodes<'_>,
     subject: &PodSubject<'_, '_>,
 ) -> Result<(), Rejection> {
-    for demanded in &rules.requirements {
-        let key = demanded.requirement.key();
+    for sourced in &required.requirements {
+        let key = sourced.requirement.key();
         if let Some(value) = selection.node_selector.get(key)
-            && !demanded.requirement.accepts(Some(value))
+            && !sourced.requirement.accepts(Some(value))
         {
-            return Err(pair_rejection((key, value), demanded, subject));
+            return Err(pair_rejection((key, value), sourced, subject));
         }
     }
     match &selection.terms {
-        Some(terms) if !rules.selects_every_node() => {
-            validate_terms(terms, &selection.node_selector, rules, subject.name)
-        }
+        Some(terms) if !required.is_empty() => validate_terms(terms, &selection.node_selector, required, subject),
         _ => Ok(()),
     }
 }
@@ -65,30 +63,42 @@ fn pair_rejection(
              nodeSelector"
         )
     };
-    let kind = if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Asks };
-    let rejection = Rejection::with_sentence(kind, SELECTOR_CONFLICT, explanation).demanded_at(*source);
-    rejection.about_label(key).demanding(requirement).asking_for(&format_args!("{key}={value}"))
+    let cause = Cause {
+        kind: if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests },
+        setting: source.setting(),
+        annotation: source.annotation(),
+        label: Some(key.to_owned()),
+        required: Some(requirement.to_string()),
+        requested: Some(format!("{key}={value}")),
+        ..Cause::default()
+    };
+    Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }
 
 /// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
 fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,
-    rules: &NodeRules<'_>,
-    name: &ObjectName,
+    required: &RequiredNodes<'_>,
+    subject: &PodSubject<'_, '_>,
 ) -> Result<(), Rejection> {
-    let (demanded, no_pairs) = (rules.as_one_selector(), Pairs::default());
-    let demanded = labels_of(&demanded, &no_pairs);
-    let mut first_lost = None;
+    let (selector, no_pairs) = (required.as_one_selector(), Pairs::default());
+    let fence = labels_of(&selector, &no_pairs);
+    let (mut first_lost, mut comparisons) = (None, 0);
     for term in terms {
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(&REQUIRED_AFFINITY.join(".")));
+        }
         let Some(asked) = term.selector() else { continue };
         let asked = labels_of(&asked, node_selector);
         if asked.iter().any(|label| label.values.is_empty()) {
             continue;
         }
         let mut lost = asked.iter().filter(|label| {
-            let position = demanded.binary_search_by(|demanded| demanded.key.cmp(label.key)).ok();
-            position.and_then(|at| demanded.get(at)).is_some_and(|demanded| !label.values.overlaps(&demanded.values))
+            let position = fence.binary_search_by(|fenced| fenced.key.cmp(label.key)).ok();
+            position
+                .and_then(|at| fence.get(at))
+                .is_some_and(|fenced| !label.values.overlaps(&fenced.values, &mut comparisons))
         });
         match lost.next() {
             None => return Ok(()),
@@ -99,14 +109,20 @@ fn validate_terms(
     let Some(lost) = first_lost else { return Ok(()) };
     let (key, asked) = (lost.first().map(Requirement::key).unwrap_or_default(), text(&lost));
     let explanation = format!(
-        "the node affinity of {name} asks for {}, but {}, and no node can have both; change or remove that expression",
+        "the node affinity of {} asks for {}, but {}, and no node can have both; change or remove that expression",
+        subject.name,
         quote(&asked),
-        rules.demands_on(key)
+        required.words_on(key)
     );
-    let rejection = Rejection::with_sentence(CauseKind::Asks, SELECTOR_CONFLICT, explanation);
-    let rejection = rejection.about_label(key).asking_for(&asked);
-    Err(match rules.requirements.iter().find(|own| own.requirement.key() == key) {
-        Some(SourcedRequirement { requirement, source }) => rejection.demanded_at(*source).demanding(requirement),
-        None => rejection,
-    })
+    let sourced = required.requirements.iter().find(|own| own.requirement.key() == key);
+    let cause = Cause {
+        kind: CauseKind::Requests,
+        setting: sourced.and_then(|own| own.source.setting()),
+        annotation: sourced.and_then(|own| own.source.annotation()),
+        label: Some(key.to_owned()),
+        required: sourced.map(|own| own.requirement.to_string()),
+        requested: Some(asked),
+        ..Cause::default()
+    };
+    Err(Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation))
 }

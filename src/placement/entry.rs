@@ -5,16 +5,15 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
+use super::rules::Severity;
 use crate::cluster::Lookups;
-use crate::decision::{CauseKind, Decision, Rejection};
-use crate::limits::LONGEST_ANNOTATION;
+use crate::decision::{Cause, CauseKind, Decision, Rejection};
+use crate::limits::{LONGEST_ANNOTATION, MOST_REQUIREMENTS, MOST_VALUES};
 use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::request::User;
 use crate::selector::{self, Requirement, Selector, syntax};
-use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, DEFAULT_NODE_SELECTOR};
-use crate::settings::source::EntryAt;
-use crate::settings::{Enforcement, Placement, SettingsError, Source, reference};
+use crate::settings::{Enforcement, EntryAt, Placement, Setting, SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
 /// The entries one of which may hold for a namespace, as far as its name tells: none follows one that matches by name
@@ -36,14 +35,10 @@ pub struct MatchedEntry<'s> {
     pub namespace: &'s str,
     /// The entry, if one matches.
     pub entry: Option<EntryAt<'s>>,
-    /// What is known of the Namespace.
+    /// The labels and annotations of the Namespace.
     pub found: LabelsAndAnnotations<'s>,
-    /// Whether settings that refer to what the Namespace lacks are left out.
-    pub ignores_unresolved: bool,
-    /// Whether what the entry says is enforced.
-    pub is_enforced: bool,
-    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: what refers to it is
-    /// not validated.
+    /// Whether the Namespace has its name yet. One that is created with `generateName` has none: settings that refer
+    /// to it are not validated.
     pub has_name: bool,
 }
 
@@ -85,16 +80,7 @@ impl<'s> CandidateEntries<'s> {
                 break;
             }
         }
-        let is_enforced = matched.is_none_or(|at| at.entry.enforcement == Enforcement::Enforce);
-        Ok(MatchedEntry {
-            settings,
-            namespace,
-            entry: matched,
-            found,
-            is_enforced,
-            ignores_unresolved: false,
-            has_name,
-        })
+        Ok(MatchedEntry { settings, namespace, entry: matched, found, has_name })
     }
 
     /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
@@ -113,7 +99,7 @@ fn entries_for<'s>(settings: &'s Placement, namespace: &str, has_name: bool) -> 
             continue;
         }
         entries.push(EntryAt { position, entry });
-        if entry.namespace_selector.is_none() {
+        if entry.matches_by_name_alone() {
             break;
         }
     }
@@ -128,7 +114,7 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
     let Some(text) = &at.entry.namespace_selector else { return Ok(None) };
     match selector::parse(text) {
         Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
-        Err(error) => Err(SettingsError::new(&format_args!("{at}.namespaceSelector"), error)),
+        Err(error) => Err(SettingsError::new(&Source::Entry(at, Setting::NamespaceSelector), error)),
     }
 }
 
@@ -139,22 +125,25 @@ impl<'s> MatchedEntry<'s> {
         user.is_among(&self.settings.exempt_usernames)
     }
 
-    /// The `verdict`; nothing, and a warning, where it was rejected by rules that are not enforced.
+    /// Returns how rejections are answered, as the entry says.
+    pub fn severity(&self) -> Severity {
+        match self.entry {
+            Some(at) if at.entry.enforcement == Enforcement::Warn => Severity::WouldBe,
+            _ => Severity::Reject,
+        }
+    }
+
+    /// Returns the verdict about an object of the namespace, or nothing after a rejection that is only reported.
     ///
     /// # Errors
     /// The rejection.
-    pub fn enforce<T>(
+    pub fn answer<T>(
         &self,
         verdict: Result<T, Rejection>,
+        severity: Severity,
         decision: &mut Decision<'_>,
     ) -> Result<Option<T>, Rejection> {
-        match verdict.map_err(|rejection| rejection.in_namespace(self.namespace)) {
-            Err(rejection) if !self.is_enforced && rejection.is_forbidden() => {
-                decision.would_reject(&rejection);
-                Ok(None)
-            }
-            verdict => verdict.map(Some),
-        }
+        severity.answer(verdict.map_err(|rejection| rejection.in_namespace(self.namespace)), decision)
     }
 
     /// The node selectors of the namespace, as they are written, in order: what its entry requires; and with it its
@@ -165,12 +154,12 @@ impl<'s> MatchedEntry<'s> {
         let Self { settings, namespace, entry, ref found, .. } = *self;
         let mut selectors = Vec::new();
         let cluster_default = settings.cluster_default_node_selector.as_deref();
-        let mut default = cluster_default.map(|text| (Source::Placement(CLUSTER_DEFAULT_NODE_SELECTOR), text));
+        let mut default = cluster_default.map(|text| (Source::Placement(Setting::ClusterDefaultNodeSelector), text));
         if let Some(at) = entry {
             let required = at.entry.required_node_selector.as_deref();
-            selectors.extend(required.map(|text| (Source::Entry(at, "requiredNodeSelector"), text)));
+            selectors.extend(required.map(|text| (Source::Entry(at, Setting::RequiredNodeSelector), text)));
             let own = at.entry.default_node_selector.as_deref();
-            default = own.map(|text| (Source::Entry(at, DEFAULT_NODE_SELECTOR), text)).or(default);
+            default = own.map(|text| (Source::Entry(at, Setting::DefaultNodeSelector), text)).or(default);
         }
         let annotated = |key: &'s String| Some((Source::Annotation { key, namespace }, found.annotations.get(key)?));
         let mut annotated = settings.namespace_annotations.0.iter().filter_map(annotated).peekable();
@@ -188,7 +177,7 @@ impl<'s> MatchedEntry<'s> {
     /// mistake.
     pub fn selector(&self, source: Source<'s>, text: &str) -> Result<Selector, Rejection> {
         if let Source::Annotation { .. } = source {
-            return read_annotation("a node selector", source, text, LONGEST_ANNOTATION, selector::parse);
+            return read_annotation("a node selector", source, text, LONGEST_ANNOTATION, bounded_selector);
         }
         let filled = self.fill_in(source, text)?;
         match selector::parse(&filled) {
@@ -210,11 +199,6 @@ impl<'s> MatchedEntry<'s> {
         Ok(Toleration { value: value.into_owned(), ..toleration.clone() })
     }
 
-    /// Whether a part of the settings is left out for which there is this `rejection`.
-    pub fn ignores(&self, rejection: &Rejection) -> bool {
-        self.ignores_unresolved && rejection.is_unresolved()
-    }
-
     fn fill_in<'t>(&self, source: Source<'s>, text: &'t str) -> Result<Cow<'t, str>, Rejection> {
         reference::fill_in(text, |key| {
             let problem = match self.found.labels.get(key) {
@@ -232,7 +216,7 @@ impl<'s> MatchedEntry<'s> {
                 shorten(key),
                 quote(self.namespace)
             );
-            Err(self.unresolved_at(source, explanation).about_label(key))
+            Err(unresolved(source, key, None, explanation))
         })
     }
 
@@ -249,24 +233,48 @@ impl<'s> MatchedEntry<'s> {
             quote(self.namespace),
             quote(filled)
         );
-        self.unresolved_at(source, explanation).about_label(&labels).demanding(&filled)
+        unresolved(source, &labels, Some(filled.to_owned()), explanation)
     }
+}
 
-    fn unresolved_at(&self, source: Source<'_>, explanation: String) -> Rejection {
-        Rejection::unresolved(explanation).demanded_at(source).in_namespace(self.namespace)
+/// Returns the rejection of a setting that refers to `label` of the Namespace, and can't be filled in with it.
+fn unresolved(source: Source<'_>, label: &str, required: Option<String>, explanation: String) -> Rejection {
+    let cause = Cause {
+        kind: CauseKind::MissingLabel,
+        setting: source.setting(),
+        label: Some(label.to_owned()),
+        required,
+        ..Cause::default()
+    };
+    Rejection::forbidden(cause, explanation)
+}
+
+/// Reads the selector of an annotation, which may have so many requirements and values. Those that say the same count once.
+fn bounded_selector(text: &str) -> Result<Selector, String> {
+    let mut selector = selector::parse(text)?;
+    if selector.requirements().len() > MOST_REQUIREMENTS || selector.count_values() > MOST_VALUES {
+        selector = Selector::new(selector::distinct(selector.requirements().to_vec(), |own| own));
     }
+    let (requirements, values) = (selector.requirements().len(), selector.count_values());
+    if requirements > MOST_REQUIREMENTS {
+        return Err(format!("it has {requirements} different requirements, expected at most {MOST_REQUIREMENTS}"));
+    }
+    if values > MOST_VALUES {
+        return Err(format!("it has {values} values, expected at most {MOST_VALUES}"));
+    }
+    Ok(selector)
 }
 
 /// `what` an annotation of a Namespace holds, as `parse` reads its `text`.
 ///
 /// # Errors
 /// It is malformed, or longer than `longest` bytes.
-pub fn read_annotation<T, E: Display>(
+pub fn read_annotation<'t, T, E: Display>(
     what: &str,
     source: Source<'_>,
-    text: &str,
+    text: &'t str,
     longest: usize,
-    parse: impl FnOnce(&str) -> Result<T, E>,
+    parse: impl FnOnce(&'t str) -> Result<T, E>,
 ) -> Result<T, Rejection> {
     let problem = if text.len() > longest {
         format!("it has {} bytes, expected at most {longest}", text.len())
@@ -277,5 +285,11 @@ pub fn read_annotation<T, E: Display>(
         }
     };
     let explanation = format!("{source} is not {what}: {problem}; correct the annotation {}", quote(text));
-    Err(Rejection::forbidden(CauseKind::Annotation, explanation).demanded_at(source).asking_for(&shorten(text)))
+    let cause = Cause {
+        kind: CauseKind::Annotation,
+        annotation: source.annotation(),
+        requested: Some(shorten(text)),
+        ..Cause::default()
+    };
+    Err(Rejection::forbidden(cause, explanation))
 }

@@ -6,11 +6,10 @@ use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
 use super::subject::SPEC;
 use super::whitelist::NOT_ALLOWED;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
-use crate::message::joined;
 use crate::review::Review;
-use crate::selector::{Selector, Whitelist, parse_pairs};
+use crate::selector::{Selector, Whitelist, parse_pairs, read_pairs};
 use crate::settings::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, IN_TREE_ANNOTATION};
 use crate::settings::{PodNodeSelectorPluginConfig, SettingsError, Source};
 
@@ -37,13 +36,22 @@ pub fn configured<'s, 't>(config: &'t PodNodeSelectorPluginConfig, key: &'s str)
 /// # Errors
 /// It is malformed.
 pub fn read(source: Source<'_>, text: &str) -> Result<Selector, Rejection> {
+    parse(source, text, parse_pairs)
+}
+
+fn parse<'t, T>(
+    source: Source<'_>,
+    text: &'t str,
+    parse: impl FnOnce(&'t str) -> Result<T, String>,
+) -> Result<T, Rejection> {
     match source {
-        Source::Annotation { .. } => read_annotation("a node selector", source, text, usize::MAX, parse_pairs),
-        _ => Ok(parse_pairs(text).map_err(|error| SettingsError::new(&source, error))?),
+        Source::Annotation { .. } => read_annotation("a node selector", source, text, usize::MAX, parse),
+        _ => Ok(parse(text).map_err(|error| SettingsError::new(&source, error))?),
     }
 }
 
-/// Gives the Pod the pairs that the plugin would, in a namespace with these `annotations`.
+/// Gives the Pod the pairs that the plugin would, in a namespace with these `annotations`. An annotation may have 50,000
+/// pairs: they stay pieces of its text.
 ///
 /// # Errors
 /// The plugin's own sentence, alone; or that an annotation is malformed.
@@ -55,41 +63,58 @@ pub fn admit(
     config: &PodNodeSelectorPluginConfig,
 ) -> Result<(), Rejection> {
     let namespace = &*review.request.namespace;
-    let reject = |sentence, source, (key, value): (&str, &str), demanded: &str| {
-        let rejection = Rejection::with_sentence(CauseKind::Asks, sentence, "").demanded_at(source);
-        let rejection = rejection.in_namespace(namespace).about_label(key).demanding(&demanded);
-        Err(rejection.asking_for(&format_args!("{key}={value}")))
-    };
     let (source, text) = demanded(config, namespace, annotations);
-    let demanded = read(source, text)?;
-    let pairs: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
-    let pairs = pairs.unwrap_or_default();
-    let mut added = Vec::new();
-    for requirement in demanded.requirements() {
-        let (key, value) = (requirement.key(), requirement.only_value().unwrap_or_default());
-        match pairs.get(key) {
-            Some(own) if own != value => {
-                return reject(SELECTOR_CONFLICT, source, (key, own), &requirement.to_string());
-            }
-            Some(_) => {}
-            None => added.push((key, value)),
+    let required = parse(source, text, read_pairs)?;
+    let own: Option<Pairs<'_>> = review.object.get_at(&["spec", NODE_SELECTOR]).within("object")?;
+    let own = own.unwrap_or_default();
+    for (key, value) in &required {
+        if let Some(found) = own.get(key).filter(|found| found != value) {
+            let required = format!("{key}={value}");
+            return Err(rejection(SELECTOR_CONFLICT, source, namespace, (key, found), required));
         }
     }
-    let (allowing, text) = configured(config, namespace);
-    let whitelist = Whitelist::new(read(allowing, text)?, Vec::new());
-    let mut all = pairs.iter().chain(added.iter().copied());
+    let mut added = required.iter().map(|(key, value)| (*key, *value)).filter(|(key, _)| !own.contains_key(key));
+    let (allowing, allowed) = configured(config, namespace);
+    let whitelist = Whitelist::new(read(allowing, allowed)?, Vec::new());
+    let mut all = own.iter().chain(added.clone());
     if !whitelist.is_empty()
         && let Some(pair) = all.find(|(key, value)| !whitelist.allows_value(key, value))
     {
-        return reject(NOT_ALLOWED, allowing, pair, &whitelist.selector().to_string());
+        return Err(rejection(NOT_ALLOWED, allowing, namespace, pair, whitelist.selector().to_string()));
     }
-    if !added.is_empty() {
-        let spec = review.object.object_mut("spec").within("object")?;
-        spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added.iter().copied()).within(SPEC)?;
-        review.is_changed = true;
-        let added = joined(added.iter().map(|(key, value)| format!("{key}={value}")), ",");
-        review.decision.audit("node-selector", added);
-        review.decision.audit("node-selector-source", source.to_string());
+    if added.clone().next().is_none() {
+        return Ok(());
     }
+    let mut text = String::new();
+    for (key, value) in added.clone() {
+        let comma = if text.is_empty() { "" } else { "," };
+        text.extend([comma, key, "=", value]);
+    }
+    review.decision.audit("node-selector", text);
+    review.decision.audit("node-selector-source", source.to_string());
+    let spec = review.object.object_mut("spec").within("object")?;
+    spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added).within(SPEC)?;
+    review.is_changed = true;
     Ok(())
+}
+
+/// Returns the plugin's own rejection of a `pair` of the Pod.
+fn rejection(
+    sentence: &str,
+    source: Source<'_>,
+    namespace: &str,
+    (key, value): (&str, &str),
+    required: String,
+) -> Rejection {
+    let cause = Cause {
+        kind: CauseKind::Requests,
+        setting: source.setting(),
+        annotation: source.annotation(),
+        namespace: Some(namespace.to_owned()),
+        label: Some(key.to_owned()),
+        required: Some(required),
+        requested: Some(format!("{key}={value}")),
+        ..Cause::default()
+    };
+    Rejection::with_sentence(sentence, cause, "")
 }

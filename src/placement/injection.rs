@@ -1,54 +1,57 @@
-//! Injection: what a namespace demands of nodes is added to its Pods. And all that is added to a Pod.
+//! Injection: adds what a namespace requires of nodes to its Pods. And everything that is added to a Pod.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, TERMS, Term};
-use super::node_rules::{NodeRules, SourcedRequirement};
+use super::node_rules::{RequiredNodes, SourcedRequirement};
 use super::preferences::{self, Preference};
+use super::rules::Rules;
 use super::subject::PodSubject;
-use super::toleration_rules::TolerationRules;
 use super::tolerations;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::MOST_EXPRESSIONS;
+use crate::limits::{MOST_EXPRESSIONS, SHORT_LIST};
 use crate::message::joined;
 use crate::toleration::Toleration;
 
-/// What is to be added to a Pod that is let in, and the rules that let it in.
+/// What is added to a Pod that is accepted, and the rules that accepted it.
 #[derive(Debug)]
-pub struct PodMutation<'r> {
+pub struct PodMutation<'p, 'r> {
     /// What is added to its nodeSelector and node affinity.
     pub added: Vec<SourcedRequirement<'r>>,
     /// The nodeSelector and node affinity that it has then.
-    pub selection: NodeSelection<'r>,
+    pub selection: NodeSelection<'p>,
     /// What is added to its tolerations.
     pub tolerations: Vec<Toleration>,
     /// What is added to its preferences.
     pub preferences: Vec<Preference>,
-    /// What is demanded of its node.
-    pub rules: NodeRules<'r>,
-    /// What is demanded of its tolerations.
-    pub toleration_rules: TolerationRules<'r>,
+    /// The rules.
+    pub rules: &'r Rules<'r>,
+    /// What is required of its node.
+    pub required: Cow<'r, RequiredNodes<'r>>,
 }
 
-/// Adds to `selection` what `rules` demand and it lacks, and tells what that is. Simple requirements go into the
-/// nodeSelector, the others into required node affinity.
+/// Adds to `selection` what is `required` and it lacks, and returns that. Simple requirements go into the nodeSelector,
+/// the others into required node affinity.
 ///
 /// # Errors
 /// There would be more expressions than are read.
 pub fn inject<'r>(
     selection: &mut NodeSelection<'_>,
-    rules: &NodeRules<'r>,
+    required: &RequiredNodes<'r>,
     subject: &PodSubject<'_, '_>,
 ) -> Result<Vec<SourcedRequirement<'r>>, Rejection> {
     let (mut added, mut expressions) = (Vec::new(), Vec::new());
-    for demanded in &rules.requirements {
-        let key = demanded.requirement.key();
-        match demanded.requirement.only_value() {
+    for sourced in &required.requirements {
+        let key = sourced.requirement.key();
+        match sourced.requirement.only_value() {
             Some(value) if selection.node_selector.get(key) == Some(value) => {}
             Some(value) => {
                 selection.node_selector.insert(key.into(), value.into());
-                added.push(demanded.clone());
+                added.push(sourced.clone());
             }
-            None => expressions.push(demanded),
+            None => expressions.push(sourced),
         }
     }
     if expressions.is_empty() {
@@ -60,13 +63,24 @@ pub fn inject<'r>(
     let terms = selection.terms.get_or_insert_with(|| vec![Term::default()]);
     let mut size: usize = terms.iter().map(Term::size).sum();
     let mut is_added = vec![false; expressions.len()];
+    // A few are looked for among a term's expressions as they are; many by what they say, as one text each.
+    let mut identities = Vec::new();
+    if expressions.len() > SHORT_LIST {
+        identities.extend(expressions.iter().map(|own| own.requirement.identity()));
+    }
     for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
-        let mut stated = term.stated();
-        for (SourcedRequirement { requirement, .. }, is_added) in expressions.iter().zip(&mut is_added) {
-            if !stated.insert(requirement.identity()) {
+        let stated = if identities.is_empty() { BTreeSet::new() } else { term.stated() };
+        for (position, SourcedRequirement { requirement, .. }) in expressions.iter().enumerate() {
+            let is_stated = match identities.get(position) {
+                Some(identity) => stated.contains(identity),
+                None => term.states(requirement),
+            };
+            if is_stated {
                 continue;
             }
-            *is_added = true;
+            if let Some(is_added) = is_added.get_mut(position) {
+                *is_added = true;
+            }
             size += 1 + requirement.values().len();
             if size > MOST_EXPRESSIONS {
                 let field = REQUIRED_AFFINITY.join(".");
@@ -79,7 +93,7 @@ pub fn inject<'r>(
     Ok(added)
 }
 
-impl PodMutation<'_> {
+impl PodMutation<'_, '_> {
     /// Whether nothing is added.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()

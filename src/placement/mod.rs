@@ -32,6 +32,7 @@ pub mod node_rules;
 pub mod nodes;
 pub mod pods;
 pub mod preferences;
+pub mod rules;
 pub mod subject;
 pub mod toleration_rules;
 pub mod tolerations;

@@ -1,21 +1,21 @@
 //! Pods that name their node, and so never pass the scheduler: labels, node affinity and taints are compared here.
 
 use super::injection::PodMutation;
-use super::node_rules::{NodeRules, SourcedWhitelist};
+use super::node_rules::{RequiredNodes, SourcedWhitelist};
+use super::rules::Rules;
 use super::subject::PodSubject;
 use super::tolerations;
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::request::User;
-use crate::selector::Whitelist;
-use crate::settings::OnNodeName;
+use crate::selector::{self, Selector, Whitelist};
+use crate::settings::{OnNodeName, Setting, Source};
 use crate::toleration::{Toleration, is_extended, untolerated};
 
 /// A Pod that names its node, which must be one that the Pod may run on.
-pub struct NamedNode<'p> {
+pub struct NamedNode<'p, 'r> {
     subject: &'p PodSubject<'p, 'p>,
-    mutation: &'p PodMutation<'p>,
+    mutation: &'p PodMutation<'p, 'r>,
     node_name: String,
     /// Those that it may have wherever it runs.
     tolerations: Vec<Toleration>,
@@ -28,9 +28,13 @@ pub struct NamedNode<'p> {
 ///
 /// # Errors
 /// The Pod's spec can't be read.
-pub fn is_held(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<bool, Rejection> {
-    let is_anything_required = rules.is_limited || !rules.selects_every_node();
-    let is_ignored = rules.settings.on_node_name == OnNodeName::Ignore;
+pub fn is_held(
+    subject: &PodSubject<'_, '_>,
+    rules: &Rules<'_>,
+    required: &RequiredNodes<'_>,
+) -> Result<bool, Rejection> {
+    let is_anything_required = rules.limits_named_nodes || !required.is_empty();
+    let is_ignored = rules.nodes.settings.on_node_name == OnNodeName::Ignore;
     Ok(is_anything_required && !is_ignored && !subject.node_name()?.is_empty())
 }
 
@@ -39,14 +43,18 @@ pub fn is_held(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<bo
 ///
 /// # Errors
 /// No Pod may name its node.
-pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> Result<(), Rejection> {
+pub fn validate_naming(
+    subject: &PodSubject<'_, '_>,
+    rules: &Rules<'_>,
+    required: &RequiredNodes<'_>,
+) -> Result<(), Rejection> {
     // Pods that the audit scanner sends already run: they have the name of their node from a Binding.
-    if !is_held(subject, rules)? || *subject.user == User::Nobody {
+    if !is_held(subject, rules, required)? || subject.is_scanned() {
         return Ok(());
     }
-    // With an empty whitelist, a Pod may not name its node.
-    let refusing = rules.whitelist.as_ref().filter(|allowed| allowed.whitelist.is_empty());
-    if rules.settings.on_node_name == OnNodeName::Verify && refusing.is_none() {
+    // With an empty whitelist, a Pod must not name its node.
+    let refusing = rules.nodes.whitelist.as_ref().filter(|allowed| allowed.whitelist.is_empty());
+    if rules.nodes.settings.on_node_name == OnNodeName::Verify && refusing.is_none() {
         return Ok(());
     }
     if let Some(unresolved) = refusing.and_then(|allowed| allowed.unresolved.clone()) {
@@ -58,22 +66,20 @@ pub fn validate_naming(subject: &PodSubject<'_, '_>, rules: &NodeRules<'_>) -> R
          allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
         subject.name,
         quote(&node_name),
-        quote(rules.namespace)
+        quote(required.namespace)
     );
-    let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&node_name);
-    Err(match refusing {
-        Some(allowed) => rejection.demanded_at(allowed.source),
-        None => rejection.by_setting("placement.onNodeName"),
-    })
+    let setting = refusing.map_or(Source::Placement(Setting::OnNodeName), |allowed| allowed.source).setting();
+    let requested = Some(node_name);
+    Err(Rejection::forbidden(Cause { kind: CauseKind::NodeName, setting, requested, ..Cause::default() }, explanation))
 }
 
-impl<'p> NamedNode<'p> {
+impl<'p, 'r> NamedNode<'p, 'r> {
     /// A Pod that was let in, gets this `mutation`, and is held to the node that it names; nothing, if it is not.
     ///
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
-    pub fn new(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p>) -> Result<Option<Self>, Rejection> {
-        if !is_held(subject, &mutation.rules)? {
+    pub fn new(subject: &'p PodSubject<'p, 'p>, mutation: &'p PodMutation<'p, 'r>) -> Result<Option<Self>, Rejection> {
+        if !is_held(subject, mutation.rules, &mutation.required)? {
             return Ok(None);
         }
         let (mut tolerations, mut for_resources) = (Vec::new(), Vec::new());
@@ -81,9 +87,9 @@ impl<'p> NamedNode<'p> {
             // A toleration that the rules object to, on a Pod that was let in, was brought by the Pod's RuntimeClass,
             // or added by the cluster or for a resource. Schedulers have brought the Pods there that the audit
             // scanner sends. With DRA, extended resources stand in no Node's `allocatable` (KEP-5004).
-            let is_for_resource = *subject.user != User::Nobody
+            let is_for_resource = !subject.is_scanned()
                 && is_extended(&toleration.key)
-                && mutation.toleration_rules.objection_to(&toleration).is_some()
+                && mutation.rules.tolerations.objection_to(&toleration).is_some()
                 && !subject.runtime_class.scheduling()?.tolerates_same(&toleration);
             if is_for_resource { &mut for_resources } else { &mut tolerations }.push(toleration);
         }
@@ -107,24 +113,26 @@ impl<'p> NamedNode<'p> {
     pub fn validate(&self, node: &NodeLookup<'_>) -> Result<(), Rejection> {
         let names_node = format!("{} names node {}", self.subject.name, quote(&self.node_name));
         let Some(node) = node.required_by(&names_node)? else { return Ok(()) };
-        self.mutation.rules.validate_node(
+        self.mutation.required.validate_node(
             node,
             &format!("{names_node}, but"),
             "name another node, or remove nodeName",
         )?;
         let selection = &self.mutation.selection;
         if !selection.matches_node(node.name.as_str(), |key| node.labels.get(key)) {
-            return Err(self.rejection(format!(
+            let explanation = format!(
                 "{names_node}, which its own nodeSelector or node affinity does not match; change one of them, or \
                  remove nodeName"
-            )));
+            );
+            return Err(Rejection::forbidden(self.cause(), explanation));
         }
         self.validate_labels(node, &names_node)?;
         self.validate_taints(node, &names_node)
     }
 
-    fn rejection(&self, explanation: String) -> Rejection {
-        Rejection::forbidden(CauseKind::NodeName, explanation).asking_for(&self.node_name)
+    /// Returns what all causes to reject the Pod for its node have in common.
+    fn cause(&self) -> Cause {
+        Cause { kind: CauseKind::NodeName, requested: Some(self.node_name.clone()), ..Cause::default() }
     }
 
     /// Rejects the Pod if it doesn't tolerate a lasting taint of the node: no scheduler has checked.
@@ -137,45 +145,55 @@ impl<'p> NamedNode<'p> {
             Rejection::forbidden(CauseKind::Limit, explanation)
         })?;
         let Some(taint) = untolerated(&tolerations, taints) else { return Ok(()) };
-        let rejection = self.rejection(format!(
-            "{names_node}, which has a taint that it does not tolerate; name another node, or remove nodeName"
-        ));
-        Err(rejection.about_taint(taint).with_detail(Node::taint_as_text(taint)))
+        let explanation =
+            format!("{names_node}, which has a taint that it does not tolerate; name another node, or remove nodeName");
+        let (taint, detail) = (Some(taint.to_string()), Some(Node::taint_as_text(taint)));
+        Err(Rejection::forbidden(Cause { taint, detail, ..self.cause() }, explanation))
     }
 
     /// Rejects a Pod that names a node which the whitelist does not allow. Labels that the Pod may always ask for are
     /// skipped: `validate` compared its selection with the node.
     fn validate_labels(&self, node: &Node<'_>, names_node: &str) -> Result<(), Rejection> {
-        let Some(SourcedWhitelist { whitelist, source, .. }) = &self.mutation.rules.whitelist else { return Ok(()) };
+        let Some(SourcedWhitelist { whitelist, source, .. }) = &self.mutation.rules.nodes.whitelist else {
+            return Ok(());
+        };
+        let mut always_allowed = None;
         for requirement in whitelist.selector().requirements() {
             let key = requirement.key();
-            let Some(value) = node.labels.get(key) else { continue };
-            if requirement.accepts(Some(value)) || self.may_always_have(key, value, whitelist) {
+            let Some(value) = node.labels.get(key).filter(|value| !requirement.accepts(Some(value))) else { continue };
+            if self.has_allowed_pair(key, value, whitelist) {
                 continue;
             }
-            let rejection = self.rejection(format!(
+            let expressions = always_allowed.get_or_insert_with(|| self.allowed_expressions(whitelist));
+            if expressions.on(key).iter().any(|own| own.accepts(Some(value))) {
+                continue;
+            }
+            let explanation = format!(
                 "{names_node}, and {source} allows only nodes with {}; name another node, or remove nodeName",
                 shorten(&requirement.to_string()),
-            ));
-            let rejection = rejection.demanded_at(*source).about_label(key).demanding(requirement);
-            return Err(rejection.with_detail(node.label_as_text(key)));
+            );
+            let cause = Cause {
+                setting: source.setting(),
+                label: Some(key.to_owned()),
+                required: Some(requirement.to_string()),
+                detail: Some(node.label_as_text(key)),
+                ..self.cause()
+            };
+            return Err(Rejection::forbidden(cause, explanation));
         }
         Ok(())
     }
 
-    /// Whether the Pod may have `key=value` despite the whitelist: by a pair or expression that its entry requires, or
-    /// by a pair of its RuntimeClass.
-    fn may_always_have(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
-        let selection = &self.mutation.selection;
-        if selection.node_selector.get(key) == Some(value)
+    /// Returns whether the Pod selects `key=value` by a pair that its entry requires, or one of its RuntimeClass.
+    fn has_allowed_pair(&self, key: &str, value: &str, whitelist: &Whitelist) -> bool {
+        self.mutation.selection.node_selector.get(key) == Some(value)
             && (whitelist.demands_value(key, value) || self.subject.runtime_class.is_known_to_bring(key, value))
-        {
-            return true;
-        }
-        let mut expressions = selection.terms.iter().flatten().flat_map(|term| &term.expressions);
-        expressions.any(|expression| match &expression.requirement {
-            Some(own) => own.key() == key && own.accepts(Some(value)) && whitelist.demands(own),
-            None => false,
-        })
+    }
+
+    /// Returns the expressions of the Pod's node affinity that its entry requires.
+    fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
+        let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
+        let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.demands(own));
+        Selector::new(selector::distinct(required.cloned().collect(), |own| own))
     }
 }

@@ -2,15 +2,15 @@
 
 use super::entry::{CandidateEntries, MatchedEntry};
 use super::pods;
+use super::rules::{Mode, Rules, Severity};
 use super::subject::{PodSubject, RuntimeClass, SPEC};
 use super::toleration_rules::{DEFAULTS_ANNOTATION, WHITELIST_ANNOTATION};
 use crate::cluster::Lookups;
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
 use crate::object_meta::{self, LabelsAndAnnotations, ObjectName};
-use crate::request::User;
 use crate::review::Review;
-use crate::settings::{OnRejectedPods, Placement, Source, reference};
+use crate::settings::{OnRejectedPods, Placement, Setting, Source, reference};
 
 /// Validates a Namespace that is created, whose annotations change, or that comes under another entry of the settings.
 ///
@@ -29,7 +29,7 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     } else {
         CandidateEntries::new(settings, &name)
     };
-    let mut matched = candidates.find(LabelsAndAnnotations::read(object).within("object")?)?;
+    let matched = candidates.find(LabelsAndAnnotations::read(object).within("object")?)?;
     let mut old = None;
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
@@ -44,23 +44,21 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     if !must_be_validated(&matched, old.as_ref(), is_elsewhere) {
         return Ok(());
     }
-    matched.ignores_unresolved = true;
-    match validate_every_pod(&matched, lookups) {
-        Err(rejection) if settings.on_namespaces == OnRejectedPods::Warn => {
-            decision.warn_instead(&rejection);
-            Ok(())
-        }
-        verdict => matched.enforce(verdict, decision).map(drop),
+    let mut severity = matched.severity();
+    if settings.on_namespaces == OnRejectedPods::Warn {
+        severity = Severity::WarnInstead;
     }
+    matched.answer(validate_every_pod(&matched, lookups), severity, decision).map(drop)
 }
 
-/// A Pod that asks for nothing gets what the annotations say.
+/// Validates a Pod that requests nothing: it gets what the annotations say.
 fn validate_every_pod(matched: &MatchedEntry<'_>, lookups: &Lookups<'_>) -> Result<(), Rejection> {
-    let (user, spec) = (User::Nobody, RawObject::default());
+    let rules = Rules::for_request(matched, None, Mode::Namespace)?;
+    let spec = RawObject::default();
     let runtime_class = RuntimeClass::new(&spec, matched.settings, lookups)?;
     let name = &ObjectName::EveryPod;
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user: &user, is_of_daemon_set: false, runtime_class };
-    pods::admit(&subject, matched).map(drop)
+    let subject = PodSubject { name, path: SPEC, spec: &spec, user: None, is_of_daemon_set: false, runtime_class };
+    pods::admit(&subject, &rules).map(drop)
 }
 
 /// Why settings of the entry can't be resolved, each that can't.
@@ -69,17 +67,17 @@ fn unresolved(matched: &MatchedEntry<'_>) -> Result<Vec<Rejection>, Rejection> {
     // A name that is still to be given is no label that is lacking.
     let is_known = |text: &str| matched.has_name || !reference::keys(text).any(|key| key == reference::NAME);
     let preferred = at.entry.preferred_node_selector.iter();
-    let preferred = preferred.map(|preferred| ("preferredNodeSelector", &preferred.selector));
+    let preferred = preferred.map(|preferred| (Setting::PreferredNodeSelector, &preferred.selector));
     let mut unresolved = Vec::new();
-    for (field, text) in at.entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
-        match matched.selector(Source::Entry(at, field), text) {
+    for (setting, text) in at.entry.node_selectors().chain(preferred).filter(|(_, text)| is_known(text)) {
+        match matched.selector(Source::Entry(at, setting), text) {
             Err(rejection) if rejection.is_unresolved() => unresolved.push(rejection),
             selector => drop(selector?),
         }
     }
-    for (field, list) in at.entry.toleration_lists() {
+    for (setting, list) in at.entry.toleration_lists() {
         if list.iter().all(|toleration| is_known(&toleration.value)) {
-            let mut errors = list.iter().filter_map(|one| matched.toleration(Source::Entry(at, field), one).err());
+            let mut errors = list.iter().filter_map(|one| matched.toleration(Source::Entry(at, setting), one).err());
             unresolved.extend(errors.next());
         }
     }

@@ -174,6 +174,11 @@ impl Term {
         Self { expressions, ..Self::default() }
     }
 
+    /// Returns whether one of its expressions says the same as `requirement`.
+    pub fn states(&self, requirement: &Requirement) -> bool {
+        self.expressions.iter().filter_map(|own| own.requirement.as_ref()).any(|own| own.same_as(requirement))
+    }
+
     /// Adds `requirement` to its expressions.
     pub fn add(&mut self, requirement: &Requirement) {
         self.expressions.push(Expression::from_requirement(requirement));
@@ -203,12 +208,7 @@ impl Term {
 
     /// How many expressions and values it has.
     pub fn size(&self) -> usize {
-        self.expressions.iter().chain(&self.fields).map(|expression| 1 + expression.values.len()).sum()
-    }
-
-    /// Whether an expression is about the label `key`.
-    pub fn chooses(&self, key: &str) -> bool {
-        self.expressions.iter().any(|expression| expression.key == key)
+        self.expressions.iter().chain(&self.fields).map(Expression::size).sum()
     }
 
     /// The names of the nodes that its fields name.
@@ -289,6 +289,11 @@ impl Expression {
             values: requirement.values().to_owned(),
             requirement: Some(requirement.clone()),
         }
+    }
+
+    /// Returns how many values it has, and one for itself.
+    pub const fn size(&self) -> usize {
+        1 + self.values.len()
     }
 
     /// As it was written.

@@ -1,141 +1,123 @@
-//! What a namespace demands of the nodes that its Pods run on: what its entry requires and, as default, what its
-//! annotations, its entry or the whole cluster say.
+//! Which nodes a namespace requires: by its entry and, as default, by annotations, the entry or the whole cluster. And
+//! which its Pods may request.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
 use super::node_affinity::{NodeSelection, Term};
+use super::rules::Mode;
 use crate::cluster::Node;
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{joined, quote, shorten};
-use crate::request::User;
-use crate::selector::{Requirement, Selector, Whitelist};
-use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Source};
+use crate::selector::{self, Requirement, Selector, Whitelist};
+use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Setting, Source};
 
-/// Everything that is demanded of the nodes of a namespace: by the settings, and by the Namespace's annotations.
+/// What the settings and the Namespace's annotations say about the nodes of a namespace.
 #[derive(Debug)]
 pub struct NodeRules<'s> {
     /// The settings that hold for all namespaces.
     pub settings: &'s Placement,
+    /// What Pods may request; nothing, if that is everything.
+    pub whitelist: Option<SourcedWhitelist<'s>>,
+    /// What nodes must meet.
+    pub required: RequiredNodes<'s>,
+}
+
+/// What nodes must meet, in the order in which it is required.
+#[derive(Clone, Debug)]
+pub struct RequiredNodes<'s> {
     /// The name of the namespace.
     pub namespace: &'s str,
-    /// What Pods may ask for; nothing, if that is everything.
-    pub whitelist: Option<SourcedWhitelist<'s>>,
-    /// Whether Pods are held to the node that they name, even if any will do: there is a whitelist, for exempt users
-    /// too, or their tolerations are validated.
-    pub is_limited: bool,
-    /// All that nodes must meet, in the order in which it is demanded.
+    /// All requirements.
     pub requirements: Vec<SourcedRequirement<'s>>,
 }
 
 /// A whitelist, and where it stands.
 #[derive(Clone, Debug)]
 pub struct SourcedWhitelist<'s> {
-    /// What Pods may ask for.
+    /// What Pods may request.
     pub whitelist: Whitelist,
     /// Where that is said.
     pub source: Source<'s>,
     /// For which namespace.
     pub namespace: &'s str,
-    /// Why nobody knows what may be asked for, if so: then the whitelist is empty.
+    /// Set if a reference could not be resolved. The whitelist then allows nothing.
     pub unresolved: Option<Rejection>,
 }
 
 impl<'s> SourcedWhitelist<'s> {
-    /// The whitelist of the entry that holds; nothing, if Pods may ask for everything.
+    /// Returns the whitelist of the entry that holds; nothing, if Pods may request everything.
     ///
     /// # Errors
     /// The settings have a mistake.
-    pub fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+    fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Option<Self>, Rejection> {
         let Some(at) = matched.entry else { return Ok(None) };
         let Some(text) = &at.entry.allowed_node_selector else { return Ok(None) };
-        let source = Source::Entry(at, "allowedNodeSelector");
+        let source = Source::Entry(at, Setting::AllowedNodeSelector);
         let (selector, unresolved) = match matched.selector(source, text) {
-            Err(rejection) if matched.ignores(&rejection) => return Ok(None),
+            Err(rejection) if mode.leaves_out(&rejection) => return Ok(None),
             Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
             selector => (selector?, None),
         };
-        // What this entry itself demands is always allowed, even where its default does not hold; then it does not
+        // What this entry itself requires is always allowed, even where its default does not hold; then it does not
         // matter that it can't be resolved.
-        let mut demanded = Vec::new();
-        for (field, text) in at.entry.demanded_node_selectors() {
-            match matched.selector(Source::Entry(at, field), text) {
+        let mut required = Vec::new();
+        for (setting, text) in at.entry.required_node_selectors() {
+            match matched.selector(Source::Entry(at, setting), text) {
                 Err(rejection) if rejection.is_unresolved() => {}
-                selector => demanded.extend_from_slice(selector?.requirements()),
+                selector => required.extend_from_slice(selector?.requirements()),
             }
         }
-        let whitelist = Whitelist::new(selector, demanded);
+        let whitelist = Whitelist::new(selector, required);
         Ok(Some(Self { whitelist, source, namespace: matched.namespace, unresolved }))
     }
 }
 
-/// One requirement that nodes must meet, and where it is demanded.
+/// One requirement that nodes must meet, and where it stands.
 #[derive(Clone, Debug)]
 pub struct SourcedRequirement<'s> {
-    /// What is demanded.
+    /// What is required.
     pub requirement: Requirement,
     /// Where.
     pub source: Source<'s>,
 }
 
 impl<'s> NodeRules<'s> {
-    /// What holds for Pods that `user` asks for. Exempt users are held to no whitelist.
+    /// Returns what holds in the namespace that was `matched`.
     ///
     /// # Errors
-    /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
-    /// mistake.
-    pub fn new(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let mut rules = Self::read(matched, true)?;
-        rules.whitelist = SourcedWhitelist::new(matched)?;
-        rules.is_limited = rules.whitelist.is_some();
-        if matched.exempts(user) {
-            rules.whitelist = None;
-        }
-        Ok(rules)
-    }
-
-    /// What holds for Bindings. They don't show what their Pods chose, so that a default which yields can't be held to.
-    ///
-    /// # Errors
-    /// An annotation is malformed; demands contradict each other; a reference can't be resolved; the settings have a
-    /// mistake.
-    pub fn for_bindings(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
-        Self::read(matched, matched.settings.on_default_conflict != OnDefaultConflict::Yield)
-    }
-
-    fn read(matched: &MatchedEntry<'s>, with_default: bool) -> Result<Self, Rejection> {
-        let mut requirements = Vec::new();
-        for (source, text) in matched.node_selectors() {
-            if source.is_default() && !with_default {
-                continue;
-            }
-            match matched.selector(source, text) {
-                Err(rejection) if matched.ignores(&rejection) => {}
-                selector => {
-                    let own = selector?.requirements().to_vec().into_iter();
-                    requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
-                }
-            }
-        }
+    /// An annotation is malformed; requirements contradict each other; a reference can't be resolved; the settings have
+    /// a mistake.
+    pub(super) fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let MatchedEntry { settings, namespace, .. } = *matched;
-        let rules = Self { settings, namespace, whitelist: None, is_limited: false, requirements };
-        // Where nothing meets all that is demanded of a label, no Pod could run, whatever it asks for.
-        if let Some([first, ..]) = rules.as_one_selector().contradiction() {
-            return Err(rules.contradiction(first.key()));
+        let mut nodes =
+            Self { settings, whitelist: None, required: RequiredNodes { namespace, requirements: Vec::new() } };
+        if let Mode::Update { selects: false, .. } = mode {
+            return Ok(nodes);
         }
-        Ok(rules)
+        nodes.required = RequiredNodes::read(matched, mode)?;
+        // Bindings are not held to whitelists.
+        if mode != Mode::Binding {
+            nodes.whitelist = SourcedWhitelist::new(matched, mode)?;
+        }
+        Ok(nodes)
     }
 
-    /// Whether these rules depend on the terms of a Pod's node affinity.
+    /// Returns whether these rules depend on the terms of a Pod's node affinity.
     pub fn reads_terms(&self) -> bool {
         let is_checked = self.whitelist.is_some() && self.settings.on_node_affinity == OnNodeAffinity::Check;
-        is_checked || !self.selects_every_node()
+        is_checked || !self.required.is_empty()
     }
 
-    /// Leaves out, where defaults yield, what they demand of labels that a Pod with this `selection` chooses: by its
-    /// nodeSelector, or by every term of its node affinity that can match a node, if terms choose.
-    pub fn yield_to(&mut self, selection: &NodeSelection<'_>, terms_choose: bool) {
-        let has_default = self.requirements.iter().any(|own| own.source.is_default());
+    /// Returns what is required of the nodes of a Pod with this `selection`: everything, or where defaults yield, all
+    /// but their requirements on labels that the Pod chooses. It chooses by its nodeSelector, or by every term of its
+    /// node affinity that can match a node, if terms choose.
+    pub fn that_hold(&self, selection: &NodeSelection<'_>, terms_choose: bool) -> Cow<'_, RequiredNodes<'s>> {
+        let RequiredNodes { namespace, requirements } = &self.required;
+        let has_default = requirements.iter().any(|own| own.source.is_default());
         if !has_default || self.settings.on_default_conflict != OnDefaultConflict::Yield {
-            return;
+            return Cow::Borrowed(&self.required);
         }
         let NodeSelection { node_selector, terms } = selection;
         let terms: Vec<&Term> = match terms {
@@ -145,23 +127,63 @@ impl<'s> NodeRules<'s> {
             }
             _ => Vec::new(),
         };
-        let is_chosen = |key: &str| {
-            node_selector.contains_key(key) || !terms.is_empty() && terms.iter().all(|term| term.chooses(key))
-        };
-        self.requirements.retain(|own| !own.source.is_default() || !is_chosen(own.requirement.key()));
+        let chosen = chosen_by_all(&terms);
+        let is_chosen = |key: &str| node_selector.contains_key(key) || chosen.contains(key);
+        let holds = |own: &&SourcedRequirement<'_>| !own.source.is_default() || !is_chosen(own.requirement.key());
+        let requirements = requirements.iter().filter(holds).cloned().collect();
+        Cow::Owned(RequiredNodes { namespace, requirements })
+    }
+}
+
+/// Returns the labels that all of `terms` have expressions about.
+fn chosen_by_all<'t>(terms: &[&'t Term]) -> BTreeSet<&'t str> {
+    let mut chosen: Option<BTreeSet<&str>> = None;
+    for term in terms {
+        let (mut keys, before) = (BTreeSet::new(), chosen.take());
+        let was_chosen = |key: &&str| before.as_ref().is_none_or(|before| before.contains(key));
+        keys.extend(term.expressions.iter().map(|own| own.key.as_str()).filter(was_chosen));
+        chosen = Some(keys);
+    }
+    chosen.unwrap_or_default()
+}
+
+impl<'s> RequiredNodes<'s> {
+    fn read(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
+        // A Binding does not show what its Pod chose, so that a default which yields can't be held to.
+        let with_default = mode != Mode::Binding || matched.settings.on_default_conflict != OnDefaultConflict::Yield;
+        let mut requirements = Vec::new();
+        for (source, text) in matched.node_selectors() {
+            if source.is_default() && !with_default {
+                continue;
+            }
+            match matched.selector(source, text) {
+                Err(rejection) if mode.leaves_out(&rejection) => {}
+                selector => {
+                    let own = selector?.requirements().to_vec().into_iter();
+                    requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
+                }
+            }
+        }
+        let requirements = selector::distinct(requirements, |own| &own.requirement);
+        let required = Self { namespace: matched.namespace, requirements };
+        // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
+        if let Some([first, ..]) = required.as_one_selector().contradiction() {
+            return Err(required.contradiction(first.key()));
+        }
+        Ok(required)
     }
 
-    /// Whether any node will do.
-    pub const fn selects_every_node(&self) -> bool {
+    /// Returns whether any node will do.
+    pub const fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Everything that nodes must meet, as one selector.
+    /// Returns everything that nodes must meet, as one selector.
     pub fn as_one_selector(&self) -> Selector {
         Selector::new(self.requirements.iter().map(|own| own.requirement.clone()).collect())
     }
 
-    /// Rejects a Pod for a `node` that it may not use; `what` is how the message begins, and `remedy` how it ends.
+    /// Rejects a Pod for a `node` that it must not use; `what` is how the message begins, and `remedy` how it ends.
     ///
     /// # Errors
     /// The first requirement that the node does not meet.
@@ -171,40 +193,54 @@ impl<'s> NodeRules<'s> {
             if requirement.accepts(node.labels.get(key)) {
                 continue;
             }
-            let demanded = shorten(&requirement.to_string());
-            let explanation = format!("{what} {source} demands {demanded}, which the node does not meet; {remedy}");
-            let rejection = Rejection::forbidden(CauseKind::NodeName, explanation).demanded_at(*source);
-            let rejection = rejection.about_label(key).demanding(requirement);
-            return Err(rejection.asking_for(&node.name.as_str()).with_detail(node.label_as_text(key)));
+            let required = shorten(&requirement.to_string());
+            let explanation = format!("{what} {source} demands {required}, which the node does not meet; {remedy}");
+            let cause = Cause {
+                kind: CauseKind::NodeName,
+                setting: source.setting(),
+                annotation: source.annotation(),
+                label: Some(key.to_owned()),
+                required: Some(requirement.to_string()),
+                requested: Some(node.name.as_str().to_owned()),
+                detail: Some(node.label_as_text(key)),
+                ..Cause::default()
+            };
+            return Err(Rejection::forbidden(cause, explanation));
         }
         Ok(())
     }
 
-    /// What is demanded of the label `key` and where, in words.
-    pub fn demands_on(&self, key: &str) -> String {
+    /// Returns what is required of the label `key` and where, in words.
+    pub fn words_on(&self, key: &str) -> String {
         let own: Vec<_> = self.requirements.iter().filter(|own| own.requirement.key() == key).collect();
-        let by_source = own.chunk_by(|before, after| before.source.path() == after.source.path());
+        let by_source = own.chunk_by(|before, after| before.source.to_string() == after.source.to_string());
         let words = by_source.filter_map(|own| {
-            let demanded = joined(own.iter().map(|own| &own.requirement), ",");
-            Some(format!("{} demands {}", own.first()?.source, shorten(&demanded)))
+            let required = joined(own.iter().map(|own| &own.requirement), ",");
+            Some(format!("{} demands {}", own.first()?.source, shorten(&required)))
         });
         joined(words, ", and ")
     }
 
     fn contradiction(&self, key: &str) -> Rejection {
-        let (demands, namespace) = (self.demands_on(key), quote(self.namespace));
-        let explanation = format!("{demands}; no value of label {} satisfies them, change one of them", quote(key));
-        let mut own = self.requirements.iter().filter(|own| own.requirement.key() == key);
-        let annotated = own.find(|own| matches!(own.source, Source::Annotation { .. }));
-        let rejection = if let Some(SourcedRequirement { requirement, source }) = annotated {
-            let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
-            let rejection = Rejection::with_sentence(CauseKind::Annotation, sentence, explanation);
-            rejection.demanded_at(*source).demanding(requirement)
-        } else {
-            // The settings were validated: only what references are filled in with can contradict something.
-            let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
-            Rejection::forbidden(CauseKind::MissingLabel, contradicting + &explanation)
+        let (required, namespace) = (self.words_on(key), quote(self.namespace));
+        let explanation = format!("{required}; no value of label {} satisfies them, change one of them", quote(key));
+        let on_key = || self.requirements.iter().filter(|own| own.requirement.key() == key);
+        let setting = on_key().find_map(|own| own.source.setting());
+        let annotated = on_key().find(|own| own.source.annotation().is_some());
+        let cause = Cause {
+            kind: CauseKind::Contradiction,
+            setting,
+            annotation: annotated.and_then(|own| own.source.annotation()),
+            label: Some(key.to_owned()),
+            required: annotated.map(|own| own.requirement.to_string()),
+            ..Cause::default()
         };
-        rejection.about_label(key)
+        if annotated.is_some() {
+            let sentence = format!("{} annotations' node label selectors conflict", shorten(self.namespace));
+            return Rejection::with_sentence(sentence, cause, explanation);
+        }
+        // The settings were validated: only what references are filled in with can contradict something.
+        let contradicting = format!("the node selectors of namespace {namespace} contradict each other: ");
+        Rejection::forbidden(cause, contradicting + &explanation)
     }
 }

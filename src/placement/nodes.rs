@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
 use crate::limits::MOST_NAMED;
 use crate::message::{joined, shorten};
@@ -11,9 +11,7 @@ use crate::request::User;
 use crate::review::Review;
 use crate::selector::{self, Requirement};
 use crate::settings::key::prefix_of;
-use crate::settings::placement::CLUSTER_DEFAULT_NODE_SELECTOR;
-use crate::settings::source::EntryAt;
-use crate::settings::{OnNodes, Placement, SettingsError, Source, reference};
+use crate::settings::{EntryAt, OnNodes, Placement, Setting, SettingPath, SettingsError, Source, reference};
 
 /// Rejects the creation or update of a Node by a kubelet, if it sets, changes or removes labels that a node selector of
 /// the settings names, or that are listed in `guardedNodeLabels`.
@@ -56,15 +54,21 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
          them",
         review.name,
     );
-    Err(Rejection::forbidden(CauseKind::Asks, explanation).by_setting("placement.onNodes").about_label(&keys))
+    let cause = Cause {
+        kind: CauseKind::Requests,
+        setting: Some(SettingPath::Placement(Setting::OnNodes)),
+        label: Some(keys),
+        ..Cause::default()
+    };
+    Err(Rejection::forbidden(cause, explanation))
 }
 
 /// Every node label that a selector of the settings names.
 fn selected_labels(settings: &Placement) -> Result<BTreeSet<String>, SettingsError> {
-    let cluster_default = Source::Placement(CLUSTER_DEFAULT_NODE_SELECTOR);
+    let cluster_default = Source::Placement(Setting::ClusterDefaultNodeSelector);
     let cluster_default = settings.cluster_default_node_selector.iter().map(|text| (cluster_default, text));
     let of_entries = settings.namespaces.iter().enumerate().flat_map(|(position, entry)| {
-        entry.node_selectors().map(move |(field, text)| (Source::Entry(EntryAt { position, entry }, field), text))
+        entry.node_selectors().map(move |(setting, text)| (Source::Entry(EntryAt { position, entry }, setting), text))
     });
     let mut keys = BTreeSet::new();
     for (source, text) in cluster_default.chain(of_entries) {

@@ -3,13 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::entry::{CandidateEntries, MatchedEntry};
+use super::entry::CandidateEntries;
 use super::injection::{self, PodMutation};
 use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
-use super::node_rules::NodeRules;
+use super::rules::{Mode, Rules, Severity};
 use super::subject::{PodSubject, RuntimeClass, SPEC};
-use super::toleration_rules::TolerationRules;
 use super::{conflict, preferences, tolerations, whitelist};
 use crate::cluster::{FieldMasks, NodeLookup, NodeName};
 use crate::decision::Rejection;
@@ -31,14 +30,18 @@ pub fn admit_create<'t, 'a: 't>(
 ) -> Result<NodeLookup<'t>, Rejection> {
     let Review { request, object, decision, is_changed, name, lookups, .. } = review;
     let matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
+    let severity = matched.severity();
     let spec = object.object("spec").within("object")?.unwrap_or_default();
     let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(SPEC)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
+    let user = Some(&request.user);
+    let subject = PodSubject { name, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
 
-    let admitted = matched.enforce(admit(&subject, &matched), decision)?;
+    let rules = Rules::for_request(&matched, user, Mode::Create);
+    let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(lookups.node(node, &masks)) };
+    let admitted = matched.answer(admit(&subject, &rules), severity, decision)?;
     let Some(mut mutation) = admitted else { return Ok(lookups.node(node, &masks)) };
-    let named_node = matched.enforce(NamedNode::new(&subject, &mutation), decision)?;
+    let named_node = matched.answer(NamedNode::new(&subject, &mutation), severity, decision)?;
     let Some(named_node) = named_node else { return Ok(lookups.node(node, &masks)) };
     masks.extend(named_node.iter().flat_map(NamedNode::field_masks));
     let node = lookups.node(node, &masks);
@@ -46,51 +49,51 @@ pub fn admit_create<'t, 'a: 't>(
         Some(named_node) => named_node.validate(&node).map(|()| Vec::new()),
         None => preferences::missing(&subject, &matched, decision),
     };
-    let Some(preferences) = matched.enforce(preferences, decision)? else { return Ok(node) };
+    let Some(preferences) = matched.answer(preferences, severity, decision)? else { return Ok(node) };
     mutation.preferences = preferences;
-    if matched.is_enforced && !mutation.is_empty() {
-        mutation.apply(object.object_mut("spec").within("object")?, decision).within(SPEC)?;
-        *is_changed = true;
-    } else if !mutation.is_empty() {
-        decision.would_add(&mutation.as_text());
+    if mutation.is_empty() {
+        return Ok(node);
     }
+    if severity == Severity::WouldBe {
+        decision.would_add(&mutation.as_text());
+        return Ok(node);
+    }
+    mutation.apply(object.object_mut("spec").within("object")?, decision).within(SPEC)?;
+    *is_changed = true;
     Ok(node)
 }
 
-/// Validates a Pod that is created, a template, or any Pod of a Namespace, by the rules that hold for it, and tells what
-/// these add to it. Updates of Pods: [`validate_update`].
+/// Validates a Pod that is created, a template, or any Pod of a Namespace, by `rules`, and returns what these add to it.
+/// Updates of Pods: [`validate_update`].
 ///
 /// # Errors
-/// The first rule that the Pod breaks; or the rules can't be told.
+/// The first rule that the Pod breaks.
 ///
 /// Upstream: `Admit` and `Validate` of the `PodNodeSelector` plugin.
-pub fn admit<'r>(subject: &PodSubject<'_, 'r>, matched: &MatchedEntry<'r>) -> Result<PodMutation<'r>, Rejection> {
-    let mut rules = NodeRules::new(matched, subject.user)?;
-    let toleration_rules = TolerationRules::for_creation(matched, subject.user)?;
-    rules.is_limited |= toleration_rules.is_limited;
-    let own = read_selection(subject, &rules)?;
+pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Result<PodMutation<'p, 'r>, Rejection> {
+    let own = read_selection(subject, rules)?;
     let mut merged = Cow::Borrowed(&own);
-    let validates_nodes = !rules.selects_every_node() || rules.whitelist.is_some();
-    if subject.is_template() && (validates_nodes || toleration_rules.validates_anything()) {
+    let validates_nodes = !rules.nodes.required.is_empty() || rules.nodes.whitelist.is_some();
+    if subject.is_template() && (validates_nodes || rules.tolerations.validates_anything()) {
         // The API server merges what the RuntimeClass brings into Pods, and not into their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
     // The controller of DaemonSets replaces the node affinity of their Pods.
     let terms_choose = !(subject.is_template() && subject.is_of_daemon_set);
-    rules.yield_to(&merged, terms_choose);
-    conflict::validate(&merged, &rules, subject)?;
+    let required = rules.nodes.that_hold(&merged, terms_choose);
+    conflict::validate(&merged, &required, subject)?;
     let mut selection = own;
-    let added = injection::inject(&mut selection, &rules, subject)?;
-    whitelist::validate(&selection, &added, subject, &rules)?;
-    let tolerations = tolerations::admit(subject, &toleration_rules)?;
-    named_node::validate_naming(subject, &rules)?;
-    Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, toleration_rules })
+    let added = injection::inject(&mut selection, &required, subject)?;
+    whitelist::validate(&selection, &added, subject, &rules.nodes)?;
+    let tolerations = tolerations::admit(subject, &rules.tolerations)?;
+    named_node::validate_naming(subject, rules, &required)?;
+    Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, required })
 }
 
-/// The Pod's nodeSelector; and the terms of its node affinity, where `rules` or its node's name depend on them.
-fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &NodeRules<'_>) -> Result<NodeSelection<'p>, Rejection> {
+/// Returns the Pod's nodeSelector, and the terms of its node affinity where `rules` or its node's name depend on them.
+fn read_selection<'p>(subject: &PodSubject<'_, 'p>, rules: &Rules<'_>) -> Result<NodeSelection<'p>, Rejection> {
     let mut selection = NodeSelection { node_selector: subject.node_selector()?, terms: None };
-    if rules.reads_terms() || named_node::is_held(subject, rules)? {
+    if rules.nodes.reads_terms() || named_node::is_held(subject, rules, &rules.nodes.required)? {
         let (terms, too_many) = read_terms(subject.spec).within(subject.path)?;
         if let Some((most, what)) = too_many {
             return Err(subject.too_many(most, what, &REQUIRED_AFFINITY.join(".")));
@@ -115,21 +118,52 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     // A RuntimeClass can't change; that of the new object is not validated yet.
     let runtime_class = RuntimeClass::new(&old_spec, settings, lookups).within(OLD)?;
     let is_of_daemon_set = request.is_about_pod_of_daemon_set(object)?;
-    let subject = PodSubject { name, path: SPEC, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
+    let user = Some(&request.user);
+    let subject = PodSubject { name, path: SPEC, spec: &spec, user, is_of_daemon_set, runtime_class };
 
     // The new object's nodeName is not validated yet. Only the old one counts.
     let is_bound = !old_spec.string("nodeName").within(OLD)?.is_empty();
-    let selects_otherwise = !is_bound && is_selection_changed(&spec, &old_spec)?;
-    let mut new_tolerations = Ok(Vec::new());
+    let mut changes =
+        Changes { selects: !is_bound && is_selection_changed(&spec, &old_spec)?, tolerations: Ok(Vec::new()) };
     if candidates.may_validate_tolerations() {
-        new_tolerations = tolerations::new_of_pod(&subject, &old_spec);
+        changes.tolerations = tolerations::new_of_pod(&subject, &old_spec);
     }
-    if !selects_otherwise && new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
+    let (selects, tolerates) = (changes.selects, changes.tolerates());
+    if !selects && !tolerates {
         return Ok(());
     }
     let matched = candidates.look_up(lookups)?;
-    let verdict = validate_changes(selects_otherwise, new_tolerations, &subject, &matched);
-    matched.enforce(verdict, decision).map(drop)
+    let rules = Rules::for_request(&matched, subject.user, Mode::Update { selects, tolerates });
+    let verdict = rules.and_then(|rules| changes.validate(&subject, &rules));
+    matched.answer(verdict, matched.severity(), decision).map(drop)
+}
+
+/// What an update of a Pod changes of its placement.
+struct Changes {
+    /// Whether the nodeSelector or the required node affinity is another.
+    selects: bool,
+    /// The tolerations that are added. If they can't be read, that matters only where they are validated.
+    tolerations: Result<Vec<Toleration>, Rejection>,
+}
+
+impl Changes {
+    /// Returns whether tolerations are added, as far as they can be read.
+    fn tolerates(&self) -> bool {
+        self.tolerations.as_ref().map_or(true, |added| !added.is_empty())
+    }
+
+    /// Validates what changed, by rules that were read for just that.
+    fn validate(self, subject: &PodSubject<'_, '_>, rules: &Rules<'_>) -> Result<(), Rejection> {
+        if self.selects {
+            let own = read_selection(subject, rules)?;
+            conflict::validate(&own, &rules.nodes.that_hold(&own, true), subject)?;
+            whitelist::validate(&own, &[], subject, &rules.nodes)?;
+        }
+        if rules.tolerations.validates_anything() {
+            tolerations::validate_new(&self.tolerations?, subject, &rules.tolerations)?;
+        }
+        Ok(())
+    }
 }
 
 fn is_selection_changed(spec: &RawObject<'_>, old_spec: &RawObject<'_>) -> Result<bool, Rejection> {
@@ -139,27 +173,4 @@ fn is_selection_changed(spec: &RawObject<'_>, old_spec: &RawObject<'_>) -> Resul
     let required = spec.object_at(&REQUIRED_AFFINITY).within(SPEC)?;
     // What the old object has was valid, or is of no account.
     Ok(required != old_spec.object_at(&REQUIRED_AFFINITY).unwrap_or_default())
-}
-
-/// What did not change is not read, or a malformed annotation would stop other updates.
-fn validate_changes(
-    selects_otherwise: bool,
-    new_tolerations: Result<Vec<Toleration>, Rejection>,
-    subject: &PodSubject<'_, '_>,
-    matched: &MatchedEntry<'_>,
-) -> Result<(), Rejection> {
-    if selects_otherwise {
-        let mut rules = NodeRules::new(matched, subject.user)?;
-        let own = read_selection(subject, &rules)?;
-        rules.yield_to(&own, true);
-        conflict::validate(&own, &rules, subject)?;
-        whitelist::validate(&own, &[], subject, &rules)?;
-    }
-    if new_tolerations.as_ref().is_ok_and(Vec::is_empty) {
-        return Ok(());
-    }
-    match TolerationRules::for_validation(matched, subject.user)? {
-        Some(rules) => tolerations::validate_new(&new_tolerations?, subject, &rules),
-        None => Ok(()),
-    }
 }

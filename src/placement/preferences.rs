@@ -11,7 +11,7 @@ use crate::decision::{Decision, Rejection};
 use crate::json::read::read as read_json;
 use crate::json::{Raw, RawObject, ReadError, Within};
 use crate::message::joined;
-use crate::settings::Source;
+use crate::settings::{Setting, Source};
 
 const AFFINITY: [&str; 2] = ["affinity", "nodeAffinity"];
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -23,8 +23,9 @@ pub struct Preference {
     weight: i64,
     /// Which nodes.
     term: Term,
-    /// What the term says of labels; nothing, if it is one by fields, or invalid: none that an entry could have.
-    stated: Option<BTreeSet<String>>,
+    /// A text that is the same for what has the same weight and says the same of labels. A term by fields, or an invalid
+    /// one, has none: no entry could have it.
+    identity: Option<String>,
 }
 
 /// What the entry prefers and the Pod does not; nothing, if the Pod names its node. What can't be resolved is left out,
@@ -48,12 +49,14 @@ pub fn missing(
     let read = node_affinity::read_list(&affinity, PREFERRED, Preference::read);
     let (mut all, mut size, mut excess) = read.within(&path).within(subject.path)?;
     let own = all.len();
+    let mut identities = BTreeSet::new();
+    identities.extend(all.iter().filter_map(|own| own.identity.clone()));
     for preferred in &at.entry.preferred_node_selector {
-        match matched.selector(Source::Entry(at, "preferredNodeSelector"), &preferred.selector) {
+        match matched.selector(Source::Entry(at, Setting::PreferredNodeSelector), &preferred.selector) {
             Err(rejection) if rejection.is_unresolved() => decision.warn_instead(&rejection),
             selector => {
                 let preference = Preference::new(preferred.weight, Term::from_requirements(selector?.requirements()));
-                if !all.iter().any(|own| own.weight == preference.weight && own.stated == preference.stated) {
+                if preference.identity.as_ref().is_none_or(|identity| identities.insert(identity.clone())) {
                     size += preference.term.size();
                     all.push(preference);
                 }
@@ -95,8 +98,8 @@ pub fn as_text(preferences: &[Preference]) -> String {
 impl Preference {
     fn new(weight: i64, term: Term) -> Self {
         let is_by_labels = term.selector().is_some() && term.fields.is_empty();
-        let stated = is_by_labels.then(|| term.stated());
-        Self { weight, term, stated }
+        let identity = is_by_labels.then(|| format!("{weight} {}", joined(term.stated(), ",")));
+        Self { weight, term, identity }
     }
 
     fn read(text: &str, size: &mut usize) -> Result<Self, ReadError> {

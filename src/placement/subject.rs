@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 
 use super::node_affinity::NODE_SELECTOR;
 use crate::cluster::{Lookups, Scheduling};
-use crate::decision::Rejection;
+use crate::decision::{CauseKind, Rejection};
 use crate::json::{Pairs, RawObject, ReadError, Within};
+use crate::limits::MOST_COMPARISONS;
 use crate::object_meta::ObjectName;
 use crate::request::User;
 use crate::settings::{OnRuntimeClasses, Placement};
@@ -21,8 +22,8 @@ pub struct PodSubject<'p, 'a> {
     pub path: &'p str,
     /// Its PodSpec.
     pub spec: &'p RawObject<'a>,
-    /// Who asks for it.
-    pub user: &'p User,
+    /// Who writes it; nothing for any Pod of a namespace.
+    pub user: Option<&'p User>,
     /// Whether it is made by the DaemonSet controller, or is the template that this makes Pods from.
     pub is_of_daemon_set: bool,
     /// Its RuntimeClass.
@@ -51,6 +52,11 @@ impl<'a> PodSubject<'_, 'a> {
         matches!(self.name, ObjectName::TemplateOf(..))
     }
 
+    /// Returns whether the audit scanner validates it: then it exists already, and a scheduler has chosen its node.
+    pub fn is_scanned(&self) -> bool {
+        self.user == Some(&User::AuditScanner)
+    }
+
     /// Whether it is a Pod that the DaemonSet controller made, which pins its Pods to their nodes by `matchFields`.
     pub const fn is_pinned(&self) -> bool {
         self.is_of_daemon_set && !self.is_template()
@@ -59,6 +65,17 @@ impl<'a> PodSubject<'_, 'a> {
     /// The rejection of one that has more than `most` of something in `field` of its PodSpec.
     pub fn too_many(&self, most: usize, what: &str, field: &str) -> Rejection {
         Rejection::too_many(self.name, most, what, &format!("{}.{field}", self.path))
+    }
+
+    /// Returns the rejection of one whose values in `field` of its PodSpec take too many comparisons.
+    pub fn too_much_to_compare(&self, field: &str) -> Rejection {
+        let path = self.path.strip_prefix("object.").unwrap_or(self.path);
+        let explanation = format!(
+            "{} has so many values in {path}.{field} that more than {MOST_COMPARISONS} comparisons with those of its \
+             namespace are needed; remove some",
+            self.name
+        );
+        Rejection::forbidden(CauseKind::Limit, explanation)
     }
 }
 

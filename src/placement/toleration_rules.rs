@@ -1,14 +1,12 @@
 //! What a namespace demands of the tolerations of its Pods.
 
-use std::borrow::Cow;
-
 use super::entry::{MatchedEntry, read_annotation};
-use crate::decision::{CauseKind, Rejection};
+use super::rules::Mode;
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::limits::LONGEST_ANNOTATION;
 use crate::message::quote;
-use crate::request::User;
-use crate::settings::{NamespaceEntry, OnExtendedResources, Source, reference};
-use crate::toleration::{Toleration, from_annotation};
+use crate::settings::{NamespaceEntry, OnExtendedResources, Setting, Source, reference};
+use crate::toleration::{Toleration, Tolerations, from_annotation};
 
 /// The annotation of a namespace that holds what is added to its Pods (`NSDefaultTolerations`).
 pub const DEFAULTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -22,25 +20,23 @@ pub struct TolerationRules<'s> {
     /// What is added to Pods that lack it.
     pub defaults: Option<TolerationList<'s>>,
     /// The defaults of the settings, which are never validated, even where an annotation replaces them.
-    pub defaults_of_settings: Cow<'s, [Toleration]>,
+    pub defaults_of_settings: Tolerations<'s>,
     /// What Pods may tolerate: each list must allow a toleration.
     pub allowed: Vec<TolerationList<'s>>,
     /// What Pods must not tolerate.
     pub forbidden: Option<TolerationList<'s>>,
     /// Whether Pods tolerate taints of the extended resources that they request.
     pub tolerate_extended_resources: bool,
-    /// Whether anything may or must not be tolerated in the namespace, by whoever is not exempt.
-    pub is_limited: bool,
 }
 
 /// Tolerations, and where they are listed.
 #[derive(Clone, Debug)]
 pub struct TolerationList<'s> {
-    /// In order. If not all of them are known: none or, of what is forbidden, all that may be meant.
-    pub tolerations: Cow<'s, [Toleration]>,
+    /// In order. If a reference could not be resolved: none, or of forbidden ones all that may be meant.
+    pub tolerations: Tolerations<'s>,
     /// Where they are listed.
     pub source: Source<'s>,
-    /// Why nobody knows all that is listed, if so: then the list allows nothing, or forbids everything.
+    /// Set if a reference could not be resolved. The list then allows nothing, or forbids everything.
     pub unresolved: Option<Rejection>,
 }
 
@@ -54,27 +50,28 @@ pub struct Objection<'r> {
 }
 
 impl<'s> TolerationRules<'s> {
-    /// What the settings, the entry that holds for the namespace, and its annotations demand.
+    /// Returns what the settings, the entry that holds for the namespace, and its annotations say.
     ///
     /// # Errors
     /// An annotation is malformed; a default is forbidden.
-    pub fn new(matched: &MatchedEntry<'s>) -> Result<Self, Rejection> {
+    pub fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let MatchedEntry { settings, entry, .. } = *matched;
         let tolerate_extended_resources = settings.on_extended_resources == OnExtendedResources::Tolerate;
         let mut rules = Self { tolerate_extended_resources, ..Self::default() };
         if let Some(at) = entry {
             let NamespaceEntry { default_tolerations, allowed_tolerations, forbidden_tolerations, .. } = at.entry;
-            let read = |list: &'s Option<Vec<Toleration>>, field| {
-                TolerationList::read(list.as_deref()?, Source::Entry(at, field), matched)
+            let read = |list: &'s Option<Vec<Toleration>>, setting| {
+                TolerationList::read(list.as_deref()?, Source::Entry(at, setting), matched, mode)
             };
-            rules.defaults = read(default_tolerations, "defaultTolerations");
-            rules.allowed.extend(read(allowed_tolerations, "allowedTolerations"));
+            rules.defaults = read(default_tolerations, Setting::DefaultTolerations);
+            rules.allowed.extend(read(allowed_tolerations, Setting::AllowedTolerations));
             rules.forbidden = forbidden_tolerations.as_deref().and_then(|list| {
-                TolerationList::read_forbidden(list, Source::Entry(at, "forbiddenTolerations"), matched)
+                TolerationList::read_forbidden(list, Source::Entry(at, Setting::ForbiddenTolerations), matched, mode)
             });
         }
         if let (None, Some(list)) = (&rules.defaults, &settings.cluster_default_tolerations) {
-            rules.defaults = TolerationList::read(list, Source::Placement("clusterDefaultTolerations"), matched);
+            let source = Source::Placement(Setting::ClusterDefaultTolerations);
+            rules.defaults = TolerationList::read(list, source, matched, mode);
         }
         rules.reject_forbidden_defaults()?;
         rules.defaults_of_settings = rules.defaults.as_ref().map(|list| list.tolerations.clone()).unwrap_or_default();
@@ -84,39 +81,19 @@ impl<'s> TolerationRules<'s> {
             // An empty one allows everything, as in-tree: it can only narrow.
             rules.allowed.extend(whitelist.filter(|whitelist| !whitelist.tolerations.is_empty()));
         }
-        rules.is_limited = rules.validates_anything();
         Ok(rules)
     }
 
-    /// What holds for Pods that `user` creates. Exempt users may tolerate everything, and get what is added to Pods.
-    ///
-    /// # Errors
-    /// An annotation is malformed; a default is forbidden.
-    pub fn for_creation(matched: &MatchedEntry<'s>, user: &User) -> Result<Self, Rejection> {
-        let rules = Self::new(matched)?;
-        if matched.exempts(user) {
-            return Ok(Self { allowed: Vec::new(), forbidden: None, ..rules });
-        }
-        Ok(rules)
-    }
-
-    /// What `user` is held to where nothing is added: in updates of Pods, and Bindings. Nothing, if the user may tolerate
-    /// everything; of exempt users, annotations are not even read.
-    ///
-    /// # Errors
-    /// An annotation is malformed; a default is forbidden.
-    pub fn for_validation(matched: &MatchedEntry<'s>, user: &User) -> Result<Option<Self>, Rejection> {
-        if matched.exempts(user) {
-            return Ok(None);
-        }
-        Ok(Some(Self::new(matched)?).filter(Self::validates_anything))
+    /// Returns what holds for exempt users: they may tolerate everything, and get what is added to Pods.
+    pub(super) fn without_limits(self) -> Self {
+        Self { allowed: Vec::new(), forbidden: None, ..self }
     }
 
     /// What `validate_settings` refuses where it can tell, and here where references are filled in. What can't be
     /// filled in may forbid any value of its key.
     fn reject_forbidden_defaults(&self) -> Result<(), Rejection> {
         let (Some(forbidden), Some(defaults)) = (&self.forbidden, &self.defaults) else { return Ok(()) };
-        let is_forbidden = |default: &&Toleration| forbidden.tolerations.iter().any(|own| own.overlaps(default));
+        let is_forbidden = |default: &&Toleration| forbidden.tolerations.first_overlapping(default).is_some();
         let Some(default) = defaults.tolerations.iter().find(is_forbidden) else { return Ok(()) };
         forbidden.reject_unresolved()?;
         let explanation = format!(
@@ -125,8 +102,13 @@ impl<'s> TolerationRules<'s> {
             quote(&default.to_string()),
             forbidden.source
         );
-        let rejection = Rejection::forbidden(CauseKind::Taint, explanation).demanded_at(forbidden.source);
-        Err(rejection.about_taint(default))
+        let cause = Cause {
+            kind: CauseKind::Contradiction,
+            setting: forbidden.source.setting(),
+            taint: Some(default.to_string()),
+            ..Cause::default()
+        };
+        Err(Rejection::forbidden(cause, explanation))
     }
 
     /// Whether anything may or must not be tolerated.
@@ -137,22 +119,24 @@ impl<'s> TolerationRules<'s> {
 
     /// Why no Pod of the namespace may have `toleration` of its own accord; nothing, if it may.
     pub fn objection_to(&self, toleration: &Toleration) -> Option<Objection<'_>> {
-        if self.defaults_of_settings.iter().any(|default| default.same_as(toleration)) {
+        if self.defaults_of_settings.has_same(toleration) {
             return None;
         }
         if let Some(objection) = self.prohibition_of(toleration) {
             return Some(objection);
         }
-        let list = self.allowed.iter().find(|list| !list.tolerations.iter().any(|own| own.covers(toleration)))?;
+        let list = self.allowed.iter().find(|list| !list.tolerations.covers(toleration))?;
         Some(Objection { list, forbidding: None })
     }
 
     /// What forbids `toleration`. Everything is forbidden where nobody knows what is.
     pub fn prohibition_of(&self, toleration: &Toleration) -> Option<Objection<'_>> {
         let list = self.forbidden.as_ref()?;
-        let mut forbidding =
-            list.tolerations.iter().filter(|own| list.unresolved.is_some() || own.overlaps(toleration));
-        Some(Objection { list, forbidding: Some(forbidding.next()?) })
+        let forbidding = match list.unresolved {
+            Some(_) => list.tolerations.first(),
+            None => list.tolerations.first_overlapping(toleration),
+        };
+        Some(Objection { list, forbidding: Some(forbidding?) })
     }
 
     /// Whether anything is added, or validated.
@@ -162,31 +146,42 @@ impl<'s> TolerationRules<'s> {
 }
 
 impl<'s> TolerationList<'s> {
-    /// `list` of the settings, if it is there, with its references filled in; empty, if one can't be.
-    fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
+    /// Returns `list` of the settings with its references filled in: empty, or left out, if one can't be.
+    fn read(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>, mode: Mode) -> Option<Self> {
         if !list.iter().any(|toleration| reference::is_in(&toleration.value)) {
-            return Some(Self { tolerations: Cow::Borrowed(list), source, unresolved: None });
+            return Some(Self { tolerations: Tolerations::new(list), source, unresolved: None });
         }
         let mut filled = Vec::with_capacity(list.len());
         for toleration in list {
             match matched.toleration(source, toleration) {
                 Ok(toleration) => filled.push(toleration),
-                Err(_) if matched.ignores_unresolved => return None,
-                Err(error) => return Some(Self { tolerations: Cow::default(), source, unresolved: Some(error) }),
+                Err(error) if mode.leaves_out(&error) => return None,
+                Err(error) => {
+                    return Some(Self { tolerations: Tolerations::default(), source, unresolved: Some(error) });
+                }
             }
         }
-        Some(Self { tolerations: Cow::Owned(filled), source, unresolved: None })
+        Some(Self { tolerations: Tolerations::new(filled), source, unresolved: None })
     }
 
     /// Forbidden tolerations, `list` of the settings. Keys and effects can't hold references: a toleration that can't
     /// be filled in may be meant for every value of its key.
-    fn read_forbidden(list: &'s [Toleration], source: Source<'s>, matched: &MatchedEntry<'s>) -> Option<Self> {
-        let mut forbidden = Self::read(list, source, matched)?;
-        for toleration in list.iter().filter(|_| forbidden.unresolved.is_some()) {
-            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
-            forbidden.tolerations.to_mut().push(matched.toleration(source, toleration).unwrap_or(every_value));
+    fn read_forbidden(
+        list: &'s [Toleration],
+        source: Source<'s>,
+        matched: &MatchedEntry<'s>,
+        mode: Mode,
+    ) -> Option<Self> {
+        let forbidden = Self::read(list, source, matched, mode)?;
+        if forbidden.unresolved.is_none() {
+            return Some(forbidden);
         }
-        Some(forbidden)
+        let mut every_meant = Vec::with_capacity(list.len());
+        for toleration in list {
+            let every_value = Toleration::exists(&toleration.key, &toleration.effect);
+            every_meant.push(matched.toleration(source, toleration).unwrap_or(every_value));
+        }
+        Some(Self { tolerations: Tolerations::new(every_meant), ..forbidden })
     }
 
     /// What the annotation `key` holds, if it is there.
@@ -194,7 +189,7 @@ impl<'s> TolerationList<'s> {
         let Some(text) = matched.found.annotations.get(key) else { return Ok(None) };
         let source = Source::Annotation { key, namespace: matched.namespace };
         let read = read_annotation("a list of tolerations", source, text, LONGEST_ANNOTATION, from_annotation);
-        Ok(Some(Self { tolerations: Cow::Owned(read?), source, unresolved: None }))
+        Ok(Some(Self { tolerations: Tolerations::new(read?), source, unresolved: None }))
     }
 
     /// Rejects what depends on this, if nobody knows all that is listed.

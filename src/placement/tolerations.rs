@@ -8,13 +8,15 @@ use serde::Deserialize;
 
 use super::subject::PodSubject;
 use super::toleration_rules::{Objection, TolerationRules};
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{FromObject, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_CONTAINERS, MOST_EXTENDED_RESOURCES, MOST_TOLERATIONS};
 use crate::message::quote;
 use crate::object_meta::CONTAINERS;
 use crate::settings::Source;
-use crate::toleration::{self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, tolerations_of_extended};
+use crate::toleration::{
+    self, EXISTS, NO_EXECUTE, NO_SCHEDULE, Resources, Toleration, Tolerations, tolerations_of_extended,
+};
 
 /// How the in-tree plugin says that a Pod is rejected.
 const TOLERATIONS_CONFLICT: &str =
@@ -72,6 +74,7 @@ pub fn new_of_pod(subject: &PodSubject<'_, '_>, old_spec: &RawObject<'_>) -> Res
     }
     let mut new = of_pod(subject)?;
     let (old, _) = read(old_spec).within("oldObject.spec")?;
+    let old = Tolerations::new(old);
     new.retain(|toleration| !old.contains(toleration));
     Ok(new)
 }
@@ -236,8 +239,14 @@ fn validate(
             ),
             None => format!("{name} tolerates {shown}, which {what}; {remedy}"),
         };
-        let rejection = Rejection::with_sentence(CauseKind::Asks, TOLERATIONS_CONFLICT, explanation);
-        return Err(rejection.demanded_at(source).about_taint(toleration));
+        let cause = Cause {
+            kind: if added_by.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
+            setting: source.setting(),
+            annotation: source.annotation().or_else(|| added_by.and_then(|adding| adding.annotation())),
+            taint: Some(toleration.to_string()),
+            ..Cause::default()
+        };
+        return Err(Rejection::with_sentence(TOLERATIONS_CONFLICT, cause, explanation));
     }
     Ok(())
 }

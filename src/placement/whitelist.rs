@@ -1,10 +1,10 @@
 //! Whitelists: what the Pods of a namespace may ask for.
 
-use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection};
+use super::node_affinity::{Expression, NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY};
 use super::node_rules::{NodeRules, SourcedRequirement, SourcedWhitelist};
 use super::subject::PodSubject;
-use crate::decision::{CauseKind, Rejection};
-use crate::limits::MOST_PAIRS;
+use crate::decision::{Cause, CauseKind, Rejection};
+use crate::limits::{MOST_COMPARISONS, MOST_PAIRS};
 use crate::message::quote;
 use crate::selector::{Requirement, Whitelist};
 use crate::settings::OnNodeAffinity;
@@ -24,14 +24,19 @@ pub fn validate(
     selection: &NodeSelection<'_>,
     added: &[SourcedRequirement<'_>],
     subject: &PodSubject<'_, '_>,
-    rules: &NodeRules<'_>,
+    nodes: &NodeRules<'_>,
 ) -> Result<(), Rejection> {
-    let Some(allowed) = &rules.whitelist else { return Ok(()) };
+    let Some(allowed) = &nodes.whitelist else { return Ok(()) };
     let whitelist = &allowed.whitelist;
     if selection.node_selector.len() > MOST_PAIRS {
         return Err(subject.too_many(MOST_PAIRS, "pairs", NODE_SELECTOR));
     }
+    let mut comparisons = 0;
     for (key, value) in selection.node_selector.iter() {
+        comparisons += whitelist.comparisons_on(key);
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(NODE_SELECTOR));
+        }
         if whitelist.allows_value(key, value) || subject.runtime_class.scheduling()?.selects(key, value) {
             continue;
         }
@@ -39,10 +44,14 @@ pub fn validate(
         let added = added.iter().find(|own| is_demanded(&own.requirement));
         return Err(rejection(key, "", &format!("{key}={value}"), added, allowed, subject));
     }
-    if rules.settings.on_node_affinity == OnNodeAffinity::Ignore {
+    if nodes.settings.on_node_affinity == OnNodeAffinity::Ignore {
         return Ok(());
     }
     for expression in selection.terms.iter().flatten().flat_map(|term| &term.expressions) {
+        comparisons += whitelist.comparisons_on(&expression.key) * expression.size();
+        if comparisons > MOST_COMPARISONS {
+            return Err(subject.too_much_to_compare(&REQUIRED_AFFINITY.join(".")));
+        }
         if !allows(whitelist, expression) {
             let is_demanded = |own: &Requirement| expression.requirement.as_ref().is_some_and(|it| it.same_as(own));
             let added = added.iter().find(|own| is_demanded(&own.requirement));
@@ -91,6 +100,14 @@ fn rejection(
         ),
         None => format!("{name} asks for {shown}, which {whitelist} does not allow; remove it, or have it allowed"),
     };
-    let rejection = Rejection::with_sentence(CauseKind::Asks, NOT_ALLOWED, explanation).demanded_at(*source);
-    rejection.about_label(key).demanding(&allowed).asking_for(&asked)
+    let cause = Cause {
+        kind: if added.is_some() { CauseKind::Contradiction } else { CauseKind::Requests },
+        setting: source.setting(),
+        annotation: added.and_then(|own| own.source.annotation()),
+        label: Some(key.to_owned()),
+        required: Some(allowed),
+        requested: Some(asked.to_owned()),
+        ..Cause::default()
+    };
+    Rejection::with_sentence(NOT_ALLOWED, cause, explanation)
 }

@@ -5,14 +5,15 @@ use super::entry::CandidateEntries;
 use super::injection::PodMutation;
 use super::node_rules::SourcedRequirement;
 use super::pods;
+use super::rules::{Mode, Rules, Severity};
 use super::subject::{PodSubject, RuntimeClass};
-use crate::decision::{CauseKind, Rejection};
+use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{ReadError, Within};
 use crate::message::{quote, shorten};
 use crate::object_meta::{self, ObjectName};
 use crate::resource::Resource;
 use crate::review::Review;
-use crate::settings::{OnDaemonSets, OnRejectedPods, Placement};
+use crate::settings::{OnDaemonSets, OnRejectedPods, Placement, Setting, SettingPath};
 
 /// Validates a workload, and completes the template of a DaemonSet.
 ///
@@ -32,13 +33,7 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
     if is_ignored || request.is_for_terminating_object()? || is_template_unchanged(review)? {
         return Ok(());
     }
-    match complete(review, settings, is_owned, only_warns) {
-        Err(rejection) if only_warns && !rejection.is_bad_request() => {
-            review.decision.warn_instead(&rejection);
-            Ok(())
-        }
-        completed => completed,
-    }
+    complete(review, settings, is_owned, only_warns)
 }
 
 /// Validates the template as a Pod made from it would be. What that of a DaemonSet lacks is added, or a reason to reject
@@ -52,13 +47,23 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
     let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path)?;
     let is_of_daemon_set = *resource == Resource::DaemonSet;
-    let subject =
-        PodSubject { name: &name, path: &path, spec: &spec, user: &request.user, is_of_daemon_set, runtime_class };
+    let subject = PodSubject {
+        name: &name,
+        path: &path,
+        spec: &spec,
+        user: Some(&request.user),
+        is_of_daemon_set,
+        runtime_class,
+    };
 
-    let mut matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
-    // Where workloads are only warned of, that says it in its own words.
-    matched.is_enforced |= only_warns;
-    let Some(mutation) = matched.enforce(pods::admit(&subject, &matched), decision)? else { return Ok(()) };
+    let candidates = CandidateEntries::new(settings, &request.namespace);
+    let base = if only_warns { Severity::WarnInstead } else { Severity::Reject };
+    let Some(matched) = base.answer(candidates.look_up(lookups), decision)? else { return Ok(()) };
+    let severity = if only_warns { base } else { matched.severity() };
+    let rules = Rules::for_request(&matched, subject.user, Mode::Template);
+    let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(()) };
+    let mutation = matched.answer(pods::admit(&subject, &rules), severity, decision)?;
+    let Some(mutation) = mutation else { return Ok(()) };
     // What other templates lack, their Pods get.
     if mutation.is_empty() || !is_of_daemon_set {
         return Ok(());
@@ -69,40 +74,47 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         OnDaemonSets::Inject | OnDaemonSets::Reject if is_owned => {
             decision.warn_instead(&incomplete(&name, &mutation));
         }
-        OnDaemonSets::Inject if matched.is_enforced => {
+        OnDaemonSets::Inject if severity == Severity::Reject => {
             let written = object.object_mut_at(resource.template()).within("object")?;
             mutation.apply(written.object_mut("spec")?, decision).within(&path)?;
             *is_changed = true;
         }
         OnDaemonSets::Inject => decision.would_add(&mutation.as_text()),
         OnDaemonSets::Reject | OnDaemonSets::Warn | OnDaemonSets::Ignore => {
-            matched.enforce::<()>(Err(incomplete(&name, &mutation)), decision)?;
+            matched.answer::<()>(Err(incomplete(&name, &mutation)), severity, decision)?;
         }
     }
     Ok(())
 }
 
 /// What the template lacks of `mutation`, which are not empty.
-fn incomplete(name: &ObjectName, mutation: &PodMutation<'_>) -> Rejection {
+fn incomplete(name: &ObjectName, mutation: &PodMutation<'_, '_>) -> Rejection {
     let mut missing = Vec::new();
     for toleration in &mutation.tolerations {
         missing.push(format!("the toleration {}, which its namespace adds to Pods", quote(&toleration.to_string())));
     }
-    for demanded in &mutation.added {
-        missing.push(format!("{}, which {} demands", shorten(&demanded.requirement.to_string()), demanded.source));
+    for SourcedRequirement { requirement, source } in &mutation.added {
+        missing.push(format!("{}, which {source} demands", shorten(&requirement.to_string())));
     }
     let explanation = format!(
         "{name} lacks {}; add it to the template, or its Pods are planned for the wrong nodes",
         missing.join(", and ")
     );
-    let rejection = Rejection::forbidden(CauseKind::Asks, explanation);
-    match (mutation.added.first(), mutation.tolerations.first()) {
-        (Some(SourcedRequirement { requirement, source }), _) => {
-            rejection.demanded_at(*source).about_label(requirement.key()).demanding(requirement)
-        }
-        (None, Some(toleration)) => rejection.about_taint(toleration).by_setting("placement.onDaemonSets"),
-        (None, None) => rejection,
-    }
+    let missing = match mutation.added.first() {
+        Some(SourcedRequirement { requirement, source }) => Cause {
+            setting: source.setting(),
+            annotation: source.annotation(),
+            label: Some(requirement.key().to_owned()),
+            required: Some(requirement.to_string()),
+            ..Cause::default()
+        },
+        None => Cause {
+            setting: Some(SettingPath::Placement(Setting::OnDaemonSets)),
+            taint: mutation.tolerations.first().map(ToString::to_string),
+            ..Cause::default()
+        },
+    };
+    Rejection::forbidden(Cause { kind: CauseKind::Requests, ..missing }, explanation)
 }
 
 /// Whether this is an update that leaves the Pod template as it was: old workloads must stay usable.

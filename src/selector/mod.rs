@@ -12,9 +12,10 @@ mod values;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::limits::SHORT_LIST;
 use crate::message::joined;
 
-pub use parse::{parse, parse_pairs};
+pub use parse::{parse, parse_pairs, read_pairs};
 pub use values::PossibleValues;
 
 /// Requirements on labels, all of which must hold; sorted by key, as in Kubernetes. Without any,
@@ -54,6 +55,11 @@ impl Selector {
     /// The requirements, those on the same label together.
     pub fn by_label(&self) -> impl Iterator<Item = &[Requirement]> {
         self.requirements.chunk_by(|before, after| before.key() == after.key())
+    }
+
+    /// Returns how many values the requirements have in all.
+    pub fn count_values(&self) -> usize {
+        self.requirements.iter().map(|requirement| requirement.values.len()).sum()
     }
 
     /// The requirements on `key`.
@@ -227,6 +233,24 @@ impl Operator {
     }
 }
 
+/// Returns those of `items` whose requirement says something that none before says, however it is written.
+pub fn distinct<T>(items: Vec<T>, requirement: fn(&T) -> &Requirement) -> Vec<T> {
+    let is_short = items.len() <= SHORT_LIST;
+    let (mut distinct, mut identities): (Vec<T>, _) = (Vec::new(), BTreeSet::new());
+    for item in items {
+        let own = requirement(&item);
+        let is_new = if is_short {
+            !distinct.iter().any(|earlier| requirement(earlier).same_as(own))
+        } else {
+            identities.insert(own.identity())
+        };
+        if is_new {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
 /// `requirements` as a selector's text.
 pub fn text(requirements: &[Requirement]) -> String {
     joined(requirements, ",")
@@ -268,14 +292,14 @@ impl fmt::Display for Requirement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whitelist {
     selector: Selector,
-    /// What may be asked for without being stated.
-    demanded: Vec<Requirement>,
+    /// What may be requested without being stated.
+    required: Selector,
 }
 
 impl Whitelist {
-    /// The whitelist that `selector` states; what is `demanded` is always allowed.
-    pub const fn new(selector: Selector, demanded: Vec<Requirement>) -> Self {
-        Self { selector, demanded }
+    /// Returns the whitelist that `selector` states; what is `required` is always allowed.
+    pub fn new(selector: Selector, required: Vec<Requirement>) -> Self {
+        Self { selector, required: Selector::new(required) }
     }
 
     /// The whitelist as a selector.
@@ -312,6 +336,12 @@ impl Whitelist {
         }
     }
 
+    /// Returns how many comparisons it takes at most to tell whether `key` may be asked to have some value.
+    pub fn comparisons_on(&self, key: &str) -> usize {
+        let all = self.selector.on(key).iter().chain(self.required.on(key));
+        all.map(|own| 1 + own.values.len().checked_ilog2().unwrap_or_default() as usize).sum()
+    }
+
     /// Whether `key` may be asked to have any value: it is named, and by a bare key only.
     pub fn allows_any_value(&self, key: &str) -> bool {
         self.names_and_all(key, |own| own.operator() == Operator::Exists)
@@ -319,12 +349,12 @@ impl Whitelist {
 
     /// Whether this requirement is demanded, however it is spelled, whatever is stated.
     pub fn demands(&self, requirement: &Requirement) -> bool {
-        self.demanded.iter().any(|own| own.same_as(requirement))
+        self.required.on(requirement.key()).iter().any(|own| own.same_as(requirement))
     }
 
     /// Whether `key` is demanded to have `value`, whatever is stated.
     pub fn demands_value(&self, key: &str, value: &str) -> bool {
-        self.demanded.iter().any(|own| own.key() == key && own.only_value() == Some(value))
+        self.required.on(key).iter().any(|own| own.only_value() == Some(value))
     }
 
     fn states_value(&self, key: &str, value: &str) -> bool {

@@ -206,14 +206,23 @@ fn no_value(at: usize, value: &str, expected: &str) -> String {
 ///
 /// # Errors
 /// What was found where, and what was expected.
+pub fn parse_pairs(text: &str) -> Result<Selector, String> {
+    let requirements = read_pairs(text)?.into_iter().map(|(key, value)| Requirement::pair(key, value));
+    Ok(Selector::new(requirements.collect()))
+}
+
+/// Reads the comma-separated list of `key=value` in `text`.
+///
+/// # Errors
+/// What was found where, and what was expected.
 ///
 /// Upstream: `labels.ConvertSelectorToLabelsMap`, with its oddities: of equal keys the last wins, spaces around keys
 /// and values are trimmed as Unicode has them, and a text of nothing but spaces is malformed.
-pub fn parse_pairs(text: &str) -> Result<Selector, String> {
-    if text.is_empty() {
-        return Ok(Selector::default());
-    }
+pub fn read_pairs(text: &str) -> Result<BTreeMap<&str, &str>, String> {
     let mut pairs = BTreeMap::new();
+    if text.is_empty() {
+        return Ok(pairs);
+    }
     let mut at: usize = 0;
     for pair in text.split(',') {
         let (key, value) = match pair.split_once('=') {
@@ -225,6 +234,5 @@ pub fn parse_pairs(text: &str) -> Result<Selector, String> {
         pairs.insert(key, value);
         at = at + pair.len() + 1;
     }
-    let requirements = pairs.into_iter().map(|(key, value)| Requirement::pair(key, value));
-    Ok(Selector::new(requirements.collect()))
+    Ok(pairs)
 }

@@ -68,19 +68,23 @@ impl<'r> PossibleValues<'r> {
             }
     }
 
-    /// Whether something is possible both here and in `other`. Reads the values that are listed here or, if none are,
-    /// there.
-    pub fn overlaps(&self, other: &Self) -> bool {
+    /// Returns whether something is possible both here and in `other`. Reads the values that are listed here or, if none
+    /// are, there, and adds the number of those that it read to `comparisons`.
+    pub fn overlaps(&self, other: &Self, comparisons: &mut usize) -> bool {
         if self.absence && other.absence {
             return true;
         }
-        match (&self.only, &other.only) {
-            (Some(own), _) => own.iter().any(|value| other.accepts(value)),
-            (None, Some(others)) => others.iter().any(|value| self.accepts(value)),
+        let (listed, accepting) = match (&self.only, &other.only) {
+            (Some(own), _) => (own, other),
+            (None, Some(others)) => (others, self),
             (None, None) => {
-                !common(self.integers.as_ref(), other.integers.as_ref()).is_some_and(|integers| integers.is_empty())
+                let integers = common(self.integers.as_ref(), other.integers.as_ref());
+                return !integers.is_some_and(|integers| integers.is_empty());
             }
-        }
+        };
+        let overlap = listed.iter().position(|value| accepting.accepts(value));
+        *comparisons += overlap.unwrap_or(listed.len());
+        overlap.is_some()
     }
 
     /// Whether all that is possible here is possible in `other`, too.
@@ -105,12 +109,10 @@ impl<'r> PossibleValues<'r> {
     }
 
     fn accepts(&self, value: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
+        // Bounds first. Of the values within them, no more can be excluded than there are exceptions.
+        self.integers.as_ref().is_none_or(|integers| value.parse().is_ok_and(|integer| integers.contains(&integer)))
+            && self.only.as_ref().is_none_or(|only| only.binary_search(&value).is_ok())
             && !self.except.contains(value)
-            && self
-                .integers
-                .as_ref()
-                .is_none_or(|integers| value.parse().is_ok_and(|integer| integers.contains(&integer)))
     }
 }
 

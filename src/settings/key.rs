@@ -1,5 +1,7 @@
 //! Keys of labels and annotations, and the patterns that name many of them.
 
+use std::collections::BTreeSet;
+
 use crate::message::quote;
 use crate::selector::syntax;
 
@@ -10,6 +12,24 @@ pub enum KeyPattern {
     Key(String),
     /// Every key that begins so; the prefix ends with its slash. Written with a trailing `*`.
     Prefix(String),
+}
+
+/// Labels that Pods must not select nodes by: keys, and prefixes with their slash.
+#[derive(Clone, Debug, Default)]
+pub struct ForbiddenLabels<'s>(BTreeSet<&'s str>);
+
+impl<'s> ForbiddenLabels<'s> {
+    /// Reads the elements of `forbiddenNodeLabels`.
+    pub fn new(elements: &'s [String]) -> Self {
+        let mut labels = BTreeSet::new();
+        labels.extend(elements.iter().map(|element| element.strip_suffix('*').unwrap_or(element)));
+        Self(labels)
+    }
+
+    /// Returns whether `key` is one of them, or has one of the prefixes.
+    pub fn names(&self, key: &str) -> bool {
+        self.0.contains(key) || prefix_of(key).is_some_and(|prefix| self.0.contains(prefix))
+    }
 }
 
 /// Where on a Pod a value goes.

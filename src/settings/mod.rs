@@ -27,7 +27,7 @@ pub use placement::{
     OnNodeName, OnNodes, OnRejectedPods, OnRuntimeClasses, OnTolerationAnnotations, PLACEMENT, Placement,
     PreferredNodeSelector,
 };
-pub use source::{EntryAt, SettingsError, Source};
+pub use source::{EntryAt, Setting, SettingPath, SettingsError, Source};
 pub use validate::{first_not_allowed, mistakes};
 
 /// What stands under `spec.settings` of a policy.

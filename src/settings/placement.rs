@@ -1,6 +1,6 @@
 //! The block `placement`, and what its settings can be that choose one of a few words.
 
-use super::reference;
+use super::{Setting, reference};
 use crate::json::{never_null, null_is_default, objects, optional_objects, word};
 use crate::message::quote;
 use crate::selector::syntax;
@@ -10,10 +10,7 @@ use serde::Deserialize;
 /// The name of the block.
 pub const PLACEMENT: &str = "placement";
 
-/// The setting of an entry that holds where its Namespace has no annotation.
-pub const DEFAULT_NODE_SELECTOR: &str = "defaultNodeSelector";
-
-/// The setting of the block that holds where there is neither an annotation nor a default of the entry.
+/// The key of the in-tree plugin's configuration that holds where a namespace has no annotation.
 pub const CLUSTER_DEFAULT_NODE_SELECTOR: &str = "clusterDefaultNodeSelector";
 
 /// The annotation that the in-tree plugin reads (`NamespaceNodeSelectors`).
@@ -99,6 +96,10 @@ pub struct NamespaceEntry {
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub namespace_selector: Option<String>,
+    /// The labels of the Pods. The other Pods go on to the next entry.
+    #[serde(deserialize_with = "never_null")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub pod_selector: Option<String>,
     /// The node selector that always holds.
     #[serde(deserialize_with = "never_null")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -107,6 +108,10 @@ pub struct NamespaceEntry {
     pub default_node_selector: Option<String>,
     /// What Pods may ask for.
     pub allowed_node_selector: Option<String>,
+    /// The labels that Pods must not select nodes by, whatever else is allowed: keys, or prefixes with their slash and
+    /// `*`.
+    #[serde(deserialize_with = "null_is_default")]
+    pub forbidden_node_labels: Vec<String>,
     /// What Pods prefer of nodes, and run without.
     #[serde(deserialize_with = "objects")]
     pub preferred_node_selector: Vec<PreferredNodeSelector>,
@@ -156,6 +161,11 @@ impl NamespaceEntry {
         }
     }
 
+    /// Returns whether this holds for all Pods of the namespaces whose name fits.
+    pub const fn matches_by_name_alone(&self) -> bool {
+        self.namespace_selector.is_none() && self.pod_selector.is_none()
+    }
+
     /// Whether this depends on labels of the Namespace.
     pub fn reads_labels(&self) -> bool {
         self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
@@ -171,26 +181,25 @@ impl NamespaceEntry {
         self.texts_with_references().flat_map(|text| reference::keys(text))
     }
 
-    /// What it demands of nodes and allows to ask for, each with the name of the setting. What it prefers is not among
-    /// it.
-    pub fn node_selectors(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let allowed = self.allowed_node_selector.as_ref().map(|text| ("allowedNodeSelector", text));
-        self.demanded_node_selectors().chain(allowed)
+    /// Returns the node selectors that are required or allowed, each with its setting; without the preferred ones.
+    pub fn node_selectors(&self) -> impl Iterator<Item = (Setting, &String)> {
+        let allowed = self.allowed_node_selector.as_ref().map(|text| (Setting::AllowedNodeSelector, text));
+        self.required_node_selectors().chain(allowed)
     }
 
-    /// What it demands of nodes, always or as a default, each with the name of the setting.
-    pub fn demanded_node_selectors(&self) -> impl Iterator<Item = (&'static str, &String)> {
-        let required = self.required_node_selector.as_ref().map(|text| ("requiredNodeSelector", text));
-        let default = self.default_node_selector.as_ref().map(|text| (DEFAULT_NODE_SELECTOR, text));
+    /// Returns the node selectors that are required, always or as a default, each with its setting.
+    pub fn required_node_selectors(&self) -> impl Iterator<Item = (Setting, &String)> {
+        let required = self.required_node_selector.as_ref().map(|text| (Setting::RequiredNodeSelector, text));
+        let default = self.default_node_selector.as_ref().map(|text| (Setting::DefaultNodeSelector, text));
         required.into_iter().chain(default)
     }
 
-    /// Its lists of tolerations, each with the name of the setting.
-    pub fn toleration_lists(&self) -> impl Iterator<Item = (&'static str, &Vec<Toleration>)> {
+    /// Returns the lists of tolerations, each with its setting.
+    pub fn toleration_lists(&self) -> impl Iterator<Item = (Setting, &Vec<Toleration>)> {
         let lists = [
-            ("defaultTolerations", &self.default_tolerations),
-            ("allowedTolerations", &self.allowed_tolerations),
-            ("forbiddenTolerations", &self.forbidden_tolerations),
+            (Setting::DefaultTolerations, &self.default_tolerations),
+            (Setting::AllowedTolerations, &self.allowed_tolerations),
+            (Setting::ForbiddenTolerations, &self.forbidden_tolerations),
         ];
         lists.into_iter().filter_map(|(field, list)| Some((field, list.as_ref()?)))
     }

@@ -1,6 +1,7 @@
-//! Where in the settings, or on a Namespace, something is demanded.
+//! Settings by name, and where in the settings, or on a Namespace, something is required.
 
-use super::placement::{CLUSTER_DEFAULT_NODE_SELECTOR, DEFAULT_NODE_SELECTOR, NamespaceEntry, PLACEMENT};
+use super::node_metadata::NODE_METADATA;
+use super::placement::{NamespaceEntry, PLACEMENT};
 use crate::json::{ReadError, Within};
 use crate::message::quote;
 use std::fmt;
@@ -8,13 +9,103 @@ use std::fmt;
 /// The block of the in-tree plugin.
 pub(super) const NODE_SELECTOR_PLUGIN: &str = "podNodeSelectorPluginConfig";
 
-/// Where something is demanded.
+/// A setting, of the block `placement`, of an entry of its `namespaces`, or of the block `nodeMetadata`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Setting {
+    /// `namespaceSelector`
+    NamespaceSelector,
+    /// `podSelector`
+    PodSelector,
+    /// `requiredNodeSelector`
+    RequiredNodeSelector,
+    /// `defaultNodeSelector`
+    DefaultNodeSelector,
+    /// `allowedNodeSelector`
+    AllowedNodeSelector,
+    /// `forbiddenNodeLabels`
+    ForbiddenNodeLabels,
+    /// `preferredNodeSelector`
+    PreferredNodeSelector,
+    /// `defaultTolerations`
+    DefaultTolerations,
+    /// `allowedTolerations`
+    AllowedTolerations,
+    /// `forbiddenTolerations`
+    ForbiddenTolerations,
+    /// `clusterDefaultNodeSelector`
+    ClusterDefaultNodeSelector,
+    /// `clusterDefaultTolerations`
+    ClusterDefaultTolerations,
+    /// `onNodeName`
+    OnNodeName,
+    /// `onDaemonSets`
+    OnDaemonSets,
+    /// `onNodes`
+    OnNodes,
+    /// `propagate`
+    Propagate,
+    /// `protect`
+    Protect,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NamespaceSelector => "namespaceSelector",
+            Self::PodSelector => "podSelector",
+            Self::RequiredNodeSelector => "requiredNodeSelector",
+            Self::DefaultNodeSelector => "defaultNodeSelector",
+            Self::AllowedNodeSelector => "allowedNodeSelector",
+            Self::ForbiddenNodeLabels => "forbiddenNodeLabels",
+            Self::PreferredNodeSelector => "preferredNodeSelector",
+            Self::DefaultTolerations => "defaultTolerations",
+            Self::AllowedTolerations => "allowedTolerations",
+            Self::ForbiddenTolerations => "forbiddenTolerations",
+            Self::ClusterDefaultNodeSelector => "clusterDefaultNodeSelector",
+            Self::ClusterDefaultTolerations => "clusterDefaultTolerations",
+            Self::OnNodeName => "onNodeName",
+            Self::OnDaemonSets => "onDaemonSets",
+            Self::OnNodes => "onNodes",
+            Self::Propagate => "propagate",
+            Self::Protect => "protect",
+        })
+    }
+}
+
+/// The path of a setting, as in `placement.namespaces[1].allowedNodeSelector`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettingPath {
+    /// A field of the block `placement`.
+    Placement(Setting),
+    /// A field of the entry of `placement.namespaces` at this position, counted from zero.
+    Entry(usize, Setting),
+    /// The configuration of the in-tree plugin for a namespace.
+    PluginConfig(String),
+    /// A field of the block `nodeMetadata`.
+    NodeMetadata(Setting),
+    /// The entry of `nodeMetadata.propagate` at this position, counted from zero.
+    Propagation(usize),
+}
+
+impl fmt::Display for SettingPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Placement(setting) => write!(f, "{PLACEMENT}.{setting}"),
+            Self::Entry(position, setting) => write!(f, "{PLACEMENT}.namespaces[{position}].{setting}"),
+            Self::PluginConfig(namespace) => write!(f, "{NODE_SELECTOR_PLUGIN}.{namespace}"),
+            Self::NodeMetadata(setting) => write!(f, "{NODE_METADATA}.{setting}"),
+            Self::Propagation(position) => write!(f, "{NODE_METADATA}.{}[{position}]", Setting::Propagate),
+        }
+    }
+}
+
+/// Where something is required.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source<'s> {
     /// A field of the block `placement`.
-    Placement(&'static str),
+    Placement(Setting),
     /// A field of an entry of `placement.namespaces`.
-    Entry(EntryAt<'s>, &'static str),
+    Entry(EntryAt<'s>, Setting),
     /// The configuration of the in-tree plugin for a namespace.
     PluginConfig(&'s str),
     /// An annotation of a Namespace.
@@ -36,36 +127,50 @@ pub struct EntryAt<'s> {
 }
 
 impl Source<'_> {
-    /// Whether this is a node selector that holds where no annotation is present.
+    /// Returns whether this is a node selector that holds where no annotation is present.
     pub fn is_default(&self) -> bool {
-        matches!(self, Self::Entry(_, DEFAULT_NODE_SELECTOR) | Self::Placement(CLUSTER_DEFAULT_NODE_SELECTOR))
+        use Setting::{ClusterDefaultNodeSelector, DefaultNodeSelector};
+        matches!(self, Self::Entry(_, DefaultNodeSelector) | Self::Placement(ClusterDefaultNodeSelector))
     }
 
-    /// The path of the setting, without what else tells an entry from others. The key of an annotation is none.
-    pub fn path(&self) -> String {
-        match self {
-            Self::Entry(at, field) => format!("{at}.{field}"),
-            other => other.to_string(),
+    /// Returns the path of the setting, or nothing for an annotation.
+    pub fn setting(&self) -> Option<SettingPath> {
+        match *self {
+            Self::Placement(setting) => Some(SettingPath::Placement(setting)),
+            Self::Entry(at, setting) => Some(SettingPath::Entry(at.position, setting)),
+            Self::PluginConfig(namespace) => Some(SettingPath::PluginConfig(namespace.to_owned())),
+            Self::Annotation { .. } => None,
+        }
+    }
+
+    /// Returns the key of the annotation, or nothing for a setting.
+    pub fn annotation(&self) -> Option<String> {
+        match *self {
+            Self::Annotation { key, .. } => Some(key.to_owned()),
+            _ => None,
         }
     }
 }
 
 impl fmt::Display for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Placement(field) => write!(f, "{PLACEMENT}.{field}"),
-            Self::Entry(at, field) => {
-                write!(f, "{at}.{field}")?;
-                // Its name too: a position is hard to find in a long list.
-                match (&at.entry.name, &at.entry.namespace_selector) {
-                    (Some(name), _) => write!(f, " (name {})", quote(name)),
-                    (None, Some(selector)) => write!(f, " (namespaceSelector {})", quote(selector)),
-                    (None, None) => Ok(()),
-                }
-            }
-            Self::PluginConfig(namespace) => write!(f, "{NODE_SELECTOR_PLUGIN}.{namespace}"),
-            Self::Annotation { key, namespace } => write!(f, "annotation {key} of namespace {}", quote(namespace)),
+        if let Self::Annotation { key, namespace } = self {
+            return write!(f, "annotation {key} of namespace {}", quote(namespace));
         }
+        if let Some(path) = self.setting() {
+            path.fmt(f)?;
+        }
+        let Self::Entry(at, _) = self else { return Ok(()) };
+        // Its name too: a position is hard to find in a long list.
+        match (&at.entry.name, &at.entry.namespace_selector) {
+            (Some(name), _) => write!(f, " (name {}", quote(name))?,
+            (None, Some(selector)) => write!(f, " (namespaceSelector {}", quote(selector))?,
+            (None, None) => return Ok(()),
+        }
+        if let Some(selector) = &at.entry.pod_selector {
+            write!(f, ", podSelector {}", quote(selector))?;
+        }
+        f.write_str(")")
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `placement`
 //! - `node_metadata`
+//! - `pods`: settings of an entry about labels of Pods, and labels that Pods must not select by
 
 use super::source::NODE_SELECTOR_PLUGIN;
 use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
@@ -13,6 +14,7 @@ use std::fmt::Display;
 
 mod node_metadata;
 mod placement;
+mod pods;
 
 pub use placement::first_not_allowed;
 
@@ -35,7 +37,8 @@ fn check(settings: &Settings) -> Mistakes {
         mistakes.add(&"", format!("expected at least one of {}", blocks.join(", ")));
     }
     if let Some(placement) = &settings.placement {
-        placement::check(placement, &mut mistakes);
+        let propagate = settings.node_metadata.as_ref().map(|node_metadata| node_metadata.propagate.as_slice());
+        placement::check(placement, propagate.unwrap_or_default(), &mut mistakes);
     }
     for (namespace, text) in node_selector_plugin.iter().flatten() {
         let pairs = parse_pairs(text.as_deref().unwrap_or_default());

@@ -7,6 +7,7 @@
 //! other does: so whitelists allow. They [overlap](Toleration::overlaps) if some taint is tolerated by both: so
 //! tolerations are forbidden.
 
+mod list;
 mod resources;
 mod strict;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::null_is_default;
 
+pub use list::{Tolerations, missing, untolerated};
 pub use resources::{AboveZero, Resources, is_extended, tolerations_of_extended};
 pub use strict::from_annotation;
 
@@ -109,13 +111,20 @@ impl Toleration {
         matches!(self.operator.as_str(), "" | EQUAL)
     }
 
+    /// Returns the value that taints must have, or nothing if any will do.
+    fn compared_value(&self) -> Option<&str> {
+        self.compares_values().then_some(&self.value)
+    }
+
+    // In what follows, keys are compared last: they are the longest, and those that are looked for have the same key.
+
     /// Whether both are written the same, where an omitted operator is `Equal`.
     pub fn same_as(&self, other: &Self) -> bool {
-        equal(&self.key, &other.key)
-            && equal(&self.value, &other.value)
+        self.toleration_seconds == other.toleration_seconds
             && self.effect == other.effect
-            && self.toleration_seconds == other.toleration_seconds
             && (self.operator == other.operator || self.compares_values() && other.compares_values())
+            && self.value == other.value
+            && self.key == other.key
     }
 
     /// Whether this tolerates every taint that `other` does, and for as long; an omitted operator is `Equal` in both.
@@ -125,13 +134,9 @@ impl Toleration {
         if !includes(&self.effect, &other.effect) || !self.lasts_as_long_as(other) {
             return false;
         }
-        let has_the_key = equal(&self.key, &other.key) || self.key.is_empty() && self.operator == EXISTS;
-        if !has_the_key {
-            return false;
-        }
         match self.operator.as_str() {
-            "" | EQUAL => other.compares_values() && equal(&self.value, &other.value),
-            EXISTS => true,
+            "" | EQUAL => other.compares_values() && self.value == other.value && self.key == other.key,
+            EXISTS => self.key.is_empty() || self.key == other.key,
             _ => self.same_as(other),
         }
     }
@@ -149,47 +154,26 @@ impl Toleration {
     ///
     /// An empty key is every key, with `Equal` too. Comparison operators tolerate nothing: they are off by default.
     pub fn tolerates(&self, taint: &Taint) -> bool {
-        let has_the_key = self.key.is_empty() || equal(&self.key, &taint.key);
-        if !has_the_key || !includes(&self.effect, &taint.effect) {
-            return false;
-        }
-        self.operator == EXISTS || self.compares_values() && equal(&self.value, &taint.value)
+        includes(&self.effect, &taint.effect)
+            && (self.operator == EXISTS || self.compares_values() && self.value == taint.value)
+            && (self.key.is_empty() || self.key == taint.key)
     }
 
     /// Whether there is a taint that both tolerate, for however long.
     ///
     /// An operator other than `Equal` counts as `Exists`: what it may come to tolerate is not left out.
     pub fn overlaps(&self, other: &Self) -> bool {
-        if !self.key.is_empty() && !other.key.is_empty() && !equal(&self.key, &other.key) {
-            return false;
-        }
         let share_effect = includes(&self.effect, &other.effect) || includes(&other.effect, &self.effect);
         let both_compare = self.compares_values() && other.compares_values();
-        share_effect && (!both_compare || equal(&self.value, &other.value))
+        share_effect
+            && (!both_compare || self.value == other.value)
+            && (self.key.is_empty() || other.key.is_empty() || self.key == other.key)
     }
 }
 
 /// Whether a toleration of `effect` is one of taints with that of an `other`, or of all that have it and more.
 fn includes(effect: &str, other: &str) -> bool {
     effect.is_empty() || effect == other
-}
-
-/// Whether two keys, or two values, are the same. A thousand may be compared with a thousand, and they differ at their
-/// ends, as `dedicated.example.com/a` and `dedicated.example.com/b` do: read from there, the most of a request halves.
-fn equal(own: &str, other: &str) -> bool {
-    own.len() == other.len() && own.bytes().rev().eq(other.bytes().rev())
-}
-
-/// Those of `wanted` that must be appended to `own`, in order: all that nothing [covers](Toleration::covers) by then,
-/// neither one of its own nor one that was appended before.
-pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
-    let mut missing: Vec<Toleration> = Vec::new();
-    for toleration in wanted {
-        if !own.iter().chain(&missing).any(|covering| covering.covers(&toleration)) {
-            missing.push(toleration);
-        }
-    }
-    missing
 }
 
 /// What the keys of taints begin with that tell a condition of the Node which passes: those of Kubernetes itself, of
@@ -247,11 +231,4 @@ impl fmt::Display for Taint {
         let equals = if self.value.is_empty() { "" } else { "=" };
         write!(f, "{}{equals}{}:{}", self.key, self.value, self.effect)
     }
-}
-
-/// The first of `taints` that keeps away a Pod with these `tolerations`: its effect is `NoSchedule` or `NoExecute`, and
-/// none tolerates it (`FindMatchingUntoleratedTaint`).
-pub fn untolerated<'t>(tolerations: &[Toleration], taints: impl IntoIterator<Item = &'t Taint>) -> Option<&'t Taint> {
-    let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| toleration.tolerates(taint));
-    taints.into_iter().find(|taint| taint.keeps_pods_away() && !is_tolerated(taint))
 }

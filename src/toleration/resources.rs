@@ -25,17 +25,17 @@ pub struct Resources {
 #[derive(Clone, Debug, Default)]
 pub struct AboveZero {
     /// The names.
-    pub extended: Vec<String>,
+    pub extended: BTreeSet<String>,
 }
 
 impl<'de> Deserialize<'de> for AboveZero {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut extended = Vec::new();
+        let mut extended = BTreeSet::new();
         deserializer.deserialize_map(EachPair(&mut |name: Text<'de>, quantity: Option<Quantity>| {
             // As in Go, `null` is zero.
             let is_above_zero = quantity.is_some_and(|quantity| quantity.0);
             if is_above_zero && extended.len() <= MOST_EXTENDED_RESOURCES && is_extended(&name) {
-                extended.push(name.to_string());
+                extended.insert(name.to_string());
             }
         }))?;
         Ok(Self { extended })

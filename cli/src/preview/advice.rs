@@ -231,22 +231,22 @@ impl Cause {
 }
 
 impl From<PolicyCause> for Cause {
-    fn from(PolicyCause { kind, setting, label, taint, demanded, asked, .. }: PolicyCause) -> Self {
-        Self { label, taint, demanded, asked, ..Self::new(kind.into(), setting) }
+    fn from(PolicyCause { kind, setting, label, taint, required, requested, .. }: PolicyCause) -> Self {
+        let setting = setting.map(|path| path.to_string());
+        Self { label, taint, demanded: required, asked: requested, ..Self::new(kind.into(), setting) }
     }
 }
 
 impl From<PolicyCauseKind> for CauseKind {
     fn from(kind: PolicyCauseKind) -> Self {
         match kind {
-            PolicyCauseKind::Asks => Self::Asks,
+            PolicyCauseKind::Requests | PolicyCauseKind::Contradiction => Self::Asks,
             PolicyCauseKind::MissingLabel => Self::MissingLabel,
             PolicyCauseKind::Annotation => Self::Annotation,
             PolicyCauseKind::RuntimeClass => Self::RuntimeClass,
             PolicyCauseKind::NodeName => Self::NodeName,
             PolicyCauseKind::Limit => Self::Limit,
             PolicyCauseKind::Metadata => Self::Metadata,
-            PolicyCauseKind::Taint => Self::Taint,
             PolicyCauseKind::Unreadable => Self::Lacks,
         }
     }

@@ -63,7 +63,7 @@ impl<'p> Advisor<'p> {
             return missing;
         }
         let mut found = found.clone();
-        if self.is_of_class(subject, found.asked.as_ref()) {
+        if self.is_of_class(subject, found.requested.as_ref()) {
             found.kind = PolicyCauseKind::RuntimeClass;
         }
         let obstacle = self.obstacle(subject, &found).unwrap_or_else(|| message.clone());
@@ -72,7 +72,7 @@ impl<'p> Advisor<'p> {
 
     /// An entry above selects by a label that the namespace lacks, and is what its objects are made for.
     fn missing_label(&self, namespace: &str, found: &PolicyCause) -> Option<(Sentence, Cause)> {
-        let asked = found.asked.as_deref()?;
+        let asked = found.requested.as_deref()?;
         let demands = |entry: &NamespaceEntry| {
             entry.node_selectors().any(|(_, text)| text.split(',').any(|one| one.trim() == asked))
         };
@@ -100,12 +100,13 @@ impl<'p> Advisor<'p> {
     /// What stands in the way, and the way out; nothing, where the message says it best.
     fn obstacle(&self, subject: &Subject<'_>, cause: &PolicyCause) -> Option<String> {
         let namespace = subject.namespace.as_str();
-        let source = match (&cause.annotation, &cause.setting) {
+        let path = cause.setting.as_ref().map(ToString::to_string);
+        let source = match (&cause.annotation, &path) {
             (Some(annotation), _) => format!("the annotation {annotation} of the namespace"),
-            (None, Some(path)) => self.setting(namespace, path, cause.demanded.as_deref().unwrap_or_default()),
+            (None, Some(path)) => self.setting(namespace, path, cause.required.as_deref().unwrap_or_default()),
             (None, None) => "the policy".to_owned(),
         };
-        let asked = cause.asked.as_ref().or(cause.taint.as_ref());
+        let asked = cause.requested.as_ref().or(cause.taint.as_ref());
         let (what, way_out) = match cause.kind {
             PolicyCauseKind::MissingLabel if cause.setting.is_some() => {
                 let label = cause.label.as_deref().unwrap_or_default();
@@ -113,20 +114,20 @@ impl<'p> Advisor<'p> {
                     "Namespace {namespace} has no usable label {label}, which {source} refers to: label it"
                 ));
             }
-            PolicyCauseKind::Annotation => {
+            PolicyCauseKind::Annotation | PolicyCauseKind::Contradiction if cause.annotation.is_some() => {
                 let annotation = cause.annotation.as_deref().unwrap_or("of the node selector");
                 return Some(format!("correct the annotation {annotation} of Namespace {namespace}"));
             }
             PolicyCauseKind::RuntimeClass => (format!("the RuntimeClass brings {}", asked?), "Use another class"),
-            PolicyCauseKind::Asks if self.is_added(subject, asked?) => (
+            PolicyCauseKind::Requests | PolicyCauseKind::Contradiction if self.is_added(subject, asked?) => (
                 format!("they get {}", asked?),
                 "Correct the settings: nothing that asks for nothing can be created there",
             ),
-            PolicyCauseKind::Asks => (format!("{} is asked for", asked?), "Change the object, or the setting"),
+            PolicyCauseKind::Requests => (format!("{} is asked for", asked?), "Change the object, or the setting"),
             _ => return None,
         };
         // An empty whitelist demands nothing.
-        Some(match cause.demanded.as_ref().filter(|demanded| !demanded.is_empty()) {
+        Some(match cause.required.as_ref().filter(|demanded| !demanded.is_empty()) {
             Some(demanded) => format!("{what}, and {source} demands {demanded}. {way_out}"),
             None => format!("{what}, and {source} does not allow it. {way_out}"),
         })

@@ -3,6 +3,7 @@
 use node_placement_policy::{
     placement::{
         entry::MatchedEntry,
+        rules::{Mode, Severity},
         toleration_rules::{DEFAULTS_ANNOTATION, TolerationList, TolerationRules, WHITELIST_ANNOTATION},
     },
     settings::Source,
@@ -47,8 +48,8 @@ pub fn remedy(placement: &MatchedEntry<'_>, entry: &str, taints: &[Taint]) -> Re
     if wanted.is_empty() {
         return remedy(NOT_FOR_WORKLOADS.to_owned(), None);
     }
-    let rules = TolerationRules::new(placement).unwrap_or_default();
-    if !placement.is_enforced && covers_all(&rules.defaults_of_settings, &wanted) {
+    let rules = TolerationRules::new(placement, Mode::Create).unwrap_or_default();
+    if placement.severity() == Severity::WouldBe && covers_all(&rules.defaults_of_settings, &wanted) {
         let text = format!("{entry} has this toleration, but only warns, and adds nothing: enforce it");
         return remedy(text, Some("enforcement"));
     }

@@ -1,6 +1,7 @@
 //! Finds every mistake in the block `placement`.
 
 use super::Mistakes;
+use super::pods::{check_forbidden_default, check_forbidden_labels, check_pod_selector};
 use super::{
     NOTHING_DEMANDED, consistent, consistent_with_references, contradiction, demanding, have_references, known,
 };
@@ -8,13 +9,14 @@ use crate::message::quote;
 use crate::selector::{Requirement, Selector, Whitelist};
 use crate::settings::key::{KeyPattern, TargetKind};
 use crate::settings::{
-    EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, placement, reference,
+    EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, Propagate, Setting,
+    placement, reference,
 };
 use crate::toleration::Toleration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Finds every mistake in the block.
-pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
+pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mistakes) {
     let path = "placement.clusterDefaultNodeSelector";
     let text = placement.cluster_default_node_selector.as_deref();
     let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
@@ -32,10 +34,11 @@ pub fn check(placement: &Placement, mistakes: &mut Mistakes) {
         !placement.guarded_node_labels.is_empty() || cluster_default.iter().any(|selector| !selector.is_empty());
     for (position, entry) in placement.namespaces.iter().enumerate() {
         let at = EntryAt { position, entry };
-        earlier.check(at, mistakes);
+        earlier.check(at, propagate, mistakes);
         guarded |= check_node_selectors(at, placement, cluster_default.as_ref(), mistakes);
         check_preferred(at, mistakes);
         check_tolerations_of(at, cluster_tolerations, mistakes);
+        check_forbidden_labels(at, mistakes);
     }
     if placement.on_nodes != OnNodes::Ignore && !guarded {
         let problem = "there is no label to guard: no node selector of the settings names one; add one, or use Ignore";
@@ -102,9 +105,15 @@ fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
         return;
     }
     let mut entries = placement.namespaces.iter().enumerate();
-    let Some((position, entry)) = entries.find(|(_, entry)| entry.allowed_node_selector.is_some()) else { return };
+    let limits =
+        |entry: &NamespaceEntry| entry.allowed_node_selector.is_some() || !entry.forbidden_node_labels.is_empty();
+    let Some((position, entry)) = entries.find(|(_, entry)| limits(entry)) else { return };
+    let limit = match entry.allowed_node_selector {
+        Some(_) => Setting::AllowedNodeSelector,
+        None => Setting::ForbiddenNodeLabels,
+    };
     let problem = format!(
-        "with {:?}, DaemonSets get past {}.allowedNodeSelector, since their controller replaces the node affinity of their \
+        "with {:?}, DaemonSets get past {}.{limit}, since their controller replaces the node affinity of their \
          Pods; use Inject or Reject, or onNodeAffinity: Ignore",
         placement.on_daemon_sets,
         EntryAt { position, entry }
@@ -164,18 +173,26 @@ const EXPECTED_NAME: &str =
 pub struct EarlierEntries {
     /// The paths of those that match by their name alone, by that: each wins for all namespaces that its name covers.
     by_name: BTreeMap<String, String>,
-    /// Of those by labels, the name and the namespaceSelector.
+    /// Of those by labels, the name, the namespaceSelector and the podSelector.
     by_labels: BTreeSet<String>,
 }
 
 impl EarlierEntries {
-    /// Checks which namespaces the next entry is about.
-    pub fn check(&mut self, at: EntryAt<'_>, mistakes: &mut Mistakes) {
-        let NamespaceEntry { name, namespace_selector, .. } = at.entry;
-        let path = format!("{at}.namespaceSelector");
-        let selector = namespace_selector.as_ref().and_then(|text| mistakes.check(&path, consistent(text)));
-        if selector.as_ref().is_some_and(Selector::is_empty) {
-            mistakes.add(&path, NOTHING_DEMANDED);
+    /// Checks which namespaces and Pods the next entry is about.
+    pub fn check(&mut self, at: EntryAt<'_>, propagate: &[Propagate], mistakes: &mut Mistakes) {
+        let NamespaceEntry { name, namespace_selector, pod_selector, .. } = at.entry;
+        let mut read = |text: &Option<String>, setting| {
+            let path = format!("{at}.{setting}");
+            let selector = mistakes.check(&path, consistent(text.as_ref()?))?;
+            if selector.is_empty() {
+                mistakes.add(&path, NOTHING_DEMANDED);
+            }
+            Some(selector)
+        };
+        let selector = read(namespace_selector, Setting::NamespaceSelector);
+        let pods = read(pod_selector, Setting::PodSelector);
+        if let Some(pods) = &pods {
+            check_pod_selector(at, pods, propagate, mistakes);
         }
         let checked = match name {
             Some(name) => placement::check_name(name),
@@ -186,12 +203,17 @@ impl EarlierEntries {
         if mistakes.check(&format_args!("{at}.name"), checked.and_then(|()| self.let_through(name))).is_none() {
             return;
         }
-        if let Some(selector) = selector {
-            if !self.by_labels.insert(format!("{name} {selector}")) {
-                mistakes.add(&path, "an earlier entry has the same name and namespaceSelector; merge the two");
-            }
-        } else if namespace_selector.is_none() {
+        if at.entry.matches_by_name_alone() {
             self.by_name.insert(name.to_owned(), at.to_string());
+            return;
+        }
+        let words = |selector: Option<Selector>| selector.map(|selector| selector.to_string()).unwrap_or_default();
+        let (path, same) = match pod_selector {
+            None => (Setting::NamespaceSelector, "name and namespaceSelector"),
+            Some(_) => (Setting::PodSelector, "name, namespaceSelector and podSelector"),
+        };
+        if !self.by_labels.insert(format!("{name} {} {}", words(selector), words(pods))) {
+            mistakes.add(&format_args!("{at}.{path}"), format!("an earlier entry has the same {same}; merge the two"));
         }
     }
 
@@ -244,9 +266,12 @@ fn check_node_selectors(
     // It is sure to be added where neither an annotation nor what a Pod chooses can replace it.
     let is_sure =
         placement.namespace_annotations.0.is_empty() && placement.on_default_conflict == OnDefaultConflict::Reject;
+    let own = required.clone().unwrap_or_default();
+    if let Some(cluster_default) = cluster_default.filter(|_| is_sure) {
+        check_forbidden_default(at, cluster_default, &own, placement.on_node_affinity, mistakes);
+    }
     if let (Some(allowed), Some(cluster_default)) = (&allowed, cluster_default.filter(|_| is_sure)) {
-        let own = required.iter().flat_map(Selector::requirements).cloned().collect();
-        let whitelist = Whitelist::new(allowed.clone(), own);
+        let whitelist = Whitelist::new(allowed.clone(), own.requirements().to_vec());
         let checked = check_allowed(cluster_default, &whitelist, placement.on_node_affinity);
         mistakes.check(&format_args!("{at}.allowedNodeSelector"), checked);
     }

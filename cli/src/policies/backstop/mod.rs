@@ -8,7 +8,9 @@ mod cel;
 
 use anyhow::{Context, Result, bail, ensure};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use node_placement_policy::settings::{Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, Placement, Source};
+use node_placement_policy::settings::{
+    Enforcement, EntryAt, NamespaceEntry, OnExtendedResources, Placement, Setting, Source,
+};
 use serde_json::{Value, json};
 
 use super::overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting};
@@ -86,7 +88,7 @@ fn policies(placement: &Placement, name: &str) -> Result<Vec<Value>> {
         for at in entries_at(placement).filter(|at| at.entry.enforcement == enforcement) {
             if let Some(selector) = &at.entry.required_node_selector {
                 positions.push(at.position.to_string());
-                let source = Source::Entry(at, "requiredNodeSelector").to_string();
+                let source = Source::Entry(at, Setting::RequiredNodeSelector).to_string();
                 validations.extend(self::validations(at, selector, &source).context(source)?);
             }
         }
@@ -141,7 +143,7 @@ fn left_out(placement: &Placement) -> Vec<String> {
     let field = |field: &str| {
         let has_it = |entry: &NamespaceEntry| {
             let selectors = entry.node_selectors().map(|(own, _)| own);
-            selectors.chain(entry.toleration_lists().map(|(own, _)| own)).any(|own| own == field)
+            selectors.chain(entry.toleration_lists().map(|(own, _)| own)).any(|own| own.to_string() == field)
         };
         entries_where(placement, has_it).map(|entries| format!("{field} of {entries}"))
     };

@@ -1,0 +1,107 @@
+//! All rules that hold for one request, built once; and how what breaks them is answered.
+
+use super::entry::MatchedEntry;
+use super::node_rules::NodeRules;
+use super::toleration_rules::TolerationRules;
+use crate::decision::{Decision, Rejection};
+use crate::request::User;
+
+/// What a request does. It decides which rules are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Creates a Pod.
+    Create,
+    /// Updates a Pod. What stays the same is not validated, so that a malformed annotation stops no other update.
+    Update {
+        /// Whether the nodeSelector or the required node affinity changes.
+        selects: bool,
+        /// Whether tolerations are added.
+        tolerates: bool,
+    },
+    /// Writes an object with a Pod template.
+    Template,
+    /// Writes a Namespace. Settings that refer to a label which it lacks are left out: controllers often add labels
+    /// after the creation.
+    Namespace,
+    /// Binds a Pod to a node. A Binding does not show the Pod.
+    Binding,
+}
+
+impl Mode {
+    /// Returns whether a setting is left out that could not be resolved, for this `rejection`.
+    pub fn leaves_out(self, rejection: &Rejection) -> bool {
+        self == Self::Namespace && rejection.is_unresolved()
+    }
+}
+
+/// How the rejection of a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The request is rejected.
+    Reject,
+    /// The entry has `enforcement: Warn`: the request is accepted as it came, and a warning says what would happen.
+    WouldBe,
+    /// An `on…` setting is `Warn`: the request is accepted with a warning.
+    WarnInstead,
+}
+
+/// The rules that hold for one request.
+#[derive(Debug)]
+pub struct Rules<'s> {
+    /// Which nodes are required and may be requested.
+    pub nodes: NodeRules<'s>,
+    /// Which tolerations are added and may be requested.
+    pub tolerations: TolerationRules<'s>,
+    /// Whether a Pod must not name just any node, even if none is required: the namespace has a whitelist, for exempt
+    /// users too, or limits tolerations.
+    pub limits_named_nodes: bool,
+}
+
+impl<'s> Rules<'s> {
+    /// Returns the rules of the namespace for a request by `user`; without one, those for everybody.
+    ///
+    /// # Errors
+    /// An annotation is malformed; requirements contradict each other; a reference can't be resolved; a default is
+    /// forbidden; the settings have a mistake.
+    pub fn for_request(matched: &MatchedEntry<'s>, user: Option<&User>, mode: Mode) -> Result<Self, Rejection> {
+        let is_exempt = user.is_some_and(|user| matched.exempts(user));
+        let mut nodes = NodeRules::new(matched, mode)?;
+        let mut tolerations = TolerationRules::default();
+        // Of exempt users who get no tolerations, annotations about them are not even read. The scheduler has compared
+        // the taints with the Pod's own tolerations.
+        let reads_tolerations = match mode {
+            Mode::Create | Mode::Template | Mode::Namespace => true,
+            Mode::Update { tolerates, .. } => tolerates && !is_exempt,
+            Mode::Binding => !is_exempt && user != Some(&User::Scheduler),
+        };
+        if reads_tolerations {
+            tolerations = TolerationRules::new(matched, mode)?;
+        }
+        let limits_named_nodes = nodes.whitelist.is_some() || tolerations.validates_anything();
+        if is_exempt {
+            nodes.whitelist = None;
+            tolerations = tolerations.without_limits();
+        }
+        Ok(Self { nodes, tolerations, limits_named_nodes })
+    }
+}
+
+impl Severity {
+    /// Returns the verdict, or nothing after a rejection that is only reported.
+    ///
+    /// # Errors
+    /// The rejection.
+    pub fn answer<T>(self, verdict: Result<T, Rejection>, decision: &mut Decision<'_>) -> Result<Option<T>, Rejection> {
+        match (self, verdict) {
+            (Self::WouldBe, Err(rejection)) if rejection.is_forbidden() => {
+                decision.would_reject(&rejection);
+                Ok(None)
+            }
+            (Self::WarnInstead, Err(rejection)) if !rejection.is_bad_request() => {
+                decision.warn_instead(&rejection);
+                Ok(None)
+            }
+            (_, verdict) => verdict.map(Some),
+        }
+    }
+}

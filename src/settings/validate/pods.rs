@@ -1,0 +1,79 @@
+//! Finds the mistakes in the settings of an entry that are about the labels of Pods, and about labels that Pods must not
+//! select nodes by.
+
+use std::collections::BTreeSet;
+
+use super::{Mistakes, have_references};
+use crate::message::quote;
+use crate::selector::{Requirement, Selector};
+use crate::settings::key::{ForbiddenLabels, KeyPattern, TargetKind};
+use crate::settings::{EntryAt, OnNodeAffinity, Propagate, Setting};
+
+/// Labels that controllers add to their Pods, and that their templates lack.
+const ADDED_BY_CONTROLLERS: [&str; 5] =
+    ["pod-template-hash", "controller-revision-hash", "pod-template-generation", "controller-uid", "job-name"];
+
+/// Prefixes of such labels.
+const PREFIXES_OF_CONTROLLERS: [&str; 3] =
+    ["statefulset.kubernetes.io/", "apps.kubernetes.io/", "batch.kubernetes.io/"];
+
+/// Checks that the labels of a `podSelector` say the same in a template, in a Pod that is created, and later.
+pub fn check_pod_selector(at: EntryAt<'_>, selector: &Selector, propagate: &[Propagate], mistakes: &mut Mistakes) {
+    let written: Vec<KeyPattern> =
+        propagate.iter().filter_map(|entry| Some(KeyPattern::new(entry.pod_label.as_ref()?))).collect();
+    for key in selector.requirements().iter().map(Requirement::key) {
+        let problem = if written.iter().any(|pattern| pattern.rest(key).is_some()) {
+            "nodeMetadata.propagate writes it when a Pod is bound"
+        } else if is_added_by_controllers(key) {
+            "controllers add it to Pods, and their templates lack it"
+        } else {
+            continue;
+        };
+        let problem = format!("selects Pods by the label {}, but {problem}; select by another label", quote(key));
+        mistakes.add(&format_args!("{at}.{}", Setting::PodSelector), problem);
+    }
+}
+
+fn is_added_by_controllers(key: &str) -> bool {
+    ADDED_BY_CONTROLLERS.contains(&key) || PREFIXES_OF_CONTROLLERS.iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// Checks the elements of `forbiddenNodeLabels`.
+pub fn check_forbidden_labels(at: EntryAt<'_>, mistakes: &mut Mistakes) {
+    let mut earlier = BTreeSet::new();
+    for (position, label) in at.entry.forbidden_node_labels.iter().enumerate() {
+        let path = format!("{at}.{}[{position}]", Setting::ForbiddenNodeLabels);
+        let checked = mistakes.check(&path, KeyPattern::new(label).check(TargetKind::Label));
+        if checked.is_some() && !earlier.insert(label.as_str()) {
+            mistakes.add(&path, format!("{} is listed twice; remove one of them", quote(label)));
+        }
+    }
+}
+
+/// Checks that the cluster's `default`, which is sure to be added, has no label that the entry forbids. What the entry's
+/// `own` requirements say is not forbidden, nor is what they may say with a reference filled in.
+pub fn check_forbidden_default(
+    at: EntryAt<'_>,
+    default: &Selector,
+    own: &Selector,
+    on_node_affinity: OnNodeAffinity,
+    mistakes: &mut Mistakes,
+) {
+    let forbidden = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
+    let is_refused = |requirement: &&Requirement| {
+        let own = own.on(requirement.key());
+        let is_judged = on_node_affinity == OnNodeAffinity::Check || requirement.only_value().is_some();
+        is_judged
+            && forbidden.names(requirement.key())
+            && !have_references(own)
+            && !own.iter().any(|own| own.same_as(requirement))
+    };
+    if let Some(refused) = default.requirements().iter().find(is_refused) {
+        let problem = format!(
+            "forbids {}, which placement.clusterDefaultNodeSelector adds to Pods, so that none can be created; remove it \
+             from the list, or give the entry a defaultNodeSelector",
+            quote(&refused.to_string())
+        );
+        mistakes.add(&format_args!("{at}.{}", Setting::ForbiddenNodeLabels), problem);
+    }
+}

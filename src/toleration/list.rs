@@ -1,0 +1,161 @@
+//! Lists of tolerations in which others are looked for.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use super::{Taint, Toleration};
+use crate::limits::SHORT_LIST;
+
+/// A list of tolerations. A short one is searched as it is. A long one is sorted by key and value when it is searched
+/// often: a Pod may have a thousand, each of which is looked for in a list of a thousand, and their keys may begin or
+/// end alike for 300 characters.
+#[derive(Clone, Debug, Default)]
+pub struct Tolerations<'s> {
+    list: Cow<'s, [Toleration]>,
+    /// How often it was searched before it was sorted.
+    searches: Cell<usize>,
+    /// The positions in `list`, in the order of [`sort_key`].
+    sorted: OnceCell<Vec<usize>>,
+}
+
+/// Orders tolerations by key, by the value that they compare, and by everything else.
+fn sort_key(toleration: &Toleration) -> (&str, Option<&str>, &Toleration) {
+    (&toleration.key, toleration.compared_value(), toleration)
+}
+
+impl<'s> Tolerations<'s> {
+    /// Returns a list that is not searched yet.
+    pub fn new(list: impl Into<Cow<'s, [Toleration]>>) -> Self {
+        Self { list: list.into(), searches: Cell::default(), sorted: OnceCell::new() }
+    }
+
+    /// Returns whether one of them is `toleration`, written the same.
+    pub fn contains(&self, toleration: &Toleration) -> bool {
+        match self.sorted() {
+            Some(sorted) => !self.narrowed(sorted, |own| sort_key(own).cmp(&sort_key(toleration))).is_empty(),
+            None => self.list.contains(toleration),
+        }
+    }
+
+    /// Returns whether one of them [is the same](Toleration::same_as) as `toleration`.
+    pub fn has_same(&self, toleration: &Toleration) -> bool {
+        let values = [toleration.compared_value()];
+        self.position(&[&toleration.key], &values, |own| own.same_as(toleration)).is_some()
+    }
+
+    /// Returns whether one of them [covers](Toleration::covers) `toleration`.
+    pub fn covers(&self, toleration: &Toleration) -> bool {
+        self.first_covering(toleration).is_some()
+    }
+
+    /// Returns the position of the first that covers `toleration`.
+    fn first_covering(&self, toleration: &Toleration) -> Option<usize> {
+        let values = [None, toleration.compared_value()];
+        self.position(&[&toleration.key, ""], &values, |own| own.covers(toleration))
+    }
+
+    /// Returns the first that [overlaps](Toleration::overlaps) `toleration`.
+    pub fn first_overlapping(&self, toleration: &Toleration) -> Option<&Toleration> {
+        let (keys, values) = ([toleration.key.as_str(), ""], [None, toleration.compared_value()]);
+        let overlaps = |own: &Toleration| own.overlaps(toleration);
+        let position = if toleration.key.is_empty() {
+            self.list.iter().position(overlaps)
+        } else if toleration.compares_values() {
+            self.position(&keys, &values, overlaps)
+        } else {
+            // It overlaps whatever value is compared.
+            self.position(&keys, &[], overlaps)
+        };
+        self.list.get(position?)
+    }
+
+    /// Returns whether one of them [tolerates](Toleration::tolerates) `taint`.
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        self.position(&[&taint.key, ""], &[None, Some(&taint.value)], |own| own.tolerates(taint)).is_some()
+    }
+
+    /// Returns the position of the first that `is_it`, which has one of these `keys`, and one of these `values` to
+    /// compare, or any, if none is given.
+    fn position(&self, keys: &[&str], values: &[Option<&str>], is_it: impl Fn(&Toleration) -> bool) -> Option<usize> {
+        let Some(sorted) = self.sorted() else { return self.list.iter().position(is_it) };
+        let mut first = None;
+        let mut search = |positions: &[usize]| {
+            let fits = |position: &&usize| self.list.get(**position).is_some_and(&is_it);
+            // What has equal keys and values is not in the order of the list.
+            let found = positions.iter().filter(fits).min().copied();
+            first = first.into_iter().chain(found).min();
+        };
+        for key in keys {
+            let of_key = self.narrowed(sorted, |own| own.key.as_str().cmp(key));
+            if values.is_empty() {
+                search(of_key);
+            }
+            for value in values {
+                search(self.narrowed(of_key, |own| own.compared_value().cmp(value)));
+            }
+        }
+        first
+    }
+
+    /// Returns the positions of those that `compare` as equal, among positions in its order.
+    fn narrowed<'p>(&self, positions: &'p [usize], compare: impl Fn(&Toleration) -> Ordering) -> &'p [usize] {
+        let order = |position: &usize| self.list.get(*position).map_or(Ordering::Equal, &compare);
+        let from = positions.partition_point(|position| order(position) == Ordering::Less);
+        let positions = positions.get(from..).unwrap_or_default();
+        let to = positions.partition_point(|position| order(position) == Ordering::Equal);
+        positions.get(..to).unwrap_or_default()
+    }
+
+    /// Returns the sorted positions, or nothing if the list is better read from its beginning to its end.
+    fn sorted(&self) -> Option<&[usize]> {
+        if self.list.len() <= SHORT_LIST {
+            return None;
+        }
+        let searches = self.searches.get();
+        if searches < SHORT_LIST {
+            self.searches.set(searches + 1);
+            return None;
+        }
+        let sort = || {
+            let mut sorted = BTreeSet::new();
+            for (position, toleration) in self.list.iter().enumerate() {
+                sorted.insert((sort_key(toleration), position));
+            }
+            sorted.into_iter().map(|(_, position)| position).collect()
+        };
+        Some(self.sorted.get_or_init(sort))
+    }
+}
+
+impl Deref for Tolerations<'_> {
+    type Target = [Toleration];
+
+    fn deref(&self) -> &[Toleration] {
+        &self.list
+    }
+}
+
+/// Returns those of `wanted` that must be appended to `own`, in order: all that nothing [covers](Toleration::covers) by
+/// then, neither one of its own nor one that was appended before.
+pub fn missing(own: &[Toleration], wanted: Vec<Toleration>) -> Vec<Toleration> {
+    let (own, wanted) = (Tolerations::new(own), Tolerations::new(wanted));
+    let mut missing = Vec::new();
+    for (position, toleration) in wanted.iter().enumerate() {
+        // One before that is not appended is covered itself, by what covers this, too.
+        let is_first = || wanted.first_covering(toleration).is_none_or(|first| first >= position);
+        if !own.covers(toleration) && is_first() {
+            missing.push(toleration.clone());
+        }
+    }
+    missing
+}
+
+/// Returns the first of `taints` that keeps away a Pod with these `tolerations`: its effect is `NoSchedule` or
+/// `NoExecute`, and none tolerates it (`FindMatchingUntoleratedTaint`).
+pub fn untolerated<'t>(tolerations: &[Toleration], taints: impl IntoIterator<Item = &'t Taint>) -> Option<&'t Taint> {
+    let tolerations = Tolerations::new(tolerations);
+    taints.into_iter().find(|taint| taint.keeps_pods_away() && !tolerations.tolerates(taint))
+}
