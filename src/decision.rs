@@ -8,7 +8,7 @@ use crate::json::{RawObject, ReadError};
 use crate::limits::MOST_WARNINGS;
 use crate::message;
 use crate::object_meta::ObjectName;
-use crate::settings::{SettingPath, SettingsError};
+use crate::settings::{SettingPath, SettingsError, Source};
 
 /// How much it matters what is logged. It is written as the host spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -259,6 +259,13 @@ impl Rejection {
     pub fn to_json(&self) -> Vec<u8> {
         let answer = Answer { code: Some(self.0.code), message: Some(self.message()), ..Answer::default() };
         serde_json::to_vec(&answer).unwrap_or_default()
+    }
+}
+
+impl Cause {
+    /// Returns a cause of this kind, which is required at `source`.
+    pub fn at(kind: CauseKind, source: Source<'_>) -> Self {
+        Self { kind, setting: source.setting(), annotation: source.annotation(), ..Self::default() }
     }
 }
 

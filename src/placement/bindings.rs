@@ -126,12 +126,9 @@ fn validate(rules: &Rules<'_>, node: &NodeLookup<'_>, target: &NodeName, pod: &O
              it to another node"
         );
         let cause = Cause {
-            kind: CauseKind::NodeName,
-            setting: source.setting(),
-            annotation: source.annotation(),
             taint: Some(taint.to_string()),
             detail: Some(Node::taint_as_text(taint)),
-            ..Cause::default()
+            ..Cause::at(CauseKind::NodeName, source)
         };
         return Err(Rejection::forbidden(cause, explanation));
     }

@@ -64,13 +64,10 @@ fn pair_rejection(
         )
     };
     let cause = Cause {
-        kind: if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests },
-        setting: source.setting(),
-        annotation: source.annotation(),
         label: Some(key.to_owned()),
         required: Some(requirement.to_string()),
         requested: Some(format!("{key}={value}")),
-        ..Cause::default()
+        ..Cause::at(if is_of_class { CauseKind::RuntimeClass } else { CauseKind::Requests }, *source)
     };
     Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }

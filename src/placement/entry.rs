@@ -319,7 +319,7 @@ fn unresolved(source: Source<'_>, label: &str, required: Option<String>, explana
 fn bounded_selector(text: &str) -> Result<Selector, String> {
     let mut selector = selector::parse(text)?;
     if selector.requirements().len() > MOST_REQUIREMENTS || selector.count_values() > MOST_VALUES {
-        selector = Selector::new(selector::distinct(selector.requirements().to_vec(), |own| own));
+        selector = selector.without_repeats();
     }
     let (requirements, values) = (selector.requirements().len(), selector.count_values());
     if requirements > MOST_REQUIREMENTS {

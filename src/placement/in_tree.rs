@@ -4,8 +4,8 @@
 use super::conflict::SELECTOR_CONFLICT;
 use super::entry::read_annotation;
 use super::node_affinity::NODE_SELECTOR;
+use super::requests::NOT_ALLOWED;
 use super::subject::SPEC;
-use super::whitelist::NOT_ALLOWED;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{Pairs, Within};
 use crate::review::Review;
@@ -107,14 +107,11 @@ fn rejection(
     required: String,
 ) -> Rejection {
     let cause = Cause {
-        kind: CauseKind::Requests,
-        setting: source.setting(),
-        annotation: source.annotation(),
         namespace: Some(namespace.to_owned()),
         label: Some(key.to_owned()),
         required: Some(required),
         requested: Some(format!("{key}={value}")),
-        ..Cause::default()
+        ..Cause::at(CauseKind::Requests, source)
     };
     Rejection::with_sentence(sentence, cause, "")
 }

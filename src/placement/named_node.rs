@@ -8,7 +8,7 @@ use super::tolerations;
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, TAINTS};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{quote, shorten};
-use crate::selector::{self, Selector, Whitelist};
+use crate::selector::{Selector, Whitelist};
 use crate::settings::{OnNodeName, Setting, Source};
 use crate::toleration::{Toleration, is_extended, untolerated};
 
@@ -194,6 +194,6 @@ impl<'p, 'r> NamedNode<'p, 'r> {
     fn allowed_expressions(&self, whitelist: &Whitelist) -> Selector {
         let expressions = self.mutation.selection.terms.iter().flatten().flat_map(|term| &term.expressions);
         let required = expressions.filter_map(|own| own.requirement.as_ref()).filter(|own| whitelist.demands(own));
-        Selector::new(selector::distinct(required.cloned().collect(), |own| own))
+        Selector::new(required.cloned().collect()).without_repeats()
     }
 }

@@ -10,7 +10,9 @@ use serde_json::value::RawValue;
 use crate::json::read::read;
 use crate::json::{Pairs, Raw, RawObject, ReadError, Within};
 use crate::limits::{MOST_EXPRESSIONS, MOST_TERMS};
+use crate::message::quote;
 use crate::selector::{Operator, PossibleValues, Requirement, Selector};
+use crate::settings::OnNodeAffinity;
 
 /// The member of a PodSpec that holds the pairs.
 pub const NODE_SELECTOR: &str = "nodeSelector";
@@ -59,6 +61,15 @@ impl<'a> NodeSelection<'a> {
         }
     }
 
+    /// Returns everything that it selects nodes by, without node affinity that is to be ignored.
+    pub fn requested(&self, on_node_affinity: OnNodeAffinity) -> impl Iterator<Item = Requested<'_>> {
+        let pairs = self.node_selector.iter().map(|(key, value)| Requested::Pair(key, value));
+        let terms = self.terms.as_ref().filter(|_| on_node_affinity == OnNodeAffinity::Check);
+        let expressions = terms.into_iter().flatten().flat_map(|term| &term.expressions).map(Requested::Expression);
+        let fields = terms.into_iter().flatten().flat_map(|term| &term.fields).map(Requested::Field);
+        pairs.chain(expressions).chain(fields)
+    }
+
     /// Adds these pairs to its nodeSelector, where that does not have their keys.
     pub fn add_missing(&mut self, pairs: &BTreeMap<String, String>) {
         for (key, value) in pairs {
@@ -74,6 +85,64 @@ impl<'a> NodeSelection<'a> {
     pub fn matches_node<'l>(&self, node: &str, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.node_selector.iter().all(|(key, value)| label(key) == Some(value))
             && self.terms.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node, &label)))
+    }
+}
+
+/// One thing that a Pod selects nodes by.
+#[derive(Clone, Copy, Debug)]
+pub enum Requested<'s> {
+    /// A pair of its nodeSelector.
+    Pair(&'s str, &'s str),
+    /// An expression of its required node affinity on a label.
+    Expression(&'s Expression),
+    /// An expression of its required node affinity on a field.
+    Field(&'s Expression),
+}
+
+impl Requested<'_> {
+    /// Returns the label or field.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Pair(key, _) => key,
+            Self::Expression(expression) | Self::Field(expression) => &expression.key,
+        }
+    }
+
+    /// Returns how many values it has, and one for itself.
+    pub const fn size(&self) -> usize {
+        match self {
+            Self::Pair(..) => 1,
+            Self::Expression(expression) | Self::Field(expression) => expression.size(),
+        }
+    }
+
+    /// Returns whether it says the same as `requirement`.
+    pub fn is(&self, requirement: &Requirement) -> bool {
+        match self {
+            Self::Pair(key, value) => requirement.key() == *key && requirement.only_value() == Some(value),
+            Self::Expression(expression) => expression.requirement.as_ref().is_some_and(|own| own.same_as(requirement)),
+            Self::Field(_) => false,
+        }
+    }
+
+    /// Returns what messages call it.
+    pub fn words(&self) -> String {
+        let kind = match self {
+            Self::Pair(..) => "",
+            Self::Expression(_) => "node affinity ",
+            Self::Field(_) => "node affinity by matchFields ",
+        };
+        format!("{kind}{}", quote(&self.to_string()))
+    }
+}
+
+impl fmt::Display for Requested<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pair(key, value) => write!(f, "{key}={value}"),
+            Self::Expression(expression) => expression.fmt(f),
+            Self::Field(expression) => f.write_str(&expression.parts()),
+        }
     }
 }
 

@@ -57,6 +57,13 @@ impl Selector {
         self.requirements.chunk_by(|before, after| before.key() == after.key())
     }
 
+    /// Returns this without requirements that say the same as one before.
+    pub fn without_repeats(self) -> Self {
+        let mut is_new = are_new(&self.requirements.iter().collect::<Vec<_>>()).into_iter();
+        let requirements = self.requirements.into_iter().filter(|_| is_new.next() == Some(true)).collect();
+        Self { requirements }
+    }
+
     /// Returns how many values the requirements have in all.
     pub fn count_values(&self) -> usize {
         self.requirements.iter().map(|requirement| requirement.values.len()).sum()
@@ -234,22 +241,15 @@ impl Operator {
     }
 }
 
-/// Returns those of `items` whose requirement says something that none before says, however it is written.
-pub fn distinct<T>(items: Vec<T>, requirement: fn(&T) -> &Requirement) -> Vec<T> {
-    let is_short = items.len() <= SHORT_LIST;
-    let (mut distinct, mut identities): (Vec<T>, _) = (Vec::new(), BTreeSet::new());
-    for item in items {
-        let own = requirement(&item);
-        let is_new = if is_short {
-            !distinct.iter().any(|earlier| requirement(earlier).same_as(own))
-        } else {
-            identities.insert(own.identity())
-        };
-        if is_new {
-            distinct.push(item);
-        }
+/// Returns for each of `requirements` whether it says something that none before says, however it is written.
+pub fn are_new(requirements: &[&Requirement]) -> Vec<bool> {
+    if let ..=SHORT_LIST = requirements.len() {
+        let before = |at: usize| requirements.iter().take(at);
+        let is_new = |(at, own): (usize, &&Requirement)| !before(at).any(|other| other.same_as(own));
+        return requirements.iter().enumerate().map(is_new).collect();
     }
-    distinct
+    let mut identities = BTreeSet::new();
+    requirements.iter().map(|own| identities.insert(own.identity())).collect()
 }
 
 /// `requirements` as a selector's text.
