@@ -31,6 +31,10 @@ pub const MOST_VARIABLES: usize = 10_000;
 /// The most taints of a Node that are compared, each with every toleration of a Pod, or of three lists of the settings.
 pub const MOST_TAINTS: usize = 1_000;
 
+/// The most keys of a Node that entries with `*` look at for one answer. A kubelet can give its Node 100,000 labels, and
+/// fifty entries may copy them.
+pub const MOST_NODE_KEYS: usize = 10_000;
+
 /// The longest annotation of a Namespace that placement reads, in bytes. What it demands is added to every Pod there, and
 /// compared with whatever a Pod has.
 pub const LONGEST_ANNOTATION: usize = 16 * 1024;

@@ -57,6 +57,13 @@ impl<'a> Pairs<'a> {
         self.iter().map(|(key, _)| key)
     }
 
+    /// Returns the pairs whose keys begin with `prefix`.
+    pub fn with_prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let chunks = self.chunks.get(self.chunk_of(prefix)..).unwrap_or_default();
+        let pairs = chunks.iter().flatten().map(|(key, value)| (&**key, &**value));
+        pairs.skip_while(move |(key, _)| *key < prefix).take_while(move |(key, _)| key.starts_with(prefix))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Vec::len).sum()

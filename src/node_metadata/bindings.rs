@@ -18,7 +18,7 @@ use crate::settings::key::TargetKind;
 /// # Errors
 /// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
 pub fn write(propagations: &Propagations<'_>, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
     for kind in KINDS {
         check(kind, propagations, &values, review)?;

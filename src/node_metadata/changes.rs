@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::propagation::{KINDS, Managed, Propagations};
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::json::{RawObject, ReadError, Text, Within};
-use crate::limits::{MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
+use crate::json::{Pairs, Raw, RawObject, ReadError, Text, Within};
+use crate::limits::{LARGEST_OBJECT, MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
 use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
@@ -39,53 +39,76 @@ pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations<'_>) -> R
 #[derive(Debug)]
 pub struct Changes<'a, 'p> {
     propagations: &'p Propagations<'p>,
+    /// As they were before the request.
+    old: Managed<'a>,
     /// As they were submitted.
     submitted: Managed<'a>,
-    /// As they must be.
-    goal: Managed<'a>,
-    /// Which of those that were submitted and are not in the goal go.
-    removes: bool,
-    /// What becomes of them, as it is told to whoever submitted them; nothing, if nobody is told.
+    goal: Goal<'a>,
+    /// Those that are filled in, if the object does not become too large.
+    missing: Managed<'a>,
+    /// What becomes of keys that the request changed, in words; nothing, if the requester needs no warning.
     told: Option<String>,
 }
 
+/// What managed keys must be.
+#[derive(Debug)]
+enum Goal<'a> {
+    /// As they were submitted.
+    Submitted,
+    /// As they were before the request.
+    Old,
+    /// Exactly these.
+    Values(Managed<'a>),
+}
+
 impl<'a, 'p> Changes<'a, 'p> {
-    /// None yet, to those of `object`.
+    /// Returns no changes yet, to an `object` that had the `old` keys before the request.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn new(object: &RawObject<'a>, propagations: &'p Propagations<'p>) -> Result<Self, ReadError> {
+    pub fn new(
+        object: &RawObject<'a>,
+        old: Managed<'a>,
+        propagations: &'p Propagations<'p>,
+    ) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
-        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: None })
+        Ok(Self { propagations, old, submitted, goal: Goal::Submitted, missing: Managed::default(), told: None })
     }
 
-    /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
+    /// Writes `values` over what stands there, and removes managed keys that are not among them: only the policy
     /// tells a Pod about its node.
     pub fn set(&mut self, values: Managed<'a>) {
-        self.goal = values;
-        self.removes = true;
+        self.goal = Goal::Values(values);
     }
 
-    /// Writes those of `values` whose keys are missing.
-    pub fn fill_in(&mut self, values: &Managed<'_>) {
+    /// Fills in those of `values` whose keys are missing.
+    pub fn fill_in(&mut self, values: Managed<'a>) {
         for kind in KINDS {
-            for (key, value) in values.of(kind).iter() {
-                if !self.submitted.of(kind).contains_key(key) {
-                    self.goal.of_mut(kind).insert(key.into(), value.into());
-                }
-            }
+            let submitted = self.submitted.of(kind);
+            let missing = values.of(kind).iter().filter(|(key, _)| !submitted.contains_key(key));
+            *self.missing.of_mut(kind) = missing.map(|(key, value)| (key.into(), value.into())).collect();
         }
     }
 
     /// Gives managed keys the values that they had. A new Pod had none.
-    pub fn reset_to_old(&mut self, old: Managed<'a>) {
-        self.set(old);
+    pub fn reset_to_old(&mut self) {
+        self.goal = Goal::Old;
         self.told = Some("your change is undone".to_owned());
     }
 
-    /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn reset_to_node(&mut self, values: Managed<'a>, node: &str) {
-        self.set(values);
+    /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked. Keys
+    /// that were missing before the request, too, are filled in.
+    pub fn reset_to_node(&mut self, values: &Managed<'_>, node: &str) {
+        let mut goal = Managed::default();
+        for kind in KINDS {
+            let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
+            for (key, value) in values.of(kind).iter() {
+                let was_missing = !submitted.contains_key(key) && !old.contains_key(key);
+                let pairs = if was_missing { &mut self.missing } else { &mut goal };
+                pairs.of_mut(kind).insert(key.into(), value.into());
+            }
+        }
+        self.goal = Goal::Values(goal);
         self.told = Some(format!("they say again what Node {} says", quote(node)));
     }
 
@@ -98,9 +121,9 @@ impl<'a, 'p> Changes<'a, 'p> {
         !self.propagations.guaranteed().all(is_there)
     }
 
-    /// Whether a managed key was submitted otherwise than it is in `old`.
-    pub fn differ_from(&self, old: &Managed<'_>) -> bool {
-        self.submitted != *old
+    /// Returns whether the request changes a managed key.
+    pub fn has_changed_keys(&self) -> bool {
+        self.submitted != self.old
     }
 
     /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
@@ -119,64 +142,121 @@ impl<'a, 'p> Changes<'a, 'p> {
         Err(rejection.about_label(key))
     }
 
-    /// Puts the changes into the object, and tells the requester what was undone.
+    /// Makes the changes to the object, and warns the requester of changes that were undone.
     ///
     /// # Errors
     /// The metadata can't be read.
     pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        self.tell(review);
+        self.warn(review);
         for kind in KINDS {
-            let goal = self.goal.of(kind);
+            let Some(goal) = self.goal_of(kind) else { break };
             let kept = |key: &str, value: &str| match goal.get(key) {
                 Some(own) => own == value,
-                None => !self.removes || !self.propagations.manages(kind, key),
+                None => !self.propagations.manages(kind, key),
             };
-            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
-            if kind == TargetKind::Annotation && !written.is_empty() {
-                let size_of_kept = size_of(&review.object, &kept).within("object")?;
-                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+            let written: Vec<(&str, &str)> = self.written(kind).collect();
+            if !written.is_empty() || self.overwritten(kind).next().is_some() {
+                write(written, kind, &kept, review)?;
             }
-            if written.is_empty() && self.overwritten(kind).next().is_none() {
-                continue;
+        }
+        self.apply_missing(review)
+    }
+
+    /// Fills in what is missing, unless the object would become too large: what the policy adds by itself never
+    /// rejects an update.
+    fn apply_missing(&self, review: &mut Review<'a>) -> Result<(), Rejection> {
+        let mut size = 0;
+        for kind in KINDS {
+            size += size_to_add(self.missing.of(kind), kind, &review.object).within("object")?;
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        if review.object.size_above(LARGEST_OBJECT.saturating_sub(size)).is_some() {
+            let keys: Vec<&str> = KINDS.iter().flat_map(|kind| self.missing.of(*kind).keys()).collect();
+            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &keys));
+            return Ok(());
+        }
+        for kind in KINDS {
+            let written: Vec<(&str, &str)> = self.missing.of(kind).iter().collect();
+            if !written.is_empty() {
+                write(written, kind, &|_, _| true, review)?;
             }
-            let metadata = review.object.object_mut("metadata").within("object")?;
-            metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
-            review.is_changed = true;
         }
         Ok(())
     }
 
-    /// The keys that were submitted and are not stored so.
-    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let goal = self.goal.of(kind);
-        let submitted = self.submitted.of(kind).iter().filter(|_| self.removes);
-        submitted.filter(|(key, value)| goal.get(key) != Some(value)).map(|(key, _)| key)
+    /// Returns the labels or annotations that the managed keys must be; nothing, if they stay as they were submitted.
+    const fn goal_of(&self, kind: TargetKind) -> Option<&Pairs<'a>> {
+        match &self.goal {
+            Goal::Submitted => None,
+            Goal::Old => Some(self.old.of(kind)),
+            Goal::Values(values) => Some(values.of(kind)),
+        }
     }
 
-    /// The keys and values that are written, and were not submitted so.
+    /// Returns the keys that were submitted, and that are removed or get another value.
+    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
+        let submitted = self.goal_of(kind).into_iter().flat_map(move |goal| {
+            let submitted = self.submitted.of(kind).iter();
+            submitted.filter(|(key, value)| goal.get(key) != Some(value))
+        });
+        submitted.map(|(key, _)| key)
+    }
+
+    /// Returns the keys and values that are written, and that were not submitted so.
     fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
         let submitted = self.submitted.of(kind);
-        self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
+        let goal = self.goal_of(kind).into_iter().flat_map(Pairs::iter);
+        goal.filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
-    fn tell(&self, review: &mut Review<'_>) {
+    /// Warns of the keys that the request changed, and that are changed again.
+    fn warn(&self, review: &mut Review<'_>) {
         let Some(told) = &self.told else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
+            let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
+            let changed = |key: &&str| submitted.get(key) != old.get(key);
             let mut own = BTreeSet::new();
-            own.extend(self.overwritten(kind).take(MOST_NAMED));
-            // Nobody has removed what a new Pod lacks.
-            if review.request.is_update() {
-                let submitted = self.submitted.of(kind);
-                let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
-                own.extend(missing.take(MOST_NAMED));
-            }
+            own.extend(self.overwritten(kind).filter(changed).take(MOST_NAMED));
+            own.extend(self.written(kind).map(|(key, _)| key).filter(changed).take(MOST_NAMED));
             keys.extend(own);
         }
         if !keys.is_empty() {
             review.decision.warn(&format!("only the policy writes these keys, {told}: {}", listed(&keys)));
         }
     }
+}
+
+/// Rewrites the labels or annotations of the object: those that are `kept`, and those that are `written`.
+fn write(
+    mut written: Vec<(&str, &str)>,
+    kind: TargetKind,
+    kept: &dyn Fn(&str, &str) -> bool,
+    review: &mut Review<'_>,
+) -> Result<(), Rejection> {
+    if kind == TargetKind::Annotation && !written.is_empty() {
+        let size_of_kept = size_of(&review.object, kept).within("object")?;
+        give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+    }
+    let metadata = review.object.object_mut("metadata").within("object")?;
+    metadata.rewrite(kind.member(), kept, &mut written.into_iter()).within("object.metadata")?;
+    review.is_changed = true;
+    Ok(())
+}
+
+/// Returns how many bytes the `object` grows by, as the API server writes it, when `pairs` are added.
+fn size_to_add(pairs: &Pairs<'_>, kind: TargetKind, object: &RawObject<'_>) -> Result<usize, ReadError> {
+    if pairs.is_empty() {
+        return Ok(0);
+    }
+    let has_some = object.object("metadata")?.is_some_and(|metadata| metadata.member(kind.member()).is_some());
+    let mut size = if has_some { 0 } else { r#""":{},"#.len() + kind.member().len() };
+    for (key, value) in pairs.iter() {
+        size += Raw::written(&key)?.size() + Raw::written(&value)?.size() + ":,".len();
+    }
+    Ok(size)
 }
 
 /// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
@@ -191,11 +271,12 @@ fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize
         return;
     }
     too_much.reverse();
-    decision.warn(&format!(
-        "the Pod's annotations would have more than {} KiB, so these are not written: {}",
-        MOST_ANNOTATIONS / 1024,
-        listed(&too_much)
-    ));
+    decision.warn(&not_written("Pod's annotations", MOST_ANNOTATIONS, &too_much));
+}
+
+/// Returns the warning that `keys` would make something larger than `most` bytes.
+fn not_written(what: &str, most: usize, keys: &[&str]) -> String {
+    format!("the {what} would have more than {} KiB, so these are not written: {}", most / 1024, listed(keys))
 }
 
 /// As many of `keys` as a warning has room for.

@@ -21,10 +21,10 @@ pub fn write_to_new(
     review: &mut Review<'_>,
     node: &NodeLookup<'_>,
 ) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
     check_annotations(propagations, &review.object, None, &review.name)?;
     if propagations.settings.protect {
-        changes.reset_to_old(Managed::default());
+        changes.reset_to_old();
     }
     if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
         changes.set(values);
@@ -45,18 +45,18 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     let old_object = review.request.old_object()?;
     let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let protects = propagations.settings.protect;
+    let mut changes = Changes::new(&review.object, old, propagations)?;
     if node_name.is_empty() {
         check_annotations(propagations, &review.object, Some(old_object), &review.name)?;
-        if propagations.settings.protect {
-            changes.reset_to_old(old);
+        if protects {
+            changes.reset_to_old();
         }
         return changes.apply(review);
     }
 
-    let must_reset = propagations.settings.protect && changes.differ_from(&old);
-    let must_fill_in = !must_reset && changes.misses_guaranteed_key() && runs_or_will(&review.object)?;
-    if !must_reset && !must_fill_in {
+    let must_reset = protects && changes.has_changed_keys();
+    if !must_reset && !(changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
         return Ok(());
     }
     // A kubelet tells what runs, and must not be held up; what goes away is let go.
@@ -68,11 +68,11 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     }
     let values = values::available_of(propagations, &node, &mut review.decision);
     match (values, &node) {
-        // A forged key must not stay for good.
-        (Some(values), NodeLookup::Found(found)) if must_reset => changes.reset_to_node(values, found.name.as_str()),
+        // A forged key must not stay for good, whoever forged it.
+        (Some(values), NodeLookup::Found(found)) if protects => changes.reset_to_node(&values, found.name.as_str()),
         // There is no node to ask, or it can't be read.
-        _ if must_reset => changes.reset_to_old(old),
-        (Some(values), _) => changes.fill_in(&values),
+        _ if must_reset => changes.reset_to_old(),
+        (Some(values), _) => changes.fill_in(values),
         (None, _) => {}
     }
     changes.apply(review)
@@ -84,9 +84,9 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
 /// # Errors
 /// The request can't be read.
 pub fn write_status(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
     let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
-    changes.reset_to_old(old);
+    let mut changes = Changes::new(&review.object, old, propagations)?;
+    changes.reset_to_old();
     changes.apply(review)
 }
 

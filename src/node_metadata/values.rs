@@ -3,12 +3,12 @@
 use super::propagation::{Managed, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
-use crate::limits::MOST_WRITTEN;
+use crate::limits::{MOST_NODE_KEYS, MOST_WRITTEN};
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::OnLookupFailure;
 use crate::settings::field_path;
-use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target, place};
 
 /// What is to be written.
@@ -69,12 +69,13 @@ fn collect(
     };
     let fields = node.map(|node| field_path::read_fields(&propagations.fields(), node.text)).unwrap_or_default();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
+    let mut unread = MOST_NODE_KEYS;
     let mut lacking = None;
     for (position, propagation) in propagations.entries.iter().enumerate() {
         let Propagation { entry, source, targets } = propagation;
         let mut skipped = Skipped::default();
         let field = fields.get(position).and_then(Option::as_deref);
-        let found = node.map(|node| values_at(source, node, field)).unwrap_or_default();
+        let found = node.map(|node| values_at(source, node, field, &mut unread, &mut skipped)).unwrap_or_default();
         for target in targets {
             values.reserved -= propagation.size_of_default(target);
             let mut is_written = false;
@@ -135,6 +136,11 @@ impl Values {
         skipped: &mut Skipped,
     ) -> bool {
         let Target { kind, key: ref pattern } = *target;
+        // The cheapest test comes first. An annotation of the Node that is no label value counts as absent where a label
+        // is to be written: no warning, or there would be one for every Pod.
+        if kind == TargetKind::Label && syntax::label_value(value).is_err() {
+            return false;
+        }
         // There may be 100,000 keys: what can't be written is counted without being put together.
         let has_room = self.has_room_for(pattern.text().len() + rest.len() + value.len());
         if pattern.is_prefix() && skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
@@ -150,11 +156,6 @@ impl Values {
         let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
         if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
-            return false;
-        }
-        // An annotation of the Node that is no label value counts as absent where a label is to be written: no warning,
-        // or there would be one for every Pod.
-        if kind == TargetKind::Label && syntax::label_value(value).is_err() {
             return false;
         }
         let replaced = self.pairs.of(kind).get(&key).map_or(0, |old| key.len() + old.len());
@@ -176,18 +177,34 @@ impl Values {
     }
 }
 
-/// What `node` has at `source`: the value, and what follows the prefix of its key, if that is one. `field` is what was
-/// read, if the source is a field.
-fn values_at<'n>(source: &NodeSource, node: &'n Node<'_>, field: Option<&'n str>) -> Vec<(&'n str, &'n str)> {
+/// Returns what `node` has at `source`: the value, and what follows the prefix of its key, if that is one. `field` is
+/// what was read, if the source is a field. Of the keys with a prefix, as many are returned as are `unread` before; the
+/// others are skipped.
+fn values_at<'n>(
+    source: &'n NodeSource,
+    node: &'n Node<'_>,
+    field: Option<&'n str>,
+    unread: &mut usize,
+    skipped: &mut Skipped,
+) -> Vec<(&'n str, &'n str)> {
     let (pairs, pattern) = match source {
         NodeSource::Label(pattern) => (&node.labels, pattern),
         NodeSource::Annotation(pattern) => (&node.annotations, pattern),
         NodeSource::Field(_) => return field.into_iter().map(|value| ("", value)).collect(),
     };
-    match pattern {
-        KeyPattern::Key(key) => pairs.get(key).into_iter().map(|value| ("", value)).collect(),
-        KeyPattern::Prefix(_) => pairs.iter().filter_map(|(key, value)| Some((pattern.rest(key)?, value))).collect(),
+    if !pattern.is_prefix() {
+        return pairs.get(pattern.text()).into_iter().map(|value| ("", value)).collect();
     }
+    let mut matching = pairs.with_prefix(pattern.text());
+    let matched = matching.by_ref().take(*unread).filter_map(|(key, value)| Some((pattern.rest(key)?, value)));
+    let found: Vec<_> = matched.collect();
+    *unread -= found.len();
+    if let Some((key, _)) = matching.next() {
+        let problem = || format!("at most {MOST_NODE_KEYS} keys of a Node are read for entries with '*'");
+        skipped.add(&quote(key), problem);
+        skipped.others += matching.count();
+    }
+    found
 }
 
 fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>) -> Rejection {
