@@ -7,7 +7,7 @@ use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
 use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
 use crate::limits::MOST_TAINTS;
-use crate::message::{host_error, quote, quote_pair, shorten};
+use crate::message::{escaped, host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration};
@@ -53,6 +53,11 @@ pub trait Cluster {
 
     /// Logs `message`.
     fn log(&self, level: LogLevel, message: &str);
+}
+
+/// Logs `message` in the `cluster`, as it may leave the policy.
+pub fn log(cluster: &dyn Cluster, level: LogLevel, message: &str) {
+    cluster.log(level, &escaped(message));
 }
 
 /// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).
@@ -217,7 +222,7 @@ impl<'c> Lookups<'c> {
     /// A look-up that failed for `reason`, one line. It is logged too.
     fn failure(&self, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
         let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
-        self.cluster.log(LogLevel::Warning, &message);
+        log(self.cluster, LogLevel::Warning, &message);
         // The host's words for a resource that does not exist.
         LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
     }

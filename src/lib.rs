@@ -60,7 +60,7 @@ pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
     match decide(payload, cluster) {
         Ok(evaluation) => evaluation,
         Err(rejection) => {
-            cluster.log(LogLevel::Info, &rejection.for_log());
+            cluster::log(cluster, LogLevel::Info, &rejection.for_log());
             Evaluation { answer: rejection.to_json(), cause: Some(rejection.cause().clone()) }
         }
     }
@@ -72,7 +72,7 @@ fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejectio
     let lookups = Lookups::new(cluster);
     let mut decision = policy::decide(request, &settings, &lookups)?;
     for (level, message) in &decision.log {
-        cluster.log(*level, message);
+        cluster::log(cluster, *level, message);
     }
     let evaluation = Evaluation { answer: decision.to_json(), cause: decision.cause.take() };
     if cfg!(all(target_family = "wasm", feature = "guest")) {
@@ -91,5 +91,6 @@ pub fn validate_settings(payload: &[u8]) -> Option<String> {
         Ok(text) => text,
         Err(error) => return Some(format!("the settings are not text: {error}")),
     };
-    Some(message::joined(settings::mistakes(text), "; ")).filter(|mistakes| !mistakes.is_empty())
+    let mistakes = message::joined(settings::mistakes(text), "; ");
+    if mistakes.is_empty() { None } else { Some(message::escaped(&mistakes)) }
 }
