@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::limits::{LONGEST_QUOTE, LONGEST_REJECTION, LONGEST_WARNING};
 
-/// `text`, cut with `…` so that it has at most `limit` characters.
+/// Returns `text` with at most `limit` characters. A longer one ends with `…`.
 fn cut(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();
@@ -29,22 +29,22 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Somebody else's text as it may stand in a message: at most 100 characters of it.
+/// Cuts a text of somebody else to the 100 characters that a message may quote.
 pub fn shorten(text: &str) -> String {
     cut(text, LONGEST_QUOTE)
 }
 
-/// `text` in double quotes, escaped and cut, fit for one line of a message.
+/// Returns `text` in double quotes, escaped and cut, for one line of a message.
 pub fn quote(text: &str) -> String {
     serde_json::to_string(&shorten(text)).unwrap_or_default()
 }
 
-/// `key=value` in double quotes, escaped and cut.
+/// Returns `key=value` in double quotes, escaped and cut.
 pub fn quote_pair(key: &str, value: &str) -> String {
     quote(&format!("{key}={value}"))
 }
 
-/// `items` as text, with this `between` them.
+/// Joins the texts of `items`, with `between` between them.
 pub fn joined<T: ToString>(items: impl IntoIterator<Item = T>, between: &str) -> String {
     items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(between)
 }
@@ -59,8 +59,8 @@ pub fn rejection(text: &str) -> String {
     cut(&escaped(text), LONGEST_REJECTION)
 }
 
-/// An error of the host, without what waPC and the host put before it: the first line, since a stack trace may follow,
-/// which is not for people.
+/// Returns the first line of an error of the host, without the words that waPC and the host put before it. A stack trace
+/// may follow.
 pub fn host_error(text: &str) -> &str {
     let text = text.strip_prefix("Host error: ").unwrap_or(text);
     let text = text.strip_prefix("Callback evaluation failure: ").unwrap_or(text);

@@ -83,7 +83,12 @@ fn long(input: &mut Unstructured<'_>) -> Result<fn(usize) -> (String, String)> {
     let kinds: [fn(usize) -> (String, String); 6] = [
         |at| (format!("{}/x{at:05}", "tenants.platform.example.com.".repeat(8) + "io"), "v".into()),
         |at| (format!("x{at:05}.{}/{}", "tenants.platform.example.com.".repeat(8) + "io", "d".repeat(63)), "v".into()),
-        |at| (format!("{}x{at:05}.{}/d", "tenants.example.com.".repeat(5), "tenants.example.com.".repeat(5) + "io"), "v".into()),
+        |at| {
+            (
+                format!("{}x{at:05}.{}/d", "tenants.example.com.".repeat(5), "tenants.example.com.".repeat(5) + "io"),
+                "v".into(),
+            )
+        },
         |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{}{at:05}", "v".repeat(58))),
         |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{at:05}{}", "v".repeat(58))),
         |_| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), "v".repeat(63)),

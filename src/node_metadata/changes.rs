@@ -1,5 +1,5 @@
-//! What becomes of an object's labels and annotations. With `protect`, managed keys (those that the policy writes) belong
-//! to the policy, and what others write to them is undone.
+//! Changes the managed labels and annotations of an object. With `protect`, they belong to the policy, and changes by
+//! others are undone.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::review::Review;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::Target;
 
-/// What annotations that others write may have, so that what a Binding brings still fits.
+/// The largest size of annotations of others that leaves room for what a Binding adds, in bytes.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
-/// The managed keys of `object`, and their values.
+/// Reads the managed keys of `object`, and their values.
 ///
 /// # Errors
 /// The metadata can't be read.
@@ -35,34 +35,34 @@ pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations<'_>) -> R
     Ok(managed)
 }
 
-/// Changes of managed labels and annotations that are still to be made.
+/// The changes that are to be made to managed labels and annotations.
 #[derive(Debug)]
 pub struct Changes<'a, 'p> {
     propagations: &'p Propagations<'p>,
-    /// As they were before the request.
+    /// The keys and values before the request. A new object has none.
     old: Managed<'a>,
-    /// As they were submitted.
+    /// The submitted keys and values.
     submitted: Managed<'a>,
     goal: Goal<'a>,
-    /// Those that are filled in, if the object does not become too large.
+    /// Further keys and values, which are added unless the object becomes too large.
     missing: Managed<'a>,
-    /// What becomes of keys that the request changed, in words; nothing, if the requester needs no warning.
-    told: Option<String>,
+    /// What happened to the keys that the request changed and that are changed again, if the requester is to be warned.
+    warning: Option<String>,
 }
 
-/// What managed keys must be.
+/// The managed keys and values that are to be stored.
 #[derive(Debug)]
 enum Goal<'a> {
-    /// As they were submitted.
+    /// Those that were submitted.
     Submitted,
-    /// As they were before the request.
+    /// Those from before the request.
     Old,
-    /// Exactly these.
+    /// These.
     Values(Managed<'a>),
 }
 
 impl<'a, 'p> Changes<'a, 'p> {
-    /// Returns no changes yet, to an `object` that had the `old` keys before the request.
+    /// Returns no changes to `object`, which had the `old` managed keys before the request.
     ///
     /// # Errors
     /// The metadata can't be read.
@@ -72,16 +72,15 @@ impl<'a, 'p> Changes<'a, 'p> {
         propagations: &'p Propagations<'p>,
     ) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
-        Ok(Self { propagations, old, submitted, goal: Goal::Submitted, missing: Managed::default(), told: None })
+        Ok(Self { propagations, old, submitted, goal: Goal::Submitted, missing: Managed::default(), warning: None })
     }
 
-    /// Writes `values` over what stands there, and removes managed keys that are not among them: only the policy
-    /// tells a Pod about its node.
+    /// Sets the managed keys to `values`, and removes all others.
     pub fn set(&mut self, values: Managed<'a>) {
         self.goal = Goal::Values(values);
     }
 
-    /// Fills in those of `values` whose keys are missing.
+    /// Adds those of `values` whose keys were not submitted.
     pub fn fill_in(&mut self, values: Managed<'a>) {
         for kind in KINDS {
             let submitted = self.submitted.of(kind);
@@ -90,14 +89,14 @@ impl<'a, 'p> Changes<'a, 'p> {
         }
     }
 
-    /// Gives managed keys the values that they had. A new Pod had none.
+    /// Undoes the request's changes to managed keys. Those of a new Pod are removed.
     pub fn reset_to_old(&mut self) {
         self.goal = Goal::Old;
-        self.told = Some("your change is undone".to_owned());
+        self.warning = Some("your change is undone".to_owned());
     }
 
-    /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked. Keys
-    /// that were missing before the request, too, are filled in.
+    /// Sets all managed keys to the `values` of `node`: others may have forged them while the policy was away. Keys that
+    /// were missing before the request, too, are added only if the object stays small enough.
     pub fn reset_to_node(&mut self, values: &Managed<'_>, node: &str) {
         let mut goal = Managed::default();
         for kind in KINDS {
@@ -109,10 +108,10 @@ impl<'a, 'p> Changes<'a, 'p> {
             }
         }
         self.goal = Goal::Values(goal);
-        self.told = Some(format!("they say again what Node {} says", quote(node)));
+        self.warning = Some(format!("they say again what Node {} says", quote(node)));
     }
 
-    /// Whether a managed key is missing that must be there, or has a default.
+    /// Returns whether a managed key of an entry with `default` or `required` is missing.
     pub fn misses_guaranteed_key(&self) -> bool {
         let is_there = |target: &Target| {
             let mut keys = self.submitted.of(target.kind).keys();
@@ -126,11 +125,11 @@ impl<'a, 'p> Changes<'a, 'p> {
         self.submitted != self.old
     }
 
-    /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
-    /// Pod without, and create the next, for ever.
+    /// Rejects a Pod of a controller that has a managed label. The label would be removed, and a controller that selects
+    /// by it would not find its Pod, and would create Pods forever.
     ///
     /// # Errors
-    /// Such a label, unless it says what the policy says.
+    /// There is such a label, with another value than the policy writes.
     pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
         let Some(key) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
         let explanation = format!(
@@ -162,8 +161,8 @@ impl<'a, 'p> Changes<'a, 'p> {
         self.apply_missing(review)
     }
 
-    /// Fills in what is missing, unless the object would become too large: what the policy adds by itself never
-    /// rejects an update.
+    /// Adds the missing keys, with a warning instead if the object would become too large. What the policy adds by itself
+    /// never rejects an update.
     fn apply_missing(&self, review: &mut Review<'a>) -> Result<(), Rejection> {
         let mut size = 0;
         for kind in KINDS {
@@ -186,7 +185,7 @@ impl<'a, 'p> Changes<'a, 'p> {
         Ok(())
     }
 
-    /// Returns the labels or annotations that the managed keys must be; nothing, if they stay as they were submitted.
+    /// Returns the managed labels or annotations to be stored, or `None` if they stay as they were submitted.
     const fn goal_of(&self, kind: TargetKind) -> Option<&Pairs<'a>> {
         match &self.goal {
             Goal::Submitted => None,
@@ -195,7 +194,7 @@ impl<'a, 'p> Changes<'a, 'p> {
         }
     }
 
-    /// Returns the keys that were submitted, and that are removed or get another value.
+    /// Returns the submitted keys that are removed or get another value.
     fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
         let submitted = self.goal_of(kind).into_iter().flat_map(move |goal| {
             let submitted = self.submitted.of(kind).iter();
@@ -204,16 +203,16 @@ impl<'a, 'p> Changes<'a, 'p> {
         submitted.map(|(key, _)| key)
     }
 
-    /// Returns the keys and values that are written, and that were not submitted so.
+    /// Returns the keys that are added or get another value, with their values.
     fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
         let submitted = self.submitted.of(kind);
         let goal = self.goal_of(kind).into_iter().flat_map(Pairs::iter);
         goal.filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
-    /// Warns of the keys that the request changed, and that are changed again.
+    /// Warns about the keys that the request changed and that are changed again.
     fn warn(&self, review: &mut Review<'_>) {
-        let Some(told) = &self.told else { return };
+        let Some(warning) = &self.warning else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
             let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
@@ -224,12 +223,12 @@ impl<'a, 'p> Changes<'a, 'p> {
             keys.extend(own);
         }
         if !keys.is_empty() {
-            review.decision.warn(&format!("only the policy writes these keys, {told}: {}", listed(&keys)));
+            review.decision.warn(&format!("only the policy writes these keys, {warning}: {}", listed(&keys)));
         }
     }
 }
 
-/// Rewrites the labels or annotations of the object: those that are `kept`, and those that are `written`.
+/// Replaces the labels, or the annotations, of the object by those that are `kept` and those that are `written`.
 fn write(
     mut written: Vec<(&str, &str)>,
     kind: TargetKind,
@@ -246,7 +245,7 @@ fn write(
     Ok(())
 }
 
-/// Returns how many bytes the `object` grows by, as the API server writes it, when `pairs` are added.
+/// Returns the number of bytes that `object` grows by if `pairs` are added.
 fn size_to_add(pairs: &Pairs<'_>, kind: TargetKind, object: &RawObject<'_>) -> Result<usize, ReadError> {
     if pairs.is_empty() {
         return Ok(0);
@@ -259,7 +258,7 @@ fn size_to_add(pairs: &Pairs<'_>, kind: TargetKind, object: &RawObject<'_>) -> R
     Ok(size)
 }
 
-/// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
+/// Removes annotations from those to be written, the last first, until the API server accepts their size.
 fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
     let mut size = size_of_kept + written.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
     let mut too_much = Vec::new();
@@ -279,19 +278,19 @@ fn not_written(what: &str, most: usize, keys: &[&str]) -> String {
     format!("the {what} would have more than {} KiB, so these are not written: {}", most / 1024, listed(keys))
 }
 
-/// As many of `keys` as a warning has room for.
+/// Lists as many of `keys` as a warning has room for.
 fn listed(keys: &[&str]) -> String {
     joined(keys.iter().take(MOST_NAMED).map(|key| shorten(key)), ", ")
 }
 
-/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as
-/// large. Keys that it is sure to overwrite are not counted.
+/// Rejects a Pod whose annotations leave too little room for what a Binding adds, unless those of the `old` Pod were as
+/// large. Keys that a Binding always overwrites do not count.
 ///
-/// The API server validates a Pod again at every update, but not when a Binding brings something: a Pod that grows too
-/// large by it can't be updated, finalized, or reported by its kubelet any more.
+/// The API server validates a Pod at every update, but not when a Binding adds annotations. If they are too large then,
+/// nobody can update or finalize the Pod, and its kubelet can't report its status.
 ///
 /// # Errors
-/// Their size; or they can't be read.
+/// The annotations are too large, or can't be read.
 pub fn check_annotations(
     propagations: &Propagations<'_>,
     pod: &RawObject<'_>,
@@ -322,7 +321,7 @@ fn size_of_others(propagations: &Propagations<'_>, pod: &RawObject<'_>) -> Resul
     size_of(pod, &|key, _| !propagations.is_sure_to_overwrite(key))
 }
 
-/// How large those annotations of `object` are that count, in bytes of keys and values.
+/// Returns the size of the annotations of `object` that count, in bytes of keys and values.
 ///
 /// # Errors
 /// They can't be read.

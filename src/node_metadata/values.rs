@@ -1,4 +1,4 @@
-//! What is to be written: the values of all entries, in order, within bounds.
+//! Collects the values that are written: those of all entries, in order, within limits.
 
 use super::propagation::{Managed, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
@@ -11,20 +11,20 @@ use crate::settings::field_path;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target, place};
 
-/// What is to be written.
+/// The values that are written.
 #[derive(Debug, Default)]
 struct Values {
     pairs: Managed<'static>,
-    /// Of keys and values, in bytes.
+    /// The size of their keys and values, in bytes.
     size: usize,
-    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
+    /// The bytes that are reserved for defaults of later entries, so that earlier values cannot use up the limit.
     reserved: usize,
 }
 
-/// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
+/// Returns the values for a Pod that is bound to a node, or created with one. Returns `None` if no Node was looked up.
 ///
 /// # Errors
-/// The Node could not be read, unless that is ignored; or it lacks something required.
+/// The Node could not be read, unless that is ignored, or it lacks something required.
 pub fn required_of(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -36,7 +36,8 @@ pub fn required_of(
     }
 }
 
-/// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
+/// Returns the values for a Pod that runs already. It is not rejected if the Node can't be read, or lacks something
+/// required.
 pub fn available_of(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -49,8 +50,8 @@ pub fn available_of(
     values
 }
 
-/// The values, and why the Pod must not have them: the Node could not be read, or lacks something required. Where it is
-/// ignored that it could not be read, there are only defaults.
+/// Returns the values, and the reason to reject the request: the Node could not be read, or lacks something required. If
+/// the settings ignore that it could not be read, the values are the defaults.
 fn collect(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -96,7 +97,8 @@ fn collect(
     (Some(values.pairs), lacking)
 }
 
-/// Keys of an entry that are not written. A kubelet can give its Node 100,000 labels: the entry warns once.
+/// The keys of an entry that are not written. There is one warning for all of them, because a kubelet can give its Node
+/// 100,000 labels.
 #[derive(Debug, Default)]
 struct Skipped {
     /// The first key, and what is wrong with it.
@@ -125,8 +127,8 @@ impl Skipped {
 }
 
 impl Values {
-    /// Adds a value at `target`, whose prefix `rest` follows, unless it can't be written, or there would be too much.
-    /// Returns whether it was added.
+    /// Adds a value at `target`, with `rest` after its prefix, unless it can't be written or is too large. Returns whether
+    /// it was added.
     fn add(
         &mut self,
         target: &Target,
@@ -141,18 +143,18 @@ impl Values {
         if kind == TargetKind::Label && syntax::label_value(value).is_err() {
             return false;
         }
-        // There may be 100,000 keys: what can't be written is counted without being put together.
+        // Counts the keys that can't be written without building them.
         let has_room = self.has_room_for(pattern.text().len() + rest.len() + value.len());
         if pattern.is_prefix() && skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
             skipped.others += 1;
             return false;
         }
         let key = pattern.with_rest(rest);
-        // What an entry names itself is not for one with `*`.
+        // An entry with `*` does not write a key that another entry names.
         if pattern.is_prefix() && propagations.names(kind, &key) {
             return false;
         }
-        // Nothing on a Binding is validated after the policy.
+        // Nobody validates a Binding after the policy.
         let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
         if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
@@ -223,7 +225,7 @@ fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>)
     }
 }
 
-/// What messages call `source`: `label topology.kubernetes.io/zone`.
+/// Names `source` in messages: `label topology.kubernetes.io/zone`.
 pub fn describe(source: &NodeSource) -> String {
     match source {
         NodeSource::Label(key) => format!("label {}", key.with_rest("*")),
