@@ -146,7 +146,7 @@ impl Decision<'_> {
 
     /// Tells the audit log about a change.
     pub fn audit(&mut self, key: &'static str, value: String) {
-        self.audit_annotations.insert(key, value);
+        self.audit_annotations.insert(key, message::escaped(&value));
     }
 
     /// The answer as the host reads it. The last warning counts those that are left out.
