@@ -29,6 +29,7 @@ pub mod explain;
 pub mod input;
 pub mod lists;
 pub mod output;
+pub mod places;
 pub mod policies;
 pub mod preview;
 pub mod requests;
