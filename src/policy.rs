@@ -8,9 +8,9 @@ use crate::message::quote;
 use crate::node_metadata::propagation::Propagations;
 use crate::node_metadata::{self, env};
 use crate::object_meta;
-use crate::placement::entry::CandidateEntries;
-use crate::placement::rules::{Mode, Rules};
-use crate::placement::{bindings, in_tree, namespaces, nodes, pods, workloads};
+use crate::placement::bindings::{self, BindingRules};
+use crate::placement::entry::{CandidateEntries, NamespaceEntries};
+use crate::placement::{in_tree, namespaces, nodes, pods, workloads};
 use crate::request::Request;
 use crate::resource::Resource;
 use crate::review::Review;
@@ -111,21 +111,22 @@ fn bind_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Rejectio
 
     let verifying = settings.placement.as_ref().filter(|placement| placement.on_bindings == OnBindings::Verify);
     let candidates = verifying.map(|placement| CandidateEntries::new(placement, &review.request.namespace));
-    let matched = candidates.map(|candidates| candidates.look_up(review.lookups)).transpose()?;
+    let entries = candidates.map(|candidates| candidates.look_up(review.lookups)).transpose()?;
+    let alternatives = entries.map(NamespaceEntries::alternatives).unwrap_or_default();
+    let severity = bindings::severity(&alternatives);
     let mut rules = None;
-    if let Some(matched) = &matched {
-        let read = Rules::for_request(matched, Some(&review.request.user), Mode::Binding);
-        rules = matched.answer(read, matched.severity(), &mut review.decision)?;
+    if let Some(last) = alternatives.last() {
+        let read = BindingRules::new(&alternatives, &review.request.user);
+        rules = last.answer(read, severity, &mut review.decision)?;
     }
     let propagations = Propagations::of(settings)?;
     let mut masks = propagations.as_ref().map(Propagations::field_masks).unwrap_or_default();
     if let Some(rules) = &rules {
-        masks.extend(bindings::field_masks(rules));
+        masks.extend(rules.field_masks());
     }
     let node = review.lookups.node(Some(&target), &masks);
-    if let (Some(rules), Some(matched)) = (&rules, &matched) {
-        let verdict = bindings::validate(rules, &node, &target, &review.name);
-        matched.answer(verdict, matched.severity(), &mut review.decision)?;
+    if let (Some(rules), Some(last)) = (&rules, alternatives.last()) {
+        last.answer(rules.validate(&node, &target, &review.name), severity, &mut review.decision)?;
     }
     match &propagations {
         Some(propagations) => node_metadata::bindings::write(propagations, review, &node),

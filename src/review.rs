@@ -81,7 +81,7 @@ impl<'a> Review<'a> {
         if let NodeLookup::Found(node) = node
             && self.is_changed
         {
-            self.decision.audit("node", node.name.as_str().to_owned());
+            self.decision.audit("node", node.name.as_str());
         }
     }
 }

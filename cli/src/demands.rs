@@ -68,6 +68,8 @@ pub enum WhyNot<'s> {
         /// The value of that label, if the Namespace has it.
         found: Option<String>,
     },
+    /// It is for other Pods of the namespace, by its podSelector.
+    Labels,
     /// It matches, and this one before it does, too.
     EntryAbove(EntryAt<'s>),
 }
@@ -127,11 +129,25 @@ impl Demand {
 }
 
 impl<'s> Demands<'s> {
-    /// What holds in the namespace of this name; `namespace` is its object, if that is known.
+    /// Returns what holds in the namespace of this name, for a Pod without labels; `namespace` is its object, if that is
+    /// known.
     ///
     /// # Errors
     /// The settings have a mistake: they were not validated.
     pub fn new(settings: &'s Settings, name: &'s str, namespace: Option<&Value>) -> Result<Self> {
+        Self::for_pod(settings, name, namespace, None)
+    }
+
+    /// Returns what holds for `pod`, which is a Pod or the template of Pods, in the namespace of this name.
+    ///
+    /// # Errors
+    /// The settings have a mistake: they were not validated.
+    pub fn for_pod(
+        settings: &'s Settings,
+        name: &'s str,
+        namespace: Option<&Value>,
+        pod: Option<&Value>,
+    ) -> Result<Self> {
         let mut found =
             LabelsAndAnnotations { labels: pairs(namespace, "labels"), annotations: pairs(namespace, "annotations") };
         // The API server sets it.
@@ -139,7 +155,7 @@ impl<'s> Demands<'s> {
             found.labels.insert(reference::NAME.into(), name.into());
         }
         match (&settings.placement, &settings.pod_node_selector_plugin_config) {
-            (Some(placement), _) => Self::of_placement(placement, name, found).map_err(|error| anyhow!("{error}")),
+            (Some(placement), _) => Self::of_placement(placement, name, found, &pairs(pod, "labels")),
             (None, Some(config)) => {
                 Ok(Self { demands: in_tree_demands(config, name, &found.annotations), ..Self::default() })
             }
@@ -156,11 +172,14 @@ impl<'s> Demands<'s> {
         settings: &'s Placement,
         namespace: &'s str,
         found: LabelsAndAnnotations<'s>,
-    ) -> Result<Self, SettingsError> {
-        let matched = CandidateEntries::new(settings, namespace).find(found)?;
+        labels: &Pairs<'_>,
+    ) -> Result<Self> {
+        let entries = CandidateEntries::new(settings, namespace).find(found).map_err(|error| anyhow!("{error}"))?;
+        let matched = entries.for_pod(|| Ok(labels.clone())).map_err(|error| anyhow!("{}", error.message()))?;
         let mut demands = node_demands(&matched);
         demands.extend(toleration_demands(&matched));
-        Ok(Self { others: others(&matched)?, demands, matched: Some(matched) })
+        let others = others(&matched).map_err(|error| anyhow!("{error}"))?;
+        Ok(Self { others, demands, matched: Some(matched) })
     }
 }
 
@@ -173,6 +192,7 @@ fn others<'s>(matched: &MatchedEntry<'s>) -> Result<Vec<(EntryAt<'s>, WhyNot<'s>
                 WhyNot::EntryAbove(holding)
             }
             (Some(_), _) => continue,
+            (None, None) if at.entry.name_fits(matched.namespace) => WhyNot::Labels,
             (None, Some(asked)) if at.entry.name_fits(matched.namespace) => {
                 let found = matched.found.labels.get(asked.key()).map(str::to_owned);
                 WhyNot::Label { asked, found }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 mod by_label;
 mod enforcement;
 mod env;
+mod pods;
 mod references;
 mod requests;
 mod scheduler;

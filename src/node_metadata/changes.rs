@@ -82,7 +82,7 @@ impl<'a, 'p> Changes<'a, 'p> {
     }
 
     /// Adds those of `values` whose keys were not submitted.
-    pub fn fill_in(&mut self, values: Managed<'a>) {
+    pub fn fill_in(&mut self, values: &Managed<'_>) {
         for kind in KINDS {
             let submitted = self.submitted.of(kind);
             let missing = values.of(kind).iter().filter(|(key, _)| !submitted.contains_key(key));

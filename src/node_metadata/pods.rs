@@ -57,7 +57,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     }
 
     let must_reset = protects && changes.has_changed_keys();
-    if !must_reset && !(changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
+    if !(must_reset || changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
         return Ok(());
     }
     // Does not delay kubelets, which report what runs, nor the deletion of Pods.
@@ -65,7 +65,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
     let node = review.lookups.node(node_name.as_ref(), &propagations.field_masks());
     if let NodeLookup::Found(node) = &node {
-        review.decision.audit("node", node.name.as_str().to_owned());
+        review.decision.audit("node", node.name.as_str());
     }
     let values = values::available_of(propagations, &node, &mut review.decision);
     match (values, &node) {
@@ -73,7 +73,7 @@ pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>
         (Some(values), NodeLookup::Found(found)) if protects => changes.reset_to_node(&values, found.name.as_str()),
         // The Node was not looked up, or can't be read.
         _ if must_reset => changes.reset_to_old(),
-        (Some(values), _) => changes.fill_in(values),
+        (Some(values), _) => changes.fill_in(&values),
         (None, _) => {}
     }
     changes.apply(review)

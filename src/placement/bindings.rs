@@ -1,17 +1,89 @@
 //! Bindings: schedulers, and users who bind Pods themselves, are held to the namespace's node selector too, and users
 //! to the taints of the node.
 
-use super::rules::Rules;
+use super::entry::MatchedEntry;
+use super::rules::{Mode, Rules, Severity};
 use super::toleration_rules::{Objection, TolerationRules};
 use crate::cluster::{ALLOCATABLE, FieldMasks, LABELS, Node, NodeLookup, NodeName, TAINTS};
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::json::{RawObject, ReadError, Within};
 use crate::message::quote;
 use crate::object_meta::ObjectName;
+use crate::request::User;
 use crate::toleration::{EQUAL, NO_EXECUTE, NO_SCHEDULE, Taint, Toleration, is_extended};
 
-/// Returns the fields of the node that `rules` need; none, if any node will do.
-pub fn field_masks(rules: &Rules<'_>) -> FieldMasks {
+/// What the node of a Binding is held to: the rules of each entry that may hold for its Pod, whose labels a Binding does
+/// not show.
+#[derive(Debug)]
+pub struct BindingRules<'s> {
+    /// The last is that of the entry for all Pods. One that can't be read is not met.
+    alternatives: Vec<Result<Rules<'s>, Rejection>>,
+}
+
+impl<'s> BindingRules<'s> {
+    /// Returns the rules for the Binding of a Pod by `user`.
+    ///
+    /// # Errors
+    /// No rules can be read: why the last can't; or the settings have a mistake.
+    pub fn new(alternatives: &[MatchedEntry<'s>], user: &User) -> Result<Self, Rejection> {
+        let (mut all, mut is_any_met) = (Vec::new(), false);
+        for matched in alternatives {
+            let rules = Rules::for_request(matched, Some(user), Mode::Binding);
+            match rules {
+                Err(rejection) if !rejection.is_forbidden() => return Err(rejection),
+                rules => {
+                    is_any_met |= rules.is_ok();
+                    all.push(rules);
+                }
+            }
+        }
+        match all.pop() {
+            Some(Err(rejection)) if !is_any_met => return Err(rejection),
+            last => all.extend(last),
+        }
+        Ok(Self { alternatives: all })
+    }
+
+    /// Returns the fields that are needed of the node; none, if any node will do for some entry.
+    pub fn field_masks(&self) -> FieldMasks {
+        let mut masks = FieldMasks::new();
+        for rules in self.alternatives.iter().flatten() {
+            let own = field_masks(rules);
+            if own.is_empty() {
+                return own;
+            }
+            masks.extend(own);
+        }
+        masks
+    }
+
+    /// Rejects the Binding of a Pod to a node that no entry lets it use.
+    ///
+    /// # Errors
+    /// Why the last entry does not; or the node could not be read.
+    pub fn validate(&self, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
+        let mut verdict = Ok(());
+        for rules in &self.alternatives {
+            verdict = match rules {
+                Ok(rules) => validate(rules, node, target, pod),
+                Err(unreadable) => Err(unreadable.clone()),
+            };
+            if verdict.is_ok() {
+                return Ok(());
+            }
+        }
+        verdict
+    }
+}
+
+/// Returns how the rejection of a Binding is answered: it is only reported, if one of the entries that may hold is not
+/// enforced.
+pub fn severity(alternatives: &[MatchedEntry<'_>]) -> Severity {
+    let is_reported = alternatives.iter().any(|matched| matched.severity() == Severity::WouldBe);
+    if is_reported { Severity::WouldBe } else { Severity::Reject }
+}
+
+fn field_masks(rules: &Rules<'_>) -> FieldMasks {
     let mut masks = FieldMasks::new();
     if !rules.nodes.required.is_empty() {
         masks.insert(LABELS.to_owned());
@@ -29,12 +101,7 @@ pub fn field_masks(rules: &Rules<'_>) -> FieldMasks {
 ///
 /// # Errors
 /// What the node lacks; or that it could not be read.
-pub fn validate(
-    rules: &Rules<'_>,
-    node: &NodeLookup<'_>,
-    target: &NodeName,
-    pod: &ObjectName,
-) -> Result<(), Rejection> {
+fn validate(rules: &Rules<'_>, node: &NodeLookup<'_>, target: &NodeName, pod: &ObjectName) -> Result<(), Rejection> {
     if field_masks(rules).is_empty() {
         return Ok(());
     }

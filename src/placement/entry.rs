@@ -8,6 +8,7 @@ use std::fmt::Display;
 use super::rules::Severity;
 use crate::cluster::Lookups;
 use crate::decision::{Cause, CauseKind, Decision, Rejection};
+use crate::json::{Pairs, ReadError};
 use crate::limits::{LONGEST_ANNOTATION, MOST_REQUIREMENTS, MOST_VALUES};
 use crate::message::{quote, shorten};
 use crate::object_meta::LabelsAndAnnotations;
@@ -16,13 +17,22 @@ use crate::selector::{self, Requirement, Selector, syntax};
 use crate::settings::{Enforcement, EntryAt, Placement, Setting, SettingsError, Source, reference};
 use crate::toleration::Toleration;
 
-/// The entries one of which may hold for a namespace, as far as its name tells: none follows one that matches by name
-/// alone.
+/// The entries whose name fits a namespace, in order, up to the first that matches by its name alone.
 #[derive(Debug)]
 pub struct CandidateEntries<'s> {
     settings: &'s Placement,
     namespace: &'s str,
     has_name: bool,
+    entries: Vec<EntryAt<'s>>,
+}
+
+/// The entries that match a namespace, in order: those for some of its Pods, up to and with the first for all of them.
+#[derive(Debug)]
+pub struct NamespaceEntries<'s> {
+    settings: &'s Placement,
+    namespace: &'s str,
+    has_name: bool,
+    found: LabelsAndAnnotations<'s>,
     entries: Vec<EntryAt<'s>>,
 }
 
@@ -55,11 +65,11 @@ impl<'s> CandidateEntries<'s> {
         Self { settings, namespace: beginning, has_name: false, entries: entries_for(settings, beginning, false) }
     }
 
-    /// Looks the Namespace up, if it can make a difference what it says, and finds the entry that holds.
+    /// Looks the Namespace up, if its labels or annotations count, and finds the entries that match it.
     ///
     /// # Errors
     /// It can't be read, or the settings have a mistake.
-    pub fn look_up(self, lookups: &'s Lookups<'_>) -> Result<MatchedEntry<'s>, Rejection> {
+    pub fn look_up(self, lookups: &'s Lookups<'_>) -> Result<NamespaceEntries<'s>, Rejection> {
         let mut found = LabelsAndAnnotations::default();
         if self.settings.reads_annotations() || self.entries.iter().any(|at| at.entry.reads_labels()) {
             found = lookups.namespace(self.namespace)?;
@@ -67,20 +77,23 @@ impl<'s> CandidateEntries<'s> {
         Ok(self.find(found)?)
     }
 
-    /// The entry that holds for the namespace, which was `found` in the cluster, or in a request.
+    /// Returns the entries that match the namespace, which was `found` in the cluster, or in a request.
     ///
     /// # Errors
     /// A namespaceSelector can't be read.
-    pub fn find(self, found: LabelsAndAnnotations<'s>) -> Result<MatchedEntry<'s>, SettingsError> {
-        let Self { settings, namespace, has_name, entries } = self;
-        let mut matched = None;
-        for at in entries {
-            if unmet(at, &found)?.is_none() {
-                matched = Some(at);
+    pub fn find(self, found: LabelsAndAnnotations<'s>) -> Result<NamespaceEntries<'s>, SettingsError> {
+        let Self { settings, namespace, has_name, entries: candidates } = self;
+        let mut entries = Vec::new();
+        for at in candidates {
+            if unmet(at, &found)?.is_some() {
+                continue;
+            }
+            entries.push(at);
+            if at.entry.pod_selector.is_none() {
                 break;
             }
         }
-        Ok(MatchedEntry { settings, namespace, entry: matched, found, has_name })
+        Ok(NamespaceEntries { settings, namespace, has_name, found, entries })
     }
 
     /// Whether one of them may say what Pods may or must not tolerate, or an annotation.
@@ -92,6 +105,10 @@ impl<'s> CandidateEntries<'s> {
 fn entries_for<'s>(settings: &'s Placement, namespace: &str, has_name: bool) -> Vec<EntryAt<'s>> {
     let mut entries = Vec::new();
     for (position, entry) in settings.namespaces.iter().enumerate() {
+        // Those for some Pods say nothing about the Namespace itself.
+        if !has_name && entry.pod_selector.is_some() {
+            continue;
+        }
         if !has_name && entry.name.as_deref().is_some_and(|name| name != "*") {
             break;
         }
@@ -115,6 +132,55 @@ pub fn unmet(at: EntryAt<'_>, namespace: &LabelsAndAnnotations<'_>) -> Result<Op
     match selector::parse(text) {
         Ok(selector) => Ok(selector.first_unmet(|key| namespace.labels.get(key)).cloned()),
         Err(error) => Err(SettingsError::new(&Source::Entry(at, Setting::NamespaceSelector), error)),
+    }
+}
+
+impl<'s> NamespaceEntries<'s> {
+    /// Returns the entry that holds for a Pod. Its labels are `read` only where an entry has a podSelector.
+    ///
+    /// # Errors
+    /// The labels can't be read, or a podSelector can't.
+    pub fn for_pod<'l>(
+        self,
+        read: impl FnOnce() -> Result<Pairs<'l>, ReadError>,
+    ) -> Result<MatchedEntry<'s>, Rejection> {
+        let Some(first) = self.entries.first().copied() else { return Ok(self.matched(None)) };
+        if first.entry.pod_selector.is_none() {
+            return Ok(self.matched(Some(first)));
+        }
+        let labels = read()?;
+        for at in self.entries.iter().copied() {
+            let text = at.entry.pod_selector.as_deref().unwrap_or_default();
+            let source = Source::Entry(at, Setting::PodSelector);
+            let selector = selector::parse(text).map_err(|error| SettingsError::new(&source, error))?;
+            if selector.matches(|key| labels.get(key)) {
+                return Ok(self.matched(Some(at)));
+            }
+        }
+        Ok(self.matched(None))
+    }
+
+    /// Returns the entry that holds for the namespace itself: the first for all of its Pods.
+    pub fn for_namespace(self) -> MatchedEntry<'s> {
+        let for_all = self.entries.last().copied().filter(|at| at.entry.pod_selector.is_none());
+        self.matched(for_all)
+    }
+
+    /// Returns each entry that may hold for a Pod whose labels are not known. The last is no entry, if none is for all
+    /// Pods.
+    pub fn alternatives(self) -> Vec<MatchedEntry<'s>> {
+        let mut alternatives = Vec::new();
+        for at in self.entries.iter().copied().filter(|at| at.entry.pod_selector.is_some()) {
+            let Self { settings, namespace, has_name, ref found, .. } = self;
+            alternatives.push(MatchedEntry { settings, namespace, has_name, found: found.clone(), entry: Some(at) });
+        }
+        alternatives.push(self.for_namespace());
+        alternatives
+    }
+
+    fn matched(self, entry: Option<EntryAt<'s>>) -> MatchedEntry<'s> {
+        let Self { settings, namespace, has_name, found, .. } = self;
+        MatchedEntry { settings, namespace, has_name, found, entry }
     }
 }
 

@@ -15,7 +15,7 @@
 //!   nodes it may run.
 //!
 //! One file per rule, in the order in which they are applied: [`conflict`], [`injection`], [`whitelist`],
-//! [`tolerations`], [`named_node`], [`preferences`].
+//! [`forbidden`], [`tolerations`], [`named_node`], [`preferences`].
 //!
 //! One file per kind of request: [`pods`], [`workloads`], [`namespaces`], [`bindings`], and [`nodes`] for the labels
 //! that kubelets give their Nodes. [`in_tree`] does what the in-tree plugin does, with its own configuration.
@@ -23,6 +23,7 @@
 pub mod bindings;
 pub mod conflict;
 pub mod entry;
+pub mod forbidden;
 pub mod in_tree;
 pub mod injection;
 pub mod named_node;

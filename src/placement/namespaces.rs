@@ -29,7 +29,8 @@ pub fn validate(review: &mut Review<'_>, settings: &Placement) -> Result<(), Rej
     } else {
         CandidateEntries::new(settings, &name)
     };
-    let matched = candidates.find(LabelsAndAnnotations::read(object).within("object")?)?;
+    let found = LabelsAndAnnotations::read(object).within("object")?;
+    let matched = candidates.find(found)?.for_namespace();
     let mut old = None;
     if request.is_update() {
         old = Some(LabelsAndAnnotations::read(request.old_object()?).within("oldObject")?);
@@ -110,6 +111,6 @@ fn comes_under_another(matched: &MatchedEntry<'_>, old: Option<&LabelsAndAnnotat
     if entry.is_some_and(|at| at.entry.references().any(is_other)) {
         return Ok(true);
     }
-    let before = CandidateEntries::new(settings, namespace).find(old.clone())?;
+    let before = CandidateEntries::new(settings, namespace).find(old.clone())?.for_namespace();
     Ok(before.entry.map(|at| at.position) != entry.map(|at| at.position))
 }

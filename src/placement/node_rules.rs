@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::entry::MatchedEntry;
+use super::forbidden::HOSTNAME;
 use super::node_affinity::{NodeSelection, Term};
 use super::rules::Mode;
 use crate::cluster::Node;
 use crate::decision::{Cause, CauseKind, Rejection};
 use crate::message::{joined, quote, shorten};
 use crate::selector::{self, Requirement, Selector, Whitelist};
-use crate::settings::{OnDefaultConflict, OnNodeAffinity, Placement, Setting, Source};
+use crate::settings::key::ForbiddenLabels;
+use crate::settings::{EntryAt, OnDefaultConflict, OnNodeAffinity, Placement, Setting, Source};
 
 /// What the settings and the Namespace's annotations say about the nodes of a namespace.
 #[derive(Debug)]
@@ -20,8 +22,46 @@ pub struct NodeRules<'s> {
     pub settings: &'s Placement,
     /// What Pods may request; nothing, if that is everything.
     pub whitelist: Option<SourcedWhitelist<'s>>,
+    /// Labels that Pods must not select nodes by, if there are some.
+    pub forbidden: Option<SourcedForbiddenLabels<'s>>,
     /// What nodes must meet.
     pub required: RequiredNodes<'s>,
+}
+
+/// Forbidden labels, and where they are listed.
+#[derive(Clone, Debug)]
+pub struct SourcedForbiddenLabels<'s> {
+    /// The labels.
+    pub labels: ForbiddenLabels<'s>,
+    /// What the entry itself requires. It is never refused.
+    pub own: Whitelist,
+    /// Where the labels are listed.
+    pub source: Source<'s>,
+    /// For which namespace.
+    pub namespace: &'s str,
+}
+
+impl<'s> SourcedForbiddenLabels<'s> {
+    fn new(matched: &MatchedEntry<'s>) -> Result<Option<Self>, Rejection> {
+        let Some(at) = matched.entry.filter(|at| !at.entry.forbidden_node_labels.is_empty()) else { return Ok(None) };
+        let labels = ForbiddenLabels::new(&at.entry.forbidden_node_labels);
+        let own = Whitelist::new(Selector::default(), required_by_entry(matched, at)?);
+        let source = Source::Entry(at, Setting::ForbiddenNodeLabels);
+        Ok(Some(Self { labels, own, source, namespace: matched.namespace }))
+    }
+}
+
+/// Returns what the entry itself requires, always or as a default that may not hold. What can't be resolved is left out:
+/// where it holds, every Pod is rejected for it.
+fn required_by_entry(matched: &MatchedEntry<'_>, at: EntryAt<'_>) -> Result<Vec<Requirement>, Rejection> {
+    let mut required = Vec::new();
+    for (setting, text) in at.entry.required_node_selectors() {
+        match matched.selector(Source::Entry(at, setting), text) {
+            Err(rejection) if rejection.is_unresolved() => {}
+            selector => required.extend_from_slice(selector?.requirements()),
+        }
+    }
+    Ok(required)
 }
 
 /// What nodes must meet, in the order in which it is required.
@@ -60,16 +100,7 @@ impl<'s> SourcedWhitelist<'s> {
             Err(rejection) if rejection.is_unresolved() => (Selector::default(), Some(rejection)),
             selector => (selector?, None),
         };
-        // What this entry itself requires is always allowed, even where its default does not hold; then it does not
-        // matter that it can't be resolved.
-        let mut required = Vec::new();
-        for (setting, text) in at.entry.required_node_selectors() {
-            match matched.selector(Source::Entry(at, setting), text) {
-                Err(rejection) if rejection.is_unresolved() => {}
-                selector => required.extend_from_slice(selector?.requirements()),
-            }
-        }
-        let whitelist = Whitelist::new(selector, required);
+        let whitelist = Whitelist::new(selector, required_by_entry(matched, at)?);
         Ok(Some(Self { whitelist, source, namespace: matched.namespace, unresolved }))
     }
 }
@@ -91,8 +122,8 @@ impl<'s> NodeRules<'s> {
     /// a mistake.
     pub(super) fn new(matched: &MatchedEntry<'s>, mode: Mode) -> Result<Self, Rejection> {
         let MatchedEntry { settings, namespace, .. } = *matched;
-        let mut nodes =
-            Self { settings, whitelist: None, required: RequiredNodes { namespace, requirements: Vec::new() } };
+        let required = RequiredNodes { namespace, requirements: Vec::new() };
+        let mut nodes = Self { settings, whitelist: None, forbidden: None, required };
         if let Mode::Update { selects: false, .. } = mode {
             return Ok(nodes);
         }
@@ -100,13 +131,30 @@ impl<'s> NodeRules<'s> {
         // Bindings are not held to whitelists.
         if mode != Mode::Binding {
             nodes.whitelist = SourcedWhitelist::new(matched, mode)?;
+            nodes.forbidden = SourcedForbiddenLabels::new(matched)?;
         }
         Ok(nodes)
     }
 
+    /// Returns what holds for exempt users: they may request everything.
+    pub(super) fn without_limits(self) -> Self {
+        Self { whitelist: None, forbidden: None, ..self }
+    }
+
+    /// Returns whether anything is required of nodes, or not everything may be requested.
+    pub const fn validate_anything(&self) -> bool {
+        !self.required.is_empty() || self.whitelist.is_some() || self.forbidden.is_some()
+    }
+
+    /// Returns whether Pods must not select a node by its name.
+    pub(super) fn forbid_hostname(&self) -> bool {
+        self.forbidden.as_ref().is_some_and(|forbidden| forbidden.labels.names(HOSTNAME))
+    }
+
     /// Returns whether these rules depend on the terms of a Pod's node affinity.
     pub fn reads_terms(&self) -> bool {
-        let is_checked = self.whitelist.is_some() && self.settings.on_node_affinity == OnNodeAffinity::Check;
+        let is_limited = self.whitelist.is_some() || self.forbidden.is_some();
+        let is_checked = is_limited && self.settings.on_node_affinity == OnNodeAffinity::Check;
         is_checked || !self.required.is_empty()
     }
 

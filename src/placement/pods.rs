@@ -9,10 +9,11 @@ use super::named_node::{self, NamedNode};
 use super::node_affinity::{NODE_SELECTOR, NodeSelection, REQUIRED_AFFINITY, read_terms};
 use super::rules::{Mode, Rules, Severity};
 use super::subject::{PodSubject, RuntimeClass, SPEC};
-use super::{conflict, preferences, tolerations, whitelist};
+use super::{conflict, forbidden, preferences, tolerations, whitelist};
 use crate::cluster::{FieldMasks, NodeLookup, NodeName};
 use crate::decision::Rejection;
 use crate::json::{RawObject, Within};
+use crate::object_meta;
 use crate::review::Review;
 use crate::settings::Placement;
 use crate::toleration::Toleration;
@@ -29,7 +30,8 @@ pub fn admit_create<'t, 'a: 't>(
     mut masks: FieldMasks,
 ) -> Result<NodeLookup<'t>, Rejection> {
     let Review { request, object, decision, is_changed, name, lookups, .. } = review;
-    let matched = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
+    let entries = CandidateEntries::new(settings, &request.namespace).look_up(lookups)?;
+    let matched = entries.for_pod(|| object_meta::labels(object).within("object"))?;
     let severity = matched.severity();
     let spec = object.object("spec").within("object")?.unwrap_or_default();
     let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(SPEC)?;
@@ -73,8 +75,7 @@ pub fn admit_create<'t, 'a: 't>(
 pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Result<PodMutation<'p, 'r>, Rejection> {
     let own = read_selection(subject, rules)?;
     let mut merged = Cow::Borrowed(&own);
-    let validates_nodes = !rules.nodes.required.is_empty() || rules.nodes.whitelist.is_some();
-    if subject.is_template() && (validates_nodes || rules.tolerations.validates_anything()) {
+    if subject.is_template() && (rules.nodes.validate_anything() || rules.tolerations.validates_anything()) {
         // The API server merges what the RuntimeClass brings into Pods, and not into their templates.
         merged.to_mut().add_missing(&subject.runtime_class.scheduling()?.node_selector);
     }
@@ -85,6 +86,7 @@ pub fn admit<'p, 'r>(subject: &PodSubject<'_, 'p>, rules: &'r Rules<'r>) -> Resu
     let mut selection = own;
     let added = injection::inject(&mut selection, &required, subject)?;
     whitelist::validate(&selection, &added, subject, &rules.nodes)?;
+    forbidden::validate(&selection, &added, subject, &rules.nodes)?;
     let tolerations = tolerations::admit(subject, &rules.tolerations)?;
     named_node::validate_naming(subject, rules, &required)?;
     Ok(PodMutation { added, selection, tolerations, preferences: Vec::new(), rules, required })
@@ -132,7 +134,7 @@ pub fn validate_update(review: &mut Review<'_>, settings: &Placement) -> Result<
     if !selects && !tolerates {
         return Ok(());
     }
-    let matched = candidates.look_up(lookups)?;
+    let matched = candidates.look_up(lookups)?.for_pod(|| object_meta::labels(old_object).within("oldObject"))?;
     let rules = Rules::for_request(&matched, subject.user, Mode::Update { selects, tolerates });
     let verdict = rules.and_then(|rules| changes.validate(&subject, &rules));
     matched.answer(verdict, matched.severity(), decision).map(drop)
@@ -158,6 +160,7 @@ impl Changes {
             let own = read_selection(subject, rules)?;
             conflict::validate(&own, &rules.nodes.that_hold(&own, true), subject)?;
             whitelist::validate(&own, &[], subject, &rules.nodes)?;
+            forbidden::validate(&own, &[], subject, &rules.nodes)?;
         }
         if rules.tolerations.validates_anything() {
             tolerations::validate_new(&self.tolerations?, subject, &rules.tolerations)?;

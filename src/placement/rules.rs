@@ -5,6 +5,7 @@ use super::node_rules::NodeRules;
 use super::toleration_rules::TolerationRules;
 use crate::decision::{Decision, Rejection};
 use crate::request::User;
+use crate::settings::OnNodeName;
 
 /// What a request does. It decides which rules are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +53,8 @@ pub struct Rules<'s> {
     pub nodes: NodeRules<'s>,
     /// Which tolerations are added and may be requested.
     pub tolerations: TolerationRules<'s>,
-    /// Whether a Pod must not name just any node, even if none is required: the namespace has a whitelist, for exempt
-    /// users too, or limits tolerations.
+    /// Whether a Pod must not name just any node, even if none is required: for exempt users too, the namespace has a
+    /// whitelist, or limits tolerations, or no Pod may name a node, nor select it by its name.
     pub limits_named_nodes: bool,
 }
 
@@ -65,7 +66,7 @@ impl<'s> Rules<'s> {
     /// forbidden; the settings have a mistake.
     pub fn for_request(matched: &MatchedEntry<'s>, user: Option<&User>, mode: Mode) -> Result<Self, Rejection> {
         let is_exempt = user.is_some_and(|user| matched.exempts(user));
-        let mut nodes = NodeRules::new(matched, mode)?;
+        let nodes = NodeRules::new(matched, mode)?;
         let mut tolerations = TolerationRules::default();
         // Of exempt users who get no tolerations, annotations about them are not even read. The scheduler has compared
         // the taints with the Pod's own tolerations.
@@ -77,10 +78,11 @@ impl<'s> Rules<'s> {
         if reads_tolerations {
             tolerations = TolerationRules::new(matched, mode)?;
         }
-        let limits_named_nodes = nodes.whitelist.is_some() || tolerations.validates_anything();
+        let refuses_names = matched.settings.on_node_name == OnNodeName::Reject && nodes.forbid_hostname();
+        let limits_named_nodes = nodes.whitelist.is_some() || tolerations.validates_anything() || refuses_names;
         if is_exempt {
-            nodes.whitelist = None;
-            tolerations = tolerations.without_limits();
+            let (nodes, tolerations) = (nodes.without_limits(), tolerations.without_limits());
+            return Ok(Self { nodes, tolerations, limits_named_nodes });
         }
         Ok(Self { nodes, tolerations, limits_named_nodes })
     }

@@ -42,7 +42,8 @@ pub fn admit(review: &mut Review<'_>, settings: &Placement) -> Result<(), Reject
 fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_warns: bool) -> Result<(), Rejection> {
     let Review { request, resource, object, decision, is_changed, lookups, .. } = review;
     let Some(template) = object.object_at(resource.template()).within("object")? else { return Ok(()) };
-    let path = format!("object.{}.spec", resource.template().join("."));
+    let template_path = format!("object.{}", resource.template().join("."));
+    let path = format!("{template_path}.spec");
     let spec = template.object("spec").within(&path)?.unwrap_or_default();
     let name = ObjectName::TemplateOf(*resource, object_meta::name(object).within("object")?);
     let runtime_class = RuntimeClass::new(&spec, settings, lookups).within(&path)?;
@@ -56,9 +57,10 @@ fn complete(review: &mut Review<'_>, settings: &Placement, is_owned: bool, only_
         runtime_class,
     };
 
-    let candidates = CandidateEntries::new(settings, &request.namespace);
     let base = if only_warns { Severity::WarnInstead } else { Severity::Reject };
-    let Some(matched) = base.answer(candidates.look_up(lookups), decision)? else { return Ok(()) };
+    let entries = CandidateEntries::new(settings, &request.namespace).look_up(lookups);
+    let matched = entries.and_then(|entries| entries.for_pod(|| object_meta::labels(&template).within(&template_path)));
+    let Some(matched) = base.answer(matched, decision)? else { return Ok(()) };
     let severity = if only_warns { base } else { matched.severity() };
     let rules = Rules::for_request(&matched, subject.user, Mode::Template);
     let Some(rules) = matched.answer(rules, severity, decision)? else { return Ok(()) };

@@ -203,7 +203,8 @@ impl Requirement {
     /// Whether both say the same, however they are written: `k!=v` is `k notin (v)`. (`==` compares how they are
     /// written.)
     pub fn same_as(&self, other: &Self) -> bool {
-        self.key == other.key && self.operator.as_set() == other.operator.as_set() && self.values == other.values
+        // The key last: whoever compares two often has looked them up by it.
+        self.operator.as_set() == other.operator.as_set() && self.values == other.values && self.key == other.key
     }
 
     /// A text that is the same for what [says the same](Self::same_as), and for nothing else.

@@ -83,7 +83,8 @@ pub fn explain(
     let cluster = &listed.manifests;
     let namespace_object = find(Resource::Namespace, None, namespace, listed)?;
     let object = subject.map(|subject| find(subject.resource, Some(namespace), &subject.name, listed)).transpose()?;
-    let (rules, demands) = Rules::read(files, namespace, namespace_object)?;
+    let pod = object.map(|object| template::template(object).unwrap_or(object));
+    let (rules, demands) = Rules::read(files, namespace, namespace_object, pod)?;
     let unreadable = listed.unreadable.iter();
     let mut explanation = Explanation {
         namespace: namespace.to_owned(),

@@ -61,12 +61,18 @@ pub struct DemandRow {
 }
 
 impl Rules {
-    /// Those of the namespace of this name; and the demands as they were read. Where several policies place Pods, paths
+    /// Those of the namespace of this name for `pod`, which is a Pod or the template of Pods; and the demands as they were
+    /// read. Where several policies place Pods, paths
     /// begin with the name of theirs.
     ///
     /// # Errors
     /// The settings have a mistake.
-    pub fn read(files: &[SettingsFile], name: &str, namespace: &Value) -> Result<(Self, Vec<Demand>)> {
+    pub fn read(
+        files: &[SettingsFile],
+        name: &str,
+        namespace: &Value,
+        pod: Option<&Value>,
+    ) -> Result<(Self, Vec<Demand>)> {
         let is_one = files.iter().filter(|file| file.places_pods()).count() == 1;
         let (mut rules, mut demands) = (Self::default(), vec![]);
         for file in asked_about(files, name, Some(namespace)) {
@@ -74,7 +80,7 @@ impl Rules {
                 Some(policy) if !is_one => format!("{policy}: {path}"),
                 _ => path.to_string(),
             };
-            let found = Demands::new(&file.typed, name, Some(namespace))?;
+            let found = Demands::for_pod(&file.typed, name, Some(namespace), pod)?;
             if let Some(holding) = found.entry().filter(|_| rules.entry.is_none()) {
                 rules.entry = Some(at(&holding));
                 rules.entry_for = Some(purpose(holding.entry));
@@ -117,6 +123,7 @@ fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
             format!(", and the Namespace has {}={value}, not {asked}", asked.key())
         }
         WhyNot::Label { asked, found: None } => format!(", and the Namespace has no label {}", asked.key()),
+        WhyNot::Labels => ", which the Pod does not have".to_owned(),
         WhyNot::EntryAbove(holding) => format!(", and would apply, but {holding} comes before"),
     };
     format!("it is for {}{details}", purpose(entry))
@@ -126,5 +133,6 @@ fn reason(entry: &NamespaceEntry, why_not: &WhyNot<'_>) -> String {
 fn purpose(entry: &NamespaceEntry) -> String {
     let name = entry.name.as_ref().map(|name| format!("name {name:?}"));
     let selector = entry.namespace_selector.as_ref().map(|selector| format!("namespaceSelector {selector:?}"));
-    name.into_iter().chain(selector).collect::<Vec<_>>().join(", ")
+    let pods = entry.pod_selector.as_ref().map(|selector| format!("podSelector {selector:?}"));
+    name.into_iter().chain(selector).chain(pods).collect::<Vec<_>>().join(", ")
 }

@@ -120,6 +120,10 @@ pub fn entries_at(placement: &Placement) -> impl Iterator<Item = EntryAt<'_>> {
 
 /// What an entry is called: `the entry for team-*`, `the entry for tenant=blue`.
 pub fn entry_name(entry: &NamespaceEntry) -> String {
+    if let Some(pods) = &entry.pod_selector {
+        let of_all = NamespaceEntry { pod_selector: None, ..entry.clone() };
+        return format!("{}, Pods with {pods}", entry_name(&of_all));
+    }
     match (&entry.name, &entry.namespace_selector) {
         (Some(name), None) if name == "*" => "the entry for the rest".to_owned(),
         (Some(name), None) => format!("the entry for {name}"),
@@ -150,7 +154,7 @@ pub fn is_for_any_name(entry: &NamespaceEntry) -> bool {
 
 /// Whether an entry is for whatever has no entry of its own: `*`, or namespaces without a label.
 pub fn is_for_the_rest(entry: &NamespaceEntry) -> bool {
-    is_for_any_name(entry) && accepts_absence(&namespace_selector(entry))
+    entry.pod_selector.is_none() && is_for_any_name(entry) && accepts_absence(&namespace_selector(entry))
 }
 
 /// Whether what has none of the labels is selected.
@@ -163,7 +167,7 @@ pub fn covers_names(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
     other.name.as_ref().map_or(is_for_any_name(entry), |pattern| entry.name_fits(pattern))
 }
 
-/// Whether an entry matches every namespace that `other` matches.
+/// Whether an entry matches every namespace that `other` matches, for all of its Pods.
 ///
 /// ```
 /// use cli::input::settings::{NamespaceEntry, covers};
@@ -173,5 +177,7 @@ pub fn covers_names(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
 /// assert!(covers(&tenants, &blue) && !covers(&blue, &tenants));
 /// ```
 pub fn covers(entry: &NamespaceEntry, other: &NamespaceEntry) -> bool {
-    covers_names(entry, other) && namespace_selector(other).implies(&namespace_selector(entry))
+    entry.pod_selector.is_none()
+        && covers_names(entry, other)
+        && namespace_selector(other).implies(&namespace_selector(entry))
 }

@@ -342,7 +342,7 @@ impl NodePool {
             // Its nodes are created without regard to Pods: whatever values they have must be accepted.
             return Some(rule.is_some() && PossibleValues::of(&own).is_within(&possible));
         }
-        if !PossibleValues::of(&own).overlaps(&possible) {
+        if !PossibleValues::of(&own).overlaps(&possible, &mut 0) {
             return Some(false);
         }
         let both = [own.as_slice(), needs].concat();

@@ -35,10 +35,17 @@ pub(super) fn entry() -> impl Strategy<Value = Map<String, Value>> {
         maybe("requiredNodeSelector", text(requirement())),
         maybe("defaultNodeSelector", text(selector())),
         maybe("allowedNodeSelector", text(selector())),
+        maybe("forbiddenNodeLabels", forbidden_labels()),
         maybe("defaultTolerations", list()),
         maybe("allowedTolerations", list()),
         maybe("forbiddenTolerations", list()),
     ])
+}
+
+/// Keys and prefixes, each once.
+pub(super) fn forbidden_labels() -> impl Strategy<Value = Value> {
+    let labels = vec!["a", "b", "example.com/*", "kubernetes.io/hostname"];
+    prop::sample::subsequence(labels, 0..3).prop_map(Value::from)
 }
 
 /// The settings beside the entries.
