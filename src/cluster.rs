@@ -1,13 +1,13 @@
-//! The cluster, as far as the policy looks at it: one Namespace, one Node, one RuntimeClass. Each is looked up once,
-//! with the fields that are needed. Whether a Namespace is looked up: `placement::entry`, and for the in-tree plugin
-//! `policy`; a request that changes nothing relevant does not get that far.
+//! Looks up objects of the cluster: at most one Namespace, one Node and one RuntimeClass for a request. Each is looked up
+//! once, with the fields that are needed. `placement::entry` decides whether a Namespace is needed, and `policy` for the
+//! in-tree plugin.
 
 pub use crate::decision::LogLevel;
 use crate::decision::{CauseKind, Rejection};
 use crate::json::read::read;
 use crate::json::{Bounded, FromObject, Pairs, Raw, ReadError, Within};
 use crate::limits::MOST_TAINTS;
-use crate::message::{host_error, quote, quote_pair, shorten};
+use crate::message::{escaped, host_error, quote, quote_pair, shorten};
 use crate::object_meta::LabelsAndAnnotations;
 use crate::selector::syntax;
 use crate::toleration::{AboveZero, Taint, Toleration, Tolerations};
@@ -17,42 +17,47 @@ use serde_json::value::RawValue;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The version and the kind of what is looked up.
+/// The version and the kind of an object.
 type Kind = (&'static str, &'static str);
 
 const NAMESPACE: Kind = ("v1", "Namespace");
 const NODE: Kind = ("v1", "Node");
 const RUNTIME_CLASS: Kind = ("node.k8s.io/v1", "RuntimeClass");
 
-/// What the host is asked for by its call `kubernetes/get_resource`, as Kubewarden's SDK writes it.
+/// The payload of the host call `kubernetes/get_resource`, as Kubewarden's SDK writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetResourceRequest {
-    /// As in `node.k8s.io/v1`.
+    /// The version, as in `node.k8s.io/v1`.
     pub api_version: String,
-    /// As in `Node`.
+    /// The kind, as in `Node`.
     pub kind: String,
     /// The name of the object.
     pub name: String,
     /// The namespace of the object, if it has one.
     pub namespace: Option<String>,
-    /// Whether the host may not answer from its cache.
+    /// Whether the host must not answer from its cache.
     pub disable_cache: bool,
-    /// The fields that are wanted, beside the metadata.
+    /// The fields that are needed besides the metadata.
     pub field_masks: Option<BTreeSet<String>>,
 }
 
-/// Reads objects of the cluster, which have no namespace, and logs.
+/// The host calls: reads cluster-scoped objects, and logs.
 ///
-/// The host pastes a name into the URL of the API server. So nothing is looked up but what can be a name.
+/// The host pastes a name into the URL of the API server. That is why only valid names are looked up.
 pub trait Cluster {
-    /// The JSON text of the object that `request` names.
+    /// Returns the JSON text of the object that `request` names.
     ///
     /// # Errors
-    /// The host's words.
+    /// The host could not read it. The error has the host's words.
     fn get_resource(&self, request: &GetResourceRequest) -> anyhow::Result<String>;
 
     /// Logs `message`.
     fn log(&self, level: LogLevel, message: &str);
+}
+
+/// Logs `message`, with control characters escaped.
+pub fn log(cluster: &dyn Cluster, level: LogLevel, message: &str) {
+    cluster.log(level, &escaped(message));
 }
 
 /// A name that a Node can have: an RFC 1123 subdomain (`ValidateNodeName`).
@@ -60,29 +65,29 @@ pub trait Cluster {
 pub struct NodeName(String);
 
 impl NodeName {
-    /// `name` as the name of a Node; nothing, if no Node can have it.
+    /// Returns `name` as the name of a Node, or `None` if no Node can have it.
     pub fn new(name: &str) -> Option<Self> {
         if syntax::is_subdomain(name) { Some(Self(name.to_owned())) } else { None }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why an object could not be read.
+/// The error of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupError {
-    /// One line, naming the object.
+    /// One line that names the object.
     pub message: String,
-    /// Whether there is none.
+    /// Whether the object does not exist.
     pub is_not_found: bool,
 }
 
 impl LookupError {
-    /// What becomes of a Pod that is to be held to its node, which could not be looked up: a node that does not exist
-    /// is a mismatch, and one that can't be read a failure. `what` says who names it.
+    /// Rejects a request that names a node, as `what` says, where the node must be checked: with 403 if the node does not
+    /// exist, with 500 if it could not be read.
     pub fn reject(&self, what: &str) -> Rejection {
         if self.is_not_found {
             return Rejection::forbidden(
@@ -94,29 +99,29 @@ impl LookupError {
     }
 }
 
-/// Rejects what names a node that can't exist. It is not looked up: the host pastes the name into the URL of the API
-/// server.
+/// Rejects a request that names a node with an invalid name, as `what` says. The node is not looked up, because the host
+/// pastes the name into the URL of the API server.
 pub fn no_such_node(what: &str) -> Rejection {
     let explanation = format!("{what}, which does not exist: no Node can have this name; name an existing node");
     Rejection::forbidden(CauseKind::NodeName, explanation)
 }
 
-/// What came of looking for a Node.
+/// The result of looking up a Node.
 #[derive(Clone, Debug)]
 pub enum NodeLookup<'t> {
-    /// Nobody needs it.
+    /// No rule needs the Node.
     NotNeeded,
-    /// Here it is.
+    /// The Node.
     Found(Node<'t>),
-    /// It could not be read.
+    /// The Node could not be read.
     Failed(LookupError),
 }
 
 impl<'t> NodeLookup<'t> {
-    /// The Node, for a rule about whoever names it, as `what` says; nothing, if nobody needs it.
+    /// Returns the Node for a rule about an object that names it, as `what` says. Returns `None` if no rule needs it.
     ///
     /// # Errors
-    /// It could not be read.
+    /// The Node could not be read.
     pub fn required_by(&self, what: &str) -> Result<Option<&Node<'t>>, Rejection> {
         match self {
             Self::NotNeeded => Ok(None),
@@ -126,7 +131,7 @@ impl<'t> NodeLookup<'t> {
     }
 }
 
-/// What is looked up in the cluster for a request. The texts are kept here: what is read from them borrows from there.
+/// Looks up objects for one request, and keeps their texts, from which the objects borrow.
 pub struct Lookups<'c> {
     cluster: &'c dyn Cluster,
     namespace: OnceCell<String>,
@@ -134,12 +139,12 @@ pub struct Lookups<'c> {
 }
 
 impl<'c> Lookups<'c> {
-    /// Nothing yet, and all of it in `cluster`.
+    /// Returns look-ups in `cluster`.
     pub const fn new(cluster: &'c dyn Cluster) -> Self {
         Self { cluster, namespace: OnceCell::new(), node: OnceCell::new() }
     }
 
-    /// Looks the Node of this `name` up, if there is one, with the fields of `masks`, if somebody needs any.
+    /// Looks up the Node, if there is a `name` and if any field is needed.
     pub fn node<'t>(&'t self, name: Option<&'t NodeName>, masks: &FieldMasks) -> NodeLookup<'t> {
         let Some(name) = name.filter(|_| !masks.is_empty()) else { return NodeLookup::NotNeeded };
         match self.look_up(NODE, name.as_str(), masks, &self.node, |text| Node::read(name, text, masks)) {
@@ -148,10 +153,10 @@ impl<'c> Lookups<'c> {
         }
     }
 
-    /// Looks the Namespace of this `name` up, for its labels and annotations.
+    /// Looks up the labels and the annotations of a Namespace.
     ///
     /// # Errors
-    /// There is none, or it can't be read; no Namespace can have this name.
+    /// It does not exist, it can't be read, or no Namespace can have this name.
     pub fn namespace(&self, name: &str) -> Result<LabelsAndAnnotations<'_>, Rejection> {
         let mut masks = FieldMasks::new();
         masks.extend([LABELS, ANNOTATIONS].map(str::to_owned));
@@ -169,8 +174,8 @@ impl<'c> Lookups<'c> {
         found.map_err(|error| Rejection::internal(error.message))
     }
 
-    /// Looks up what the RuntimeClass of this `name` brings to Pods: nothing, if there is none. The API server refuses
-    /// such Pods.
+    /// Looks up what a RuntimeClass adds to its Pods. A RuntimeClass that does not exist adds nothing: the API server
+    /// refuses such Pods.
     ///
     /// # Errors
     /// It can't be read.
@@ -187,7 +192,7 @@ impl<'c> Lookups<'c> {
         }
     }
 
-    /// Reads the object of this kind and name, whose text is kept in `buffer`.
+    /// Looks up the object of this kind and name, and keeps its text in `buffer`.
     fn look_up<'t, T>(
         &self,
         kind: Kind,
@@ -214,43 +219,43 @@ impl<'c> Lookups<'c> {
         })
     }
 
-    /// A look-up that failed for `reason`, one line. It is logged too.
+    /// Logs that a look-up failed for a `reason` of one line, and returns the error.
     fn failure(&self, (version, kind): Kind, name: &str, reason: &str) -> LookupError {
         let message = format!("{kind} {} can't be read: {}", quote(name), shorten(reason));
-        self.cluster.log(LogLevel::Warning, &message);
+        log(self.cluster, LogLevel::Warning, &message);
         // The host's words for a resource that does not exist.
         LookupError { message, is_not_found: reason.contains(&format!("Cannot find {version}/")) }
     }
 }
 
-/// A Node that was looked up.
+/// The parts of a Node that the policy reads.
 #[derive(Clone, Debug)]
 pub struct Node<'t> {
-    /// Its name.
+    /// The name.
     pub name: &'t NodeName,
-    /// Its labels.
+    /// The labels.
     pub labels: Pairs<'t>,
-    /// Its annotations.
+    /// The annotations.
     pub annotations: Pairs<'t>,
-    /// Its taints, as many as [are compared](MOST_TAINTS).
+    /// The first taints, as many as [are compared](MOST_TAINTS).
     taints: Bounded<Taint>,
-    /// The resources of which it has some for Pods, if that was asked for.
+    /// The resources in `status.allocatable` that are above zero.
     pub allocatable: AboveZero,
-    /// All that the host answered.
+    /// The whole answer of the host.
     pub text: &'t str,
 }
 
-/// What a RuntimeClass brings to the Pods of its class (`Scheduling`).
+/// The node selector and the tolerations that a RuntimeClass adds to its Pods (`Scheduling`).
 #[derive(Clone, Debug, Default)]
 pub struct Scheduling {
-    /// Pairs of their nodeSelector.
+    /// The pairs that are added to their nodeSelector.
     pub node_selector: BTreeMap<String, String>,
-    /// Some of their tolerations.
+    /// The tolerations that are added.
     pub tolerations: Tolerations<'static>,
 }
 
 impl Scheduling {
-    /// Reads that of a RuntimeClass.
+    /// Reads the text of a RuntimeClass.
     fn read(text: &str) -> Result<Self, ReadError> {
         let class: Raw<'_> = read(text)?;
         let class = class.object()?;
@@ -262,19 +267,19 @@ impl Scheduling {
         })
     }
 
-    /// Whether the pair `key=value` is one of those of its nodeSelector.
+    /// Returns whether the class adds the pair `key=value`.
     pub fn selects(&self, key: &str, value: &str) -> bool {
         self.node_selector.get(key).is_some_and(|own| own == value)
     }
 
-    /// Whether `toleration` is one of them.
+    /// Returns whether the class adds this `toleration`.
     pub fn tolerates_same(&self, toleration: &Toleration) -> bool {
         self.tolerations.has_same(toleration)
     }
 }
 
 impl<'t> Node<'t> {
-    /// The taints that keep Pods away, without those that tell a passing condition.
+    /// Returns the taints that keep Pods away, without passing taints.
     ///
     /// # Errors
     /// It has more taints than are compared.
@@ -285,12 +290,12 @@ impl<'t> Node<'t> {
         Ok(self.taints.elements.iter().filter(|taint| taint.is_lasting()))
     }
 
-    /// Whether it has more than zero of the resource `name` for Pods.
+    /// Returns whether it has more than zero of the resource `name` for Pods.
     pub fn has_resource(&self, name: &str) -> bool {
         self.allocatable.extended.contains(name)
     }
 
-    /// What it has under `key`, for the log: a tenant may not read foreign Nodes, and reads messages.
+    /// Says what it has under `key`, for the log. A message must not contain it, because tenants must not read Nodes.
     pub fn label_as_text(&self, key: &str) -> String {
         match self.labels.get(key) {
             Some(value) => format!("the node has {}", quote_pair(key, value)),
@@ -298,7 +303,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// One of its taints, for the log, too.
+    /// Names one of its taints, for the log.
     pub fn taint_as_text(taint: &Taint) -> String {
         format!("the node has the taint {}", quote(&taint.key))
     }
@@ -306,7 +311,7 @@ impl<'t> Node<'t> {
     fn read(name: &'t NodeName, text: &'t str, masks: &FieldMasks) -> Result<Self, ReadError> {
         let Object { metadata, spec, status } = read(text)?;
         let mut annotations = Pairs::default();
-        // The host sends all metadata, asked for or not, and some agents write a lot of it.
+        // The host always sends all metadata. Some agents write large annotations.
         if masks.iter().any(|own| is_within(ANNOTATIONS, own)) {
             annotations = metadata.annotations()?;
         }
@@ -317,7 +322,7 @@ impl<'t> Node<'t> {
     }
 }
 
-/// What the host answers, as far as the policy looks at it.
+/// The parts of the host's answer that are read.
 #[derive(Deserialize)]
 struct Object<'t> {
     #[serde(borrow)]
@@ -353,26 +358,26 @@ struct NodeStatus {
     allocatable: Option<AboveZero>,
 }
 
-/// Paths of the fields that are needed of an object, such as `metadata.labels`.
+/// Paths of the fields of an object that are needed, such as `metadata.labels`.
 pub type FieldMasks = BTreeSet<String>;
 
-/// The labels.
+/// The path of the labels.
 pub const LABELS: &str = "metadata.labels";
 
-/// The annotations.
+/// The path of the annotations.
 pub const ANNOTATIONS: &str = "metadata.annotations";
 
-/// The taints of a Node.
+/// The path of the taints of a Node.
 pub const TAINTS: &str = "spec.taints";
 
-/// How much a Node has of each resource for Pods.
+/// The path of the resources that a Node has for Pods.
 pub const ALLOCATABLE: &str = "status.allocatable";
 
-/// Those of `masks` that lie below no other: the host takes one below another for all that is asked of it.
+/// Removes masks that another mask covers. The host would otherwise return only the inner field.
 fn outermost(masks: &FieldMasks) -> FieldMasks {
     let mut outermost = FieldMasks::new();
     for path in masks {
-        // What a field lies in comes before it.
+        // The outer field of two comes first.
         if !outermost.iter().any(|outer| is_within(path, outer)) {
             outermost.insert(path.clone());
         }
@@ -380,7 +385,7 @@ fn outermost(masks: &FieldMasks) -> FieldMasks {
     outermost
 }
 
-/// Whether the field at `path` is the one at `outer`, or lies below it.
+/// Returns whether the field at `path` is the one at `outer`, or within it.
 fn is_within(path: &str, outer: &str) -> bool {
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -131,7 +131,7 @@ impl Decision<'_> {
     pub fn would_reject(&mut self, rejection: &Rejection) {
         self.warn(&format!("would be rejected: {}", rejection.reason()));
         self.log.push((LogLevel::Warning, format!("would be rejected: {}", rejection.for_log())));
-        self.audit("would-reject", rejection.message());
+        self.audit("would-reject", &rejection.message());
         self.cause = Some(rejection.cause().clone());
         self.is_audited = true;
     }
@@ -140,13 +140,13 @@ impl Decision<'_> {
     pub fn would_add(&mut self, added: &str) {
         self.warn(&format!("would get {added}"));
         self.log.push((LogLevel::Debug, format!("would get {added}")));
-        self.audit("would-add", message::rejection(added));
+        self.audit("would-add", &message::rejection(added));
         self.is_audited = true;
     }
 
     /// Tells the audit log about a change.
-    pub fn audit(&mut self, key: &'static str, value: String) {
-        self.audit_annotations.insert(key, value);
+    pub fn audit(&mut self, key: &'static str, value: &str) {
+        self.audit_annotations.insert(key, message::escaped(value));
     }
 
     /// The answer as the host reads it. The last warning counts those that are left out.

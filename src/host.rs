@@ -1,4 +1,4 @@
-//! Kubewarden's host: what it calls of the policy, and what the policy calls of it.
+//! The interface to Kubewarden: the functions that the host calls, and the host calls that we make.
 
 use anyhow::{Error, Result};
 use kubewarden_policy_sdk::protocol_version_guest;
@@ -8,7 +8,7 @@ use wapc_guest::{CallResult, host_call, register_function};
 
 use crate::cluster::{Cluster, GetResourceRequest, LogLevel};
 
-/// Registers what the host can call.
+/// Registers the functions that the host can call.
 #[expect(unsafe_code, reason = "the host finds it by this name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
@@ -32,19 +32,19 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 struct Host;
 
 impl Cluster for Host {
-    /// The host's answer as text: the SDK's function would parse all of it into a type.
+    /// Returns the host's answer as text. The SDK's function would parse all of it into a type.
     fn get_resource(&self, request: &GetResourceRequest) -> Result<String> {
         let request = serde_json::to_vec(request)?;
         let answer = host_call("kubewarden", "kubernetes", "get_resource", &request).map_err(Error::from_boxed)?;
         Ok(String::from_utf8(answer)?)
     }
 
-    /// As an event of the SDK's logging. Not by the SDK's own drain: with `slog` and floating-point numbers behind it,
-    /// that would be a tenth of the module.
+    /// Sends an event in the SDK's format. The SDK's own drain would be a tenth of the module, because it contains `slog`
+    /// and code for floating-point numbers.
     fn log(&self, level: LogLevel, message: &str) {
         let event = LogEvent { level, message };
         if let Ok(event) = serde_json::to_vec(&event) {
-            // A host that refuses to log changes nothing.
+            // If the host refuses to log, the answer stays the same.
             let _ = host_call("kubewarden", "tracing", "log", &event);
         }
     }

@@ -1,23 +1,23 @@
 //! A [Kubewarden](https://kubewarden.io) policy that places Pods, and tells them where they landed.
 //!
-//! What the host calls of the policy, and the policy of the host, stands in `host`; this file has the functions behind
-//! it. They are pure: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Who decides begins
-//! with [`policy`].
+//! `host` is the interface to Kubewarden: the functions that the host calls, and the host calls that we make. This file
+//! has the pure functions behind it: a request, settings and a [`cluster::Cluster`] go in, an answer comes out. Start
+//! reading at [`policy`].
 //!
-//! | module | what it knows |
+//! | module | what it does |
 //! |---|---|
-//! | [`json`] | reading and changing JSON. Of Kubernetes it knows only which members are taken apart |
-//! | [`selector`] | label selectors, and what keys, values and names look like |
+//! | [`json`] | reads and changes JSON |
+//! | [`selector`] | label selectors, and the syntax of keys, values and names |
 //! | [`toleration`] | tolerations and taints |
-//! | [`settings`], [`request`], [`resource`] | what comes in |
-//! | [`review`] | a request while it is decided: all that the rules work on |
-//! | [`cluster`] | what is asked of the cluster |
-//! | [`object_meta`] | the parts of objects that many look at |
-//! | [`placement`] | which nodes a namespace's Pods may use |
-//! | [`node_metadata`] | what a Pod learns about its node |
-//! | [`policy`] | the routing table, and for each kind of request what joins the two |
-//! | [`decision`], `message` | what goes out: the answer, and its words |
-//! | [`limits`] | all bounds, each with its reason |
+//! | [`settings`], [`request`], [`resource`] | the input |
+//! | [`review`] | the state of a request while it is decided |
+//! | [`cluster`] | looks up Namespaces, Nodes and RuntimeClasses |
+//! | [`object_meta`] | reads metadata |
+//! | [`placement`] | decides which nodes the Pods of a namespace may use |
+//! | [`node_metadata`] | copies data of the node to its Pods |
+//! | [`policy`] | the routing table, with a function for each kind of request |
+//! | [`decision`], `message` | the answer, and its words |
+//! | [`limits`] | all limits, each with its reason |
 
 pub mod cluster;
 pub mod decision;
@@ -41,26 +41,26 @@ use cluster::{Cluster, LogLevel, Lookups};
 use decision::{Cause, Rejection};
 use settings::Settings;
 
-/// What an evaluation came to.
+/// The result of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evaluation {
     /// The answer as Kubewarden's host reads it.
     pub answer: Vec<u8>,
-    /// Why it is a rejection; or, under `enforcement: Warn`, why it would be one.
+    /// Why the request is rejected, or would be if the entry was enforced.
     pub cause: Option<Cause>,
 }
 
-/// Answers `validate`: decides about the request in `payload`. A rejection is logged.
+/// Answers `validate`: decides about the request in `payload`, and logs a rejection.
 pub fn validate(payload: &[u8], cluster: &impl Cluster) -> Vec<u8> {
     evaluate(payload, cluster).answer
 }
 
-/// Decides about the request in `payload`, as [`validate`] does, and tells the cause of a rejection as data.
+/// Decides about the request in `payload` as [`validate`] does, and returns the cause of a rejection as data.
 pub fn evaluate(payload: &[u8], cluster: &impl Cluster) -> Evaluation {
     match decide(payload, cluster) {
         Ok(evaluation) => evaluation,
         Err(rejection) => {
-            cluster.log(LogLevel::Info, &rejection.for_log());
+            cluster::log(cluster, LogLevel::Info, &rejection.for_log());
             Evaluation { answer: rejection.to_json(), cause: Some(rejection.cause().clone()) }
         }
     }
@@ -72,12 +72,12 @@ fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejectio
     let lookups = Lookups::new(cluster);
     let mut decision = policy::decide(request, &settings, &lookups)?;
     for (level, message) in &decision.log {
-        cluster.log(*level, message);
+        cluster::log(cluster, *level, message);
     }
     let evaluation = Evaluation { answer: decision.to_json(), cause: decision.cause.take() };
     if cfg!(all(target_family = "wasm", feature = "guest")) {
-        // The instance ends with its answer; taking all this apart before would be a fiftieth of a
-        // Binding's instructions, and a tenth of a Pod's where the settings have a thousand entries.
+        // The instance ends after its answer. Freeing memory would cost a fiftieth of a Binding's instructions, and a
+        // tenth of a Pod's if the settings have a thousand entries.
         std::mem::forget((settings, decision));
     }
     Ok(evaluation)
@@ -85,11 +85,12 @@ fn decide(payload: &[u8], cluster: &impl Cluster) -> Result<Evaluation, Rejectio
 
 /// Answers `validate_settings`: finds every mistake in the settings in `payload`.
 ///
-/// Returns the mistakes, in words; none, if the settings are valid.
+/// Returns the mistakes in words, or `None` if the settings are valid.
 pub fn validate_settings(payload: &[u8]) -> Option<String> {
     let text = match std::str::from_utf8(payload) {
         Ok(text) => text,
         Err(error) => return Some(format!("the settings are not text: {error}")),
     };
-    Some(message::joined(settings::mistakes(text), "; ")).filter(|mistakes| !mistakes.is_empty())
+    let mistakes = message::joined(settings::mistakes(text), "; ");
+    if mistakes.is_empty() { None } else { Some(message::escaped(&mistakes)) }
 }

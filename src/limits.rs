@@ -1,9 +1,9 @@
-//! All bounds on what is read, written and answered, each with its reason. Webhooks run before the API server validates
-//! anything, so a Pod may come with 300,000 tolerations `{}`: lists are read one element after the other, and only where
-//! a rule asks for them. No real Pod comes near any of these.
+//! All limits on what is read, written and answered, each with its reason. Webhooks run before the API server validates
+//! anything, so a request may contain a Pod with 300,000 tolerations `{}`. That is why lists are read one element after
+//! the other, and only if a rule needs them. Real Pods stay far below these limits.
 
-/// The largest object that is let in, in bytes, as the API server writes it: policy-server refuses bodies of more than
-/// 2 MB, an update sends the object twice, and what can't be updated can't be deleted either where it has finalizers.
+/// The largest object that is accepted, in bytes, as the API server writes it. An update sends the object twice, and
+/// policy-server refuses bodies of more than 2 MB. An object with finalizers that can't be updated can't be deleted either.
 pub const LARGEST_OBJECT: usize = 900 * 1024;
 
 /// The most tolerations of a Pod that are validated or compared. Each may be compared with each of a whitelist, and with each
@@ -30,43 +30,47 @@ pub const MOST_TERMS: usize = 1_000;
 /// The most expressions of node affinity that are read, their values counted too.
 pub const MOST_EXPRESSIONS: usize = 10_000;
 
-/// The most pairs of a nodeSelector that a whitelist validates. Other rules look up the keys that they are about.
+/// The most pairs of a nodeSelector that a whitelist validates. Other rules look up single keys.
 pub const MOST_PAIRS: usize = 1_000;
 
-/// The most containers that get variables, or whose requests are read.
+/// The most containers that get variables, or whose resource requests are read.
 pub const MOST_CONTAINERS: usize = 1_000;
 
-/// The most extended resources that a Pod's containers request in all. Each may become a toleration.
+/// The most extended resources that the containers of a Pod may request in all. Each may become a toleration.
 pub const MOST_EXTENDED_RESOURCES: usize = 1_000;
 
-/// The most environment variables of a container that gets others.
+/// The most environment variables of a container to which others are added.
 pub const MOST_VARIABLES: usize = 10_000;
 
 /// The most taints of a Node that are compared, each with every toleration of a Pod, or of three lists of the settings.
 pub const MOST_TAINTS: usize = 1_000;
 
+/// The most keys of a Node that entries with `*` look at for one answer. A kubelet can give its Node 100,000 labels, and
+/// fifty entries may copy them.
+pub const MOST_NODE_KEYS: usize = 10_000;
+
 /// The longest annotation of a Namespace that placement reads, in bytes. What it demands is added to every Pod there, and
 /// compared with whatever a Pod has.
 pub const LONGEST_ANNOTATION: usize = 16 * 1024;
 
-/// The most that is written onto a Pod about its node, in bytes of keys and values. A Binding does not show what its Pod
-/// holds already.
+/// The most that is written to a Pod about its node, in bytes of keys and values. A Binding does not contain its Pod, so
+/// the size of the Pod's own metadata is unknown.
 pub const MOST_WRITTEN: usize = 16 * 1024;
 
-/// What the annotations of an object may have in all, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
+/// The API server's limit on the annotations of an object, in bytes of keys and values (`TotalAnnotationSizeLimitB`).
 pub const MOST_ANNOTATIONS: usize = 256 * 1024;
 
-/// The most warnings of an answer. The last one counts those that are left out.
+/// The most warnings of an answer. The last one counts those that are omitted.
 pub const MOST_WARNINGS: usize = 20;
 
-/// The longest warning, in characters: longer ones an API server may cut.
+/// The longest warning, in characters. An API server may cut longer ones.
 pub const LONGEST_WARNING: usize = 256;
 
-/// The longest rejection, in characters: it becomes an event of the Pod, and those have at most a kilobyte.
+/// The longest rejection, in characters. It becomes an event of the Pod, and an event has at most a kilobyte.
 pub const LONGEST_REJECTION: usize = 1024;
 
-/// The longest piece of somebody else's text that a message repeats, in characters.
+/// The longest quote of somebody else's text in a message, in characters.
 pub const LONGEST_QUOTE: usize = 100;
 
-/// The most keys that a message names. The rest would be cut anyway.
+/// The most keys that a message names. A longer message would be cut anyway.
 pub const MOST_NAMED: usize = 20;

@@ -1,4 +1,4 @@
-//! What all objects have, `ObjectMeta`: the parts of it that the policy reads. And what messages call an object.
+//! Reads the metadata of objects (`ObjectMeta`), and names objects in messages.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::json::{Pairs, RawObject, ReadError, Text, Within};
 use crate::message::quote;
 use crate::resource::Resource;
 
-/// The members of a PodSpec that list containers which are there from the start.
+/// The members of a PodSpec that list the containers of a new Pod.
 pub const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
-/// The name of `object`, or the beginning of one where the API server will complete it.
+/// Reads the name of `object`, or its `generateName`.
 ///
 /// # Errors
 /// The metadata can't be read.
@@ -20,7 +20,7 @@ pub fn name(object: &RawObject<'_>) -> Result<String, ReadError> {
     if name.is_empty() { Ok(object.get_at(&["metadata", "generateName"])?.unwrap_or_default()) } else { Ok(name) }
 }
 
-/// The node that `pod` names; empty, if it names none.
+/// Reads the node that `pod` names. It is empty if the Pod names none.
 ///
 /// # Errors
 /// The spec can't be read.
@@ -28,17 +28,17 @@ pub fn node_name(pod: &RawObject<'_>) -> Result<String, ReadError> {
     Ok(pod.get_at(&["spec", "nodeName"])?.unwrap_or_default())
 }
 
-/// The labels and annotations of an object.
+/// The labels and the annotations of an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelsAndAnnotations<'a> {
-    /// Its labels.
+    /// The labels.
     pub labels: Pairs<'a>,
-    /// Its annotations.
+    /// The annotations.
     pub annotations: Pairs<'a>,
 }
 
 impl<'a> LabelsAndAnnotations<'a> {
-    /// Those of `object`.
+    /// Reads the labels and the annotations of `object`.
     ///
     /// # Errors
     /// They can't be read.
@@ -47,7 +47,7 @@ impl<'a> LabelsAndAnnotations<'a> {
     }
 }
 
-/// The labels of `object`.
+/// Reads the labels of `object`.
 ///
 /// # Errors
 /// They can't be read.
@@ -55,7 +55,7 @@ pub fn labels<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
     Ok(object.get_at(&["metadata", "labels"])?.unwrap_or_default())
 }
 
-/// The annotations of `object`.
+/// Reads the annotations of `object`.
 ///
 /// # Errors
 /// They can't be read.
@@ -63,7 +63,7 @@ pub fn annotations<'a>(object: &RawObject<'a>) -> Result<Pairs<'a>, ReadError> {
     Ok(object.get_at(&["metadata", "annotations"])?.unwrap_or_default())
 }
 
-/// The kind of the object that controls `object`, if one does.
+/// Reads the kind of the object that controls `object`, if one does.
 ///
 /// # Errors
 /// The metadata can't be read.
@@ -87,7 +87,7 @@ struct OwnerReference<'a> {
     controller: Option<bool>,
 }
 
-/// What a message calls the object that it is about.
+/// The name of an object in a message.
 #[derive(Clone, Debug)]
 pub enum ObjectName {
     /// `Deployment "web"`

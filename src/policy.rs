@@ -86,10 +86,10 @@ fn update_pod(review: &mut Review<'_>, settings: &Settings) -> Result<(), Reject
     if let Some(placement) = &settings.placement {
         pods::validate_update(review, placement)?;
     }
-    if let Some(propagations) = Propagations::of(settings)? {
-        node_metadata::pods::write_to_updated(&propagations, review)?;
+    match Propagations::of(settings)? {
+        Some(propagations) => node_metadata::pods::write_to_updated(&propagations, review),
+        None => Ok(()),
     }
-    check_size_if_changed(review)
 }
 
 /// Undoes what somebody did to managed keys by way of the status.

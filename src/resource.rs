@@ -1,6 +1,6 @@
-//! The resources that the policy has rules for, and the names that requests use for them.
+//! The resources that the policy has rules for, and their names in requests.
 
-/// A resource that the policy has rules for. Its names are those of the kinds.
+/// A resource that the policy has rules for, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// `v1`
@@ -11,7 +11,7 @@ pub enum Resource {
     Namespace,
     /// `v1`
     Node,
-    /// `v1`, which is little else than a template.
+    /// `v1`
     PodTemplate,
     /// `v1`
     ReplicationController,
@@ -25,32 +25,32 @@ pub enum Resource {
     DaemonSet,
     /// `batch/v1`
     Job,
-    /// `batch/v1`, which holds the template of a Job.
+    /// `batch/v1`
     CronJob,
 }
 
 impl Resource {
-    /// All of them.
+    /// Returns all resources.
     pub fn all() -> impl Iterator<Item = Self> {
         KNOWN.iter().map(|known| known.0)
     }
 
-    /// Its API group; empty for that of `v1`.
+    /// Returns its API group, which is empty for `v1`.
     pub fn group(self) -> &'static str {
         self.names().0
     }
 
-    /// The kind of its objects, as in `Deployment`.
+    /// Returns the kind of its objects, as in `Deployment`.
     pub fn kind(self) -> &'static str {
         self.names().1
     }
 
-    /// Its name in requests, as in `deployments`.
+    /// Returns its name in requests, as in `deployments`.
     pub fn plural(self) -> &'static str {
         self.names().2
     }
 
-    /// `apiVersion` of its objects. All groups are at their first version.
+    /// Returns the `apiVersion` of its objects. All groups are at their first version.
     pub fn api_version(self) -> &'static str {
         match self.group() {
             "apps" => "apps/v1",
@@ -59,7 +59,7 @@ impl Resource {
         }
     }
 
-    /// Whether its objects hold a Pod template.
+    /// Returns whether its objects contain a Pod template.
     pub const fn has_template(self) -> bool {
         !matches!(self, Self::Pod | Self::Binding | Self::Namespace | Self::Node)
     }
@@ -70,7 +70,7 @@ impl Resource {
     }
 }
 
-/// Each with its group, its kind, and its name in the plural.
+/// The resources, each with its group, its kind, and its name in the plural.
 const KNOWN: [(Resource, &str, &str, &str); 12] = [
     (Resource::Pod, "", "Pod", "pods"),
     (Resource::Binding, "", "Binding", "bindings"),
@@ -87,8 +87,8 @@ const KNOWN: [(Resource, &str, &str, &str); 12] = [
 ];
 
 impl Resource {
-    /// The resource of `group` that `name` names, in the plural or by its kind: Kubewarden's audit scanner puts the
-    /// kind where the resource belongs.
+    /// Returns the resource of `group` with this `name`, which is its plural or its kind. Kubewarden's audit scanner
+    /// sends the kind in place of the resource.
     pub fn named(group: &str, name: &str) -> Option<Self> {
         let mut known = KNOWN.iter();
         let (resource, ..) =
@@ -96,7 +96,7 @@ impl Resource {
         Some(*resource)
     }
 
-    /// The path of the Pod template.
+    /// Returns the path of the Pod template.
     pub const fn template(self) -> &'static [&'static str] {
         match self {
             Self::PodTemplate => &["template"],
@@ -105,7 +105,7 @@ impl Resource {
         }
     }
 
-    /// The path of the object that holds the Pod template, and the selector that finds the Pods, if there is one.
+    /// Returns the path of the object that contains the Pod template and, if there is one, the selector of the Pods.
     pub const fn spec(self) -> &'static [&'static str] {
         match self {
             Self::PodTemplate => &[],

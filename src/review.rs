@@ -1,4 +1,4 @@
-//! A request while it is decided: what is asked, what has become of the object, and what is decided so far.
+//! The state of a request while it is decided: the request, the object with its changes, and the decision so far.
 
 use crate::cluster::{Lookups, NodeLookup};
 use crate::decision::{CauseKind, Decision, Rejection};
@@ -8,26 +8,26 @@ use crate::object_meta::{self, ObjectName};
 use crate::request::Request;
 use crate::resource::Resource;
 
-/// A request while it is decided.
+/// The state of a request while it is decided.
 pub struct Review<'a> {
-    /// What is asked.
+    /// The request.
     pub request: Request<'a>,
-    /// What sort of object it is about.
+    /// The resource of the object.
     pub resource: Resource,
-    /// The object, with what was changed.
+    /// The object, with the changes so far.
     pub object: RawObject<'a>,
-    /// Whether anything was changed.
+    /// Whether the object was changed.
     pub is_changed: bool,
-    /// What messages call the object.
+    /// The name of the object in messages.
     pub name: ObjectName,
-    /// What is looked up of other objects.
+    /// Looks up other objects.
     pub lookups: &'a Lookups<'a>,
-    /// What is decided so far.
+    /// The decision so far.
     pub decision: Decision<'a>,
 }
 
 impl<'a> Review<'a> {
-    /// Begins to decide `request`, which is about an object of `resource`.
+    /// Starts the review of `request`, which is about an object of `resource`.
     ///
     /// # Errors
     /// It has no object, or the object's name can't be read.
@@ -39,12 +39,12 @@ impl<'a> Review<'a> {
         Ok(Self { request, resource, object, is_changed: false, name, lookups, decision: Decision::default() })
     }
 
-    /// Rejects an object that could not be changed any more, for its size. Asked about what came, before any rule works
-    /// on it, and about what becomes of it.
+    /// Rejects an object that is so large that it could not be changed any more. This is called before the rules run,
+    /// and again after they changed the object.
     ///
     /// # Errors
-    /// It is too large and, in an update, larger than before. What API servers write about managed fields does not
-    /// count for that.
+    /// It is too large and, in an update, larger than before. Managed fields, which API servers write, do not count in
+    /// this comparison.
     pub fn check_size(&self) -> Result<(), Rejection> {
         let Some(size) = self.object.size_above(LARGEST_OBJECT) else { return Ok(()) };
         if self.request.is_update()
@@ -57,7 +57,7 @@ impl<'a> Review<'a> {
         Err(self.too_large(0))
     }
 
-    /// Rejects the object for its size, with what else would be added to it, in bytes.
+    /// Rejects the object for its size. `added` is the number of bytes that would be added to it.
     pub fn too_large(&self, added: usize) -> Rejection {
         let size = self.object.size_above(0).unwrap_or_default() + added;
         let explanation = format!(
@@ -70,24 +70,24 @@ impl<'a> Review<'a> {
         Rejection::forbidden(CauseKind::Limit, explanation)
     }
 
-    /// The decision, with the object if that was changed.
+    /// Returns the decision, with the object if it was changed.
     pub fn into_decision(mut self) -> Decision<'a> {
         self.decision.mutated = Some(self.object).filter(|_| self.is_changed);
         self.decision
     }
 
-    /// Names the `node` that was read in the audit log, if the object was changed.
+    /// Adds the name of the `node` that was read to the audit annotations, if the object was changed.
     pub fn audit_node_of_change(&mut self, node: &NodeLookup<'_>) {
         if let NodeLookup::Found(node) = node
             && self.is_changed
         {
-            self.decision.audit("node", node.name.as_str().to_owned());
+            self.decision.audit("node", node.name.as_str());
         }
     }
 }
 
 fn size_of_managed_fields(object: &RawObject<'_>) -> usize {
     let Ok(Some(metadata)) = object.object("metadata") else { return 0 };
-    // With its key, which stands there and in quotes, a colon and a comma.
+    // Counts the key too, with its quotes, a colon and a comma.
     metadata.member("managedFields").map_or(0, |fields| fields.size() + "\"managedFields\":,".len())
 }

@@ -9,4 +9,5 @@ mod node_affinity;
 mod selectors;
 mod settings;
 mod settings_of_placement;
+mod settings_of_pods;
 mod tolerations;

@@ -171,6 +171,7 @@ fn valid_references(#[case] block: Value) {
 #[case::the_effect_of_a_toleration(json!({"namespaces": [{"name": "a", "allowedTolerations": [{"key": "k", "effect": "$(t)"}]}]}), "placement.namespaces[0].allowedTolerations[0].effect")]
 #[case::a_guarded_label(json!({"onNodes": "Reject", "guardedNodeLabels": ["$(t)"]}), "placement.guardedNodeLabels[0]")]
 #[case::a_choice(json!({"onNodeName": "$(t)"}), "placement.onNodeName")]
+#[case::a_user(json!({"exemptUsernames": ["system:serviceaccount:$(t):builder"]}), "placement.exemptUsernames[0]: expected a text without $(KEY)")]
 fn a_reference_where_there_is_none(#[case] block: Value, #[case] path: &str) {
     expect_mistake(&placement(&block), path, &[]);
 }
@@ -539,4 +540,94 @@ fn all_new_mistakes_are_told_at_once() {
     ] {
         assert!(found.contains(path), "{path} is missing in {found}");
     }
+}
+
+fn list(count: usize, element: impl Fn(usize) -> Value) -> Value {
+    (0..count).map(element).collect()
+}
+
+fn words(count: usize, word: impl Fn(usize) -> String) -> String {
+    (0..count).map(word).collect::<Vec<_>>().join(",")
+}
+
+fn set(count: usize) -> String {
+    format!("k in ({})", words(count, |at| format!("v{at}")))
+}
+
+fn tolerations(count: usize) -> Value {
+    list(count, |at| json!({"key": format!("k{at}"), "operator": "Exists"}))
+}
+
+fn preferred(count: usize) -> Value {
+    list(count, |at| json!({"weight": 1, "selector": format!("k{at}")}))
+}
+
+/// What would be added to every Pod is one more than a Pod may have.
+#[rstest]
+#[case::values(json!({"namespaces": [{"name": "a", "requiredNodeSelector": set(10_000)}]}), "placement.namespaces[0].requiredNodeSelector", "10001 expressions and values")]
+#[case::values_of_a_default(json!({"namespaces": [{"name": "a", "defaultNodeSelector": set(10_000)}]}), "placement.namespaces[0].defaultNodeSelector", "10001 expressions and values")]
+#[case::values_of_the_clusters_default(json!({"clusterDefaultNodeSelector": set(10_000)}), "placement.clusterDefaultNodeSelector", "10001 expressions and values")]
+#[case::values_with_a_reference(json!({"namespaces": [{"name": "a", "requiredNodeSelector": format!("k in ($(t),{})", words(9_999, |at| format!("v{at}")))}]}), "placement.namespaces[0].requiredNodeSelector", "10001")]
+#[case::expressions(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(10_001, |at| format!("k{at}"))}]}), "placement.namespaces[0].requiredNodeSelector", "10001")]
+#[case::values_of_both(json!({"namespaces": [{"name": "a", "requiredNodeSelector": set(5_000), "defaultNodeSelector": format!("b,c,{}", set(4_999))}]}), "placement.namespaces[0].defaultNodeSelector", "10003")]
+#[case::values_of_an_entry_and_the_cluster(json!({"clusterDefaultNodeSelector": "b,c", "namespaces": [{"name": "a", "requiredNodeSelector": set(9_998)}]}), "placement.clusterDefaultNodeSelector", "10001")]
+#[case::pairs_beside_a_whitelist(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(1_001, |at| format!("k{at}=v")), "allowedNodeSelector": ""}]}), "placement.namespaces[0].requiredNodeSelector", "1001 pairs")]
+#[case::pairs_of_both_beside_a_whitelist(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(1_000, |at| format!("k{at}=v")), "defaultNodeSelector": "k in (v)", "allowedNodeSelector": "k"}]}), "placement.namespaces[0].defaultNodeSelector", "1001 pairs")]
+#[case::tolerations(json!({"namespaces": [{"name": "a", "defaultTolerations": tolerations(1_001)}]}), "placement.namespaces[0].defaultTolerations", "1001 tolerations")]
+#[case::tolerations_of_the_cluster(json!({"clusterDefaultTolerations": tolerations(1_001)}), "placement.clusterDefaultTolerations", "1001 tolerations")]
+#[case::preferred_terms(json!({"namespaces": [{"name": "a", "preferredNodeSelector": preferred(1_001)}]}), "placement.namespaces[0].preferredNodeSelector", "1001 preferred terms")]
+#[case::preferred_values(json!({"namespaces": [{"name": "a", "preferredNodeSelector": [{"weight": 1, "selector": set(10_000)}]}]}), "placement.namespaces[0].preferredNodeSelector", "10001 expressions and values")]
+fn more_than_a_pod_may_have(#[case] block: Value, #[case] path: &str, #[case] amount: &str) {
+    expect_mistake(&placement(&block), path, &[amount, "no Pod could be created"]);
+}
+
+#[rstest]
+#[case::values(json!({"clusterDefaultNodeSelector": set(9_999), "namespaces": [{"name": "a", "requiredNodeSelector": set(9_999)}]}))]
+#[case::values_of_several(json!({"namespaces": [{"name": "a", "requiredNodeSelector": set(4_999), "defaultNodeSelector": format!("b,c,{}", set(4_997))}]}))]
+#[case::a_default_that_switches_the_clusters_off(json!({"clusterDefaultNodeSelector": "b,c", "namespaces": [{"name": "a", "requiredNodeSelector": set(9_999), "defaultNodeSelector": ""}]}))]
+#[case::requirements_that_are_repeated(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(10_001, |_| "k".to_owned())}]}))]
+#[case::pairs_beside_a_whitelist(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(1_000, |at| format!("k{at}=v")), "allowedNodeSelector": ""}]}))]
+#[case::pairs_without_a_whitelist(json!({"namespaces": [{"name": "a", "requiredNodeSelector": words(1_001, |at| format!("k{at}=v"))}]}))]
+#[case::tolerations(json!({"clusterDefaultTolerations": tolerations(1_000), "namespaces": [{"name": "a", "defaultTolerations": tolerations(1_000), "allowedTolerations": tolerations(1_001)}]}))]
+#[case::tolerations_that_one_covers(json!({"clusterDefaultTolerations": list(1_001, |at| if at == 0 { json!({"operator": "Exists"}) } else { json!({"key": format!("k{at}")}) })}))]
+#[case::preferred_terms(json!({"namespaces": [{"name": "a", "preferredNodeSelector": preferred(1_000)}]}))]
+#[case::a_whitelist_of_many_values(json!({"namespaces": [{"name": "a", "allowedNodeSelector": set(10_000)}]}))]
+fn as_much_as_a_pod_may_have(#[case] block: Value) {
+    assert_eq!(validate_settings(placement(&block).to_string().as_bytes()), None);
+}
+
+#[rstest]
+#[case::another_name("a", "kubernetes.io/metadata.name=b")]
+#[case::all_but_the_name("a", "kubernetes.io/metadata.name!=a")]
+#[case::other_names("a", "tenant,kubernetes.io/metadata.name in (b,c)")]
+#[case::no_name("a", "!kubernetes.io/metadata.name")]
+#[case::a_bound("a", "kubernetes.io/metadata.name>5")]
+#[case::other_names_than_those_that_begin_so("team-*", "kubernetes.io/metadata.name in (tea,team,other-team-a)")]
+#[case::all_but_the_listed_names_that_begin_so(
+    "team-*",
+    "kubernetes.io/metadata.name in (team-a,b),kubernetes.io/metadata.name!=team-a"
+)]
+#[case::a_bound_of_names_that_begin_with_letters("team-*", "kubernetes.io/metadata.name>5")]
+#[case::a_name_that_no_namespace_has("*", "kubernetes.io/metadata.name=Team_A")]
+#[case::no_name_of_any("*", "!kubernetes.io/metadata.name")]
+fn a_name_that_the_selector_excludes(#[case] name: &str, #[case] selector: &str) {
+    let settings = placement(&json!({"namespaces": [{"name": name, "namespaceSelector": selector}]}));
+    let words = ["no namespace", "kubernetes.io/metadata.name"];
+    expect_mistake(&settings, "placement.namespaces[0].namespaceSelector: ", &words);
+}
+
+#[rstest]
+#[case::the_name("a", "kubernetes.io/metadata.name=a")]
+#[case::one_of_the_names("a", "kubernetes.io/metadata.name in (a,b)")]
+#[case::another_one("a", "kubernetes.io/metadata.name!=b")]
+#[case::any("a", "kubernetes.io/metadata.name")]
+#[case::a_name_that_begins_so("team-*", "kubernetes.io/metadata.name in (a,team-a)")]
+#[case::the_beginning_itself("team*", "kubernetes.io/metadata.name=team")]
+#[case::all_but_one("team-*", "kubernetes.io/metadata.name!=team-a")]
+#[case::a_bound("7*", "kubernetes.io/metadata.name>5")]
+#[case::a_bound_of_all("*", "kubernetes.io/metadata.name>5")]
+#[case::another_label("a", "metadata.name=b")]
+fn a_name_that_the_selector_does_not_exclude(#[case] name: &str, #[case] selector: &str) {
+    let settings = placement(&json!({"namespaces": [{"name": name, "namespaceSelector": selector}]}));
+    assert_eq!(validate_settings(settings.to_string().as_bytes()), None);
 }

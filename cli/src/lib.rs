@@ -5,6 +5,7 @@
 //! | modules | what they know |
 //! |---|---|
 //! | [`input`] | files, kubectl, settings; a cluster as its objects |
+//! | [`cluster`] | what is in a cluster, typed: workloads with their Pods, Nodes, what is not known |
 //! | [`requests`] | what an API server would send to the policy |
 //! | [`engine`] | a policy, what runs it, and what it answers |
 //! | [`scheduling`] | which nodes, and which NodePools, take a Pod, and what excludes it from the others |
@@ -19,6 +20,7 @@
 //! | [`lists`] | counts and lists, as people read them |
 
 pub mod check;
+pub mod cluster;
 pub mod commands;
 pub mod convert;
 pub mod demands;
@@ -27,6 +29,7 @@ pub mod explain;
 pub mod input;
 pub mod lists;
 pub mod output;
+pub mod places;
 pub mod policies;
 pub mod preview;
 pub mod requests;

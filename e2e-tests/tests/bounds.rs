@@ -78,6 +78,55 @@ fn a_node_with_a_thousand_labels_is_copied_up_to_the_bound() -> Result<()> {
     Ok(())
 }
 
+/// What a Node with so many annotations `a.io/…` that can't be label values, and a last one that can, is copied to.
+fn bind_to_many(annotations: usize, propagate: Value) -> Result<(Value, Vec<String>)> {
+    let mut annotations: Value = (0..annotations).map(|at| (format!("a.io/{at:05}"), json!("("))).collect();
+    annotations["a.io/last"] = json!("fits");
+    let answer = bind(propagate, annotations, json!({}))?;
+    let written = answer.mutated_object.map_or(Value::Null, |object| object["metadata"]["labels"].clone());
+    Ok((written, answer.warnings.unwrap_or_default()))
+}
+
+#[test]
+fn of_a_nodes_keys_ten_thousand_are_read() -> Result<()> {
+    let entry = json!([{"nodeAnnotation": "a.io/*", "podLabel": "b.io/*"}]);
+    let (written, warnings) = bind_to_many(9_999, entry.clone())?;
+    ensure!(written["b.io/last"] == "fits" && warnings.is_empty(), "{written} {warnings:?}");
+
+    let (written, warnings) = bind_to_many(10_002, entry)?;
+    ensure!(written["b.io/last"].is_null(), "{written}");
+    let warning = r#""a.io/10000" is not written, nor are 2 others: at most 10000 keys of a Node are read"#;
+    ensure!(warnings.len() == 1 && warnings[0].starts_with(warning), "{warnings:?}");
+    Ok(())
+}
+
+#[test]
+fn ten_thousand_keys_are_read_for_all_entries_together() -> Result<()> {
+    let entries = json!([
+        {"nodeAnnotation": "a.io/*", "podLabel": "b.io/*"},
+        {"nodeAnnotation": "a.io/*", "podLabel": "c.io/*"},
+        {"nodeAnnotation": "a.io/last", "podLabel": "c.io/last"},
+        {"nodeAnnotation": "z.io/*", "podLabel": "d.io/*"},
+    ]);
+    let (written, warnings) = bind_to_many(9_998, entries)?;
+    ensure!(written["b.io/last"] == "fits" && written["c.io/last"] == "fits", "{written}");
+    let warning = r#""a.io/00001" is not written, nor are 9997 others: at most 10000 keys of a Node are read"#;
+    ensure!(warnings.len() == 1 && warnings[0].starts_with(warning), "{warnings:?}");
+    Ok(())
+}
+
+#[test]
+fn a_required_key_that_is_not_read_is_lacking() -> Result<()> {
+    let entries = json!([
+        {"nodeAnnotation": "a.io/*", "podLabel": "b.io/*"},
+        {"nodeAnnotation": "a.io/*", "podLabel": "c.io/*", "required": true},
+    ]);
+    let annotations: Value = (0..10_000).map(|at| (format!("a.io/{at:05}"), json!("("))).collect();
+    let answer = bind(entries, annotations, json!({}))?;
+    ensure!(answer.code == Some(403), "{answer:?}");
+    Ok(())
+}
+
 #[test]
 fn labels_of_others_count_with_those_that_are_written() -> Result<()> {
     let bind_with = |count: usize| {

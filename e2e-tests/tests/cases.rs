@@ -19,9 +19,24 @@ pub fn trials() -> Result<Vec<Trial>> {
         if answered.invalid.is_some() {
             return Ok(());
         }
+        shows_all(&answered.evaluation)?;
         settles(&policy, case, &answered.evaluation)?;
         passes_backstop(case, &answered.evaluation)
     })
+}
+
+/// Whatever others call their objects: nothing that the policy says has a control character, or one that changes the
+/// direction of text.
+fn shows_all(evaluation: &Evaluation) -> Result<()> {
+    let Evaluation { answer, record, .. } = evaluation;
+    let mut texts: Vec<String> = answer.message.iter().cloned().collect();
+    texts.extend(answer.warnings.iter().flatten().cloned());
+    texts.extend(answer.audit_annotations.iter().flat_map(|annotations| annotations.values().cloned()));
+    texts.extend(record.logs.iter().map(|log| log["message"].as_str().unwrap_or_default().to_owned()));
+    let is_hidden = |it: char| it.is_control() || matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hides = texts.iter().find(|text| text.contains(is_hidden));
+    ensure!(hides.is_none(), "it hides something: {hides:?}");
+    Ok(())
 }
 
 /// The policy may see its own result again: it changes and rejects nothing then.

@@ -574,6 +574,14 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
 #[case::a_node_with_many_labels_under_fifty_stars(|| binding_to(stars("podLabel", "e.io/*"), json!({"labels": map(100_000, "e.io/", "a")})))]
 #[case::a_node_with_many_labels_under_fifty_stars_that_are_none(|| binding_to(stars("podLabel", "e.io/*"), json!({"labels": map(100_000, "e.io/-", "a")})))]
 #[case::a_node_with_many_annotations_under_a_star(|| binding_to(propagate(json!([{"nodeAnnotation": "e.io/*"}])), json!({"annotations": map(100_000, "e.io/", "a")})))]
+#[case::a_node_with_many_annotations_under_fifty_stars_that_no_label_can_have(|| {
+    let settings = propagate(list(50, |at| json!({"nodeAnnotation": "e.io/*", "podLabel": format!("e{at}.io/*")})));
+    binding_to(settings, json!({"annotations": map(26_000, "e.io/", "(")}))
+})]
+#[case::a_node_with_many_annotations_under_fifty_stars_and_nearly_valid(|| {
+    let settings = propagate(list(50, |at| json!({"nodeAnnotation": "e.io/*", "podLabel": format!("e{at}.io/*")})));
+    binding_to(settings, json!({"annotations": map(26_000, "e.io/x", &format!("{}(", "x".repeat(62)))}))
+})]
 #[case::a_node_with_many_labels_beside_fifty_keys(|| binding_to(protecting("podLabel", false), json!({"labels": map(100_000, "n", "a")})))]
 #[case::a_pod_that_names_a_node_with_many_labels(|| {
     Worst::new(stars("podAnnotation", "e.io/*"), pod(json!({"nodeName": "node-a"}))).finding("Node", node(json!({"labels": map(100_000, "e.io/", "a")})))

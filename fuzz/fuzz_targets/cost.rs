@@ -1,5 +1,9 @@
 //! Looks for what costs the most, not for what breaks: an input is kept if it takes more time or more memory than any
-//! before it, for what is read. The worst are printed, and written to `fuzz/found/worst`.
+//! before it, for what is read.
+//!
+//! The ten worst are written to `fuzz/found/worst`: inputs that can be copied to `fuzz/corpus/cost`, and a list of them,
+//! `list.txt`. Of each kind (what is asked, and which settings there are) only the worst one counts, or all ten would be
+//! variants of one. That which takes the most memory is written there, too.
 //!
 //! It runs the policy's crate natively. What stands in for the module's instructions is time, and for its
 //! linear memory the bytes that are allocated at once. Both only rank the inputs: `e2e-tests/tests/worst.rs` runs those
@@ -11,9 +15,10 @@ mod cost;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    fs,
+    cmp::Reverse,
+    fs, io,
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -22,7 +27,7 @@ use std::{
 use arbitrary::Unstructured;
 use cost::Asked;
 use node_placement_policy::cluster::{Cluster, GetResourceRequest, LogLevel};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Counts what is allocated at once.
 struct Counting;
@@ -51,8 +56,26 @@ unsafe impl GlobalAlloc for Counting {
 #[unsafe(link_section = "__libfuzzer_extra_counters")]
 static LEVELS: [AtomicU8; 256] = [const { AtomicU8::new(0) }; 256];
 
-/// What was the worst so far: nanoseconds and bytes.
-static WORST: Mutex<(u128, usize)> = Mutex::new((0, 0));
+/// The worst so far.
+static WORST: Mutex<Worst> = Mutex::new(Worst { finds: Vec::new(), most_memory: 0 });
+
+/// How many finds are kept.
+const FINDS: usize = 10;
+
+struct Worst {
+    /// The slowest first.
+    finds: Vec<Find>,
+    /// The most bytes that one allocated.
+    most_memory: usize,
+}
+
+/// The slowest input of its kind.
+struct Find {
+    time: Duration,
+    kind: String,
+    figures: String,
+    input: Vec<u8>,
+}
 
 struct Found<'a> {
     asked: &'a Asked,
@@ -92,6 +115,42 @@ fn level(cost: u128, read: usize, width: usize) -> usize {
     ((per_byte.ln() / 1.25_f64.ln()) as i64 + 32).clamp(0, width as i64 - 1) as usize
 }
 
+/// What is asked, and with which settings.
+fn kind(asked: &Asked) -> String {
+    let fields = |block: &Value| block.as_object().into_iter().flat_map(|block| block.keys().cloned()).collect();
+    let entry = asked.settings["placement"]["namespaces"].as_array().and_then(|entries| entries.last());
+    let mut settings: Vec<String> = entry.map(fields).unwrap_or_else(|| fields(&asked.settings));
+    settings.extend(asked.settings["nodeMetadata"].is_object().then(|| "nodeMetadata".to_owned()));
+    let request = &asked.request;
+    format!("{} {} {}: {}", request["operation"], request["resource"]["resource"], request["subResource"], settings.join(", "))
+}
+
+impl Worst {
+    /// How long an input must take to be among the worst of all kinds, or the worst of this one.
+    fn least(&self, kind: &str) -> Duration {
+        match self.finds.iter().find(|find| find.kind == kind) {
+            Some(find) => find.time,
+            None => self.finds.get(FINDS - 1).map_or(Duration::ZERO, |last| last.time),
+        }
+    }
+
+    fn add(&mut self, find: Find) -> io::Result<()> {
+        self.finds.retain(|other| other.kind != find.kind);
+        self.finds.push(find);
+        self.finds.sort_by_key(|find| Reverse(find.time));
+        self.finds.truncate(FINDS);
+        fs::create_dir_all(FOLDER)?;
+        let mut list = String::new();
+        for (position, Find { time, kind, figures, input }) in self.finds.iter().enumerate() {
+            fs::write(format!("{FOLDER}/worst-{:02}", position + 1), input)?;
+            list += &format!("worst-{:02}: {time:?}, {figures}: {kind}\n", position + 1);
+        }
+        fs::write(format!("{FOLDER}/list.txt"), list)
+    }
+}
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/found/worst");
+
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Ok(asked) = cost::asked(&mut Unstructured::new(input)) else { return };
     let settings = asked.settings.to_string();
@@ -100,25 +159,24 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     }
     let payload = json!({"request": asked.request, "settings": asked.settings}).to_string();
     let (mut time, memory, read) = measure(payload.as_bytes(), &asked);
-    let mut worst = WORST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if time.as_nanos() > worst.0 {
+    let mut worst = WORST.lock().unwrap_or_else(PoisonError::into_inner);
+    let kind = kind(&asked);
+    let least = worst.least(&kind);
+    if time > least {
         // Somebody else's work may have been in the way.
         time = (0..2).map(|_| measure(payload.as_bytes(), &asked).0).fold(time, Duration::min);
     }
     LEVELS[level(time.as_nanos(), read, 128)].store(1, Relaxed);
     LEVELS[128 + level(memory as u128, read, 128)].store(1, Relaxed);
-    let resource = &asked.request["resource"]["resource"];
-    let what = format!("{} {resource}, {} KiB read", asked.request["operation"], read / 1024);
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/found/worst");
-    let keep = |name: String| fs::create_dir_all(folder).and_then(|()| fs::write(format!("{folder}/{name}"), input));
-    if time.as_nanos() > worst.0 {
-        worst.0 = time.as_nanos();
-        eprintln!("most time: {time:?}, {} KiB allocated: {what}", memory / 1024);
-        keep(format!("{:05}-ms", time.as_millis())).expect("a folder to write to");
+    let figures = format!("{} KiB allocated, {} KiB read", memory / 1024, read / 1024);
+    if memory > worst.most_memory {
+        worst.most_memory = memory;
+        eprintln!("most memory: {figures}, {time:?}: {kind}");
+        fs::create_dir_all(FOLDER).expect("a folder to write to");
+        fs::write(format!("{FOLDER}/most-memory"), input).expect("a file to write to");
     }
-    if memory > worst.1 {
-        worst.1 = memory;
-        eprintln!("most memory: {} KiB allocated, {time:?}: {what}", memory / 1024);
-        keep(format!("{:07}-kib", memory / 1024)).expect("a folder to write to");
+    if time > least {
+        eprintln!("{time:?}, {figures}: {kind}");
+        worst.add(Find { time, kind, figures, input: input.to_owned() }).expect("a folder to write to");
     }
 });

@@ -3,6 +3,8 @@
 //! Every list has at most what an API server passes on, or what somebody would write into settings. Settings may be
 //! invalid: nobody is asked with them.
 
+use std::collections::BTreeMap;
+
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
 
@@ -35,11 +37,14 @@ pub fn asked(input: &mut Unstructured<'_>) -> Result<Asked> {
         runtime_class: json!({"scheduling": {"nodeSelector": few_pairs(input)?, "tolerations": tolerations(input)?}}),
     };
     add_fields(input, &mut asked)?;
+    add_keys(input, &mut asked)?;
+    add_requirements(input, &mut asked)?;
+    add_stars(input, &mut asked)?;
     Ok(asked)
 }
 
-/// Fields of the Node that are read, and labels that are guarded. They come last: inputs from before they were there
-/// read as they did.
+/// Fields of the Node that are read, and labels that are guarded. What is added comes last, and nothing comes first among
+/// the choices: inputs from before it was there read as they did.
 fn add_fields(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
     let addresses = list(count(input)?, |at| json!({"type": format!("T{at}"), "address": "10.0.0.1"}));
     asked.node["status"]["addresses"] = addresses;
@@ -58,6 +63,174 @@ fn add_fields(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
         asked.settings["placement"]["onNodes"] = json!("Reject");
         asked.settings["placement"]["guardedNodeLabels"] = list(guarded, |at| json!(format!("g{at}.io/*")));
     }
+    Ok(())
+}
+
+/// Where a Pod's spec is in an object: a Pod's own, or the template's of a workload.
+fn pod_spec_of<'o>(asked: &'o mut Asked, member: &str) -> Option<&'o mut Value> {
+    let object = asked.request.get_mut(member)?;
+    let path = if object["spec"]["template"].is_object() { "/spec/template/spec" } else { "/spec" };
+    object.pointer_mut(path).filter(|spec| spec.is_object())
+}
+
+/// The entry that holds, if there is a block for it.
+fn entry_of(asked: &mut Asked) -> Option<&mut Value> {
+    asked.settings.pointer_mut("/placement/namespaces")?.as_array_mut()?.last_mut()
+}
+
+/// The longest keys and values that there can be. All begin alike, or end alike, or both, or are the same.
+fn long(input: &mut Unstructured<'_>) -> Result<fn(usize) -> (String, String)> {
+    let kinds: [fn(usize) -> (String, String); 6] = [
+        |at| (format!("{}/x{at:05}", "tenants.platform.example.com.".repeat(8) + "io"), "v".into()),
+        |at| (format!("x{at:05}.{}/{}", "tenants.platform.example.com.".repeat(8) + "io", "d".repeat(63)), "v".into()),
+        |at| {
+            (
+                format!("{}x{at:05}.{}/d", "tenants.example.com.".repeat(5), "tenants.example.com.".repeat(5) + "io"),
+                "v".into(),
+            )
+        },
+        |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{}{at:05}", "v".repeat(58))),
+        |at| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), format!("{at:05}{}", "v".repeat(58))),
+        |_| (format!("{}/d", "tenants.platform.example.com.".repeat(8) + "io"), "v".repeat(63)),
+    ];
+    Ok(*input.choose(&kinds)?)
+}
+
+/// Long keys in any of the lists that are compared with each other: some have the same elements, some others, some the
+/// same and others.
+fn add_keys(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
+    let places: u16 = input.arbitrary()?;
+    if places == 0 {
+        return Ok(());
+    }
+    let element = long(input)?;
+    let operator = *input.choose(&["Equal", "Exists"])?;
+    let toleration = |at: usize| {
+        let (key, value) = element(at);
+        match operator {
+            "Equal" => json!({"key": key, "operator": "Equal", "value": value, "effect": "NoSchedule"}),
+            _ => json!({"key": key, "operator": "Exists"}),
+        }
+    };
+    let mut tolerations = || -> Result<Value> {
+        let (count, from) = (*input.choose(&[990, 999, 1_000, 20])?, *input.choose(&[0, 500, 1_000, 10_000])?);
+        Ok(list(count, |at| toleration(from + at)))
+    };
+    for (bit, member) in [(1, "object"), (2, "oldObject")] {
+        if places & bit != 0
+            && let Some(spec) = pod_spec_of(asked, member)
+        {
+            spec["tolerations"] = tolerations()?;
+        }
+    }
+    for (bit, field) in [(4, "defaultTolerations"), (8, "allowedTolerations"), (16, "forbiddenTolerations")] {
+        if places & bit != 0
+            && let Some(entry) = entry_of(asked)
+        {
+            entry[field] = tolerations()?;
+        }
+    }
+    if places & 32 != 0 {
+        asked.node["spec"]["taints"] = tolerations()?;
+    }
+    if places & 64 != 0 {
+        asked.runtime_class["scheduling"]["tolerations"] = tolerations()?;
+    }
+    let pairs = |from: usize, count: usize| (from..from + count).map(element).collect::<BTreeMap<_, _>>();
+    if places & 128 != 0
+        && let Some(spec) = pod_spec_of(asked, "object")
+    {
+        spec["nodeSelector"] = json!(pairs(0, 900));
+        asked.node["metadata"]["labels"] = json!(pairs(1, 900));
+    }
+    if places & 256 != 0
+        && let Some(entry) = entry_of(asked)
+    {
+        let requirement = |at| match element(at) {
+            (key, value) if operator == "Equal" => format!("{key}={value}"),
+            (key, _) => format!("{key} in (v,w)"),
+        };
+        entry["allowedNodeSelector"] = json!(words(900, ",", requirement));
+    }
+    Ok(())
+}
+
+/// Requirements that are repeated, or have many values, against as many terms as a request may hold; of the annotation
+/// of a Namespace, up to its 16 KiB.
+fn add_requirements(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
+    let requirements: [fn(usize) -> String; 8] = [
+        |_| String::new(),
+        |_| "a".into(),
+        |_| "k!=v".into(),
+        |at| format!("k{}", at % 50),
+        |at| format!("k!=v{at:x}"),
+        |at| format!("k notin (v{at:x},w)"),
+        |at| format!("k{at:x}=v"),
+        |at| format!("k>{at}"),
+    ];
+    let requirement = *input.choose(&requirements)?;
+    let values = *input.choose(&[0, 20, 900, 5_000])?;
+    let mut text = words(16 * 1024 / (requirement(100).len() + 1), ",", requirement);
+    if values > 0 {
+        text = format!("k {} ({})", input.choose(&["in", "notin"])?, words(values, ",", |at| format!("{at:x}")));
+    }
+    if text.trim_matches(',').is_empty() {
+        return Ok(());
+    }
+    text.truncate(text.char_indices().nth(16 * 1024).map_or(text.len(), |(at, _)| at));
+    let text = text.rsplit_once(',').filter(|_| values == 0).map_or(text.as_str(), |(text, _)| text).to_owned();
+    match input.int_in_range(0..=3)? {
+        0 => asked.namespace["metadata"]["annotations"]["scheduler.alpha.kubernetes.io/node-selector"] = json!(text),
+        1 => {
+            asked.settings = json!({"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": ""}});
+            let pairs = words(50_000, ",", |at| format!("{at:x}="));
+            asked.namespace["metadata"]["annotations"]["scheduler.alpha.kubernetes.io/node-selector"] = json!(pairs);
+        }
+        choice => {
+            let field = if choice == 2 { "requiredNodeSelector" } else { "allowedNodeSelector" };
+            if let Some(entry) = entry_of(asked) {
+                entry[field] = json!(text);
+            }
+        }
+    }
+    let expressions: [fn(usize) -> Value; 6] = [
+        |_| json!([{"key": "a", "operator": "Exists"}]),
+        |_| json!([{"key": "k", "operator": "Gt", "values": ["8"]}]),
+        |_| json!([{"key": "k", "operator": "NotIn", "values": ["00", "01", "02", "03"]}, {"key": "k", "operator": "Gt", "values": ["8"]}]),
+        |at| json!([{"key": "k", "operator": "NotIn", "values": [format!("{at:x}")]}]),
+        |at| json!([{"key": "k", "operator": "In", "values": ["none", format!("{at:x}")]}]),
+        |at| json!([{"key": format!("k{at:x}"), "operator": "DoesNotExist"}]),
+    ];
+    let (count, expression) = (*input.choose(&[0, 20, 714, 1_000])?, *input.choose(&expressions)?);
+    if count > 0 {
+        let terms = list(count, |at| json!({"matchExpressions": expression(at)}));
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+        if let Some(spec) = pod_spec_of(asked, "object") {
+            spec["affinity"] = json!({"nodeAffinity": required});
+        }
+    }
+    Ok(())
+}
+
+/// A Node with as many keys under a star as one may have, which several entries copy.
+fn add_stars(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
+    let count = *input.choose(&[0, 3_000, 10_000, 26_000])?;
+    if count == 0 {
+        return Ok(());
+    }
+    let source = *input.choose(&["nodeAnnotation", "nodeLabel"])?;
+    let target = *input.choose(&["podLabel", "podAnnotation"])?;
+    let value = *input.choose(&["(", "", "a", "a-value-that-is-valid-but-for-its-last-sign("])?;
+    let key: fn(usize) -> String = *input.choose::<fn(usize) -> String>(&[
+        |at| format!("e.io/{at:x}"),
+        |at| format!("e.io/-{at:x}"),
+        |at| format!("e.io/A{at:x}"),
+    ])?;
+    let entries = *input.choose(&[1, 20, 50])?;
+    let propagate = list(entries, |at| json!({source: "e.io/*", target: format!("e{at}.io/*")}));
+    asked.settings["nodeMetadata"] = json!({"propagate": propagate, "protect": input.arbitrary::<bool>()?});
+    let member = if source == "nodeLabel" { "labels" } else { "annotations" };
+    asked.node["metadata"][member] = (0..count).map(|at| (key(at), json!(value))).collect();
     Ok(())
 }
 

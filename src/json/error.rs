@@ -1,4 +1,4 @@
-//! What is wrong with a value, and where it stands: the path, what was expected and what was found.
+//! Errors of reading: the path of the value, what was expected and what was found.
 
 use std::fmt;
 
@@ -6,43 +6,43 @@ use serde_json::Deserializer;
 
 use crate::message::quote;
 
-/// A value is not what is needed at its path, or the text is not JSON.
+/// An error of reading: a value has the wrong type, or the text is not JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(Box<PathAndProblem>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PathAndProblem {
-    /// As in `spec.containers[0].env`; empty for the value itself.
+    /// The path of the value, as in `spec.containers[0].env`. It is empty for the value that was read.
     path: String,
     problem: String,
 }
 
-/// Adds to a [`ReadError`] where the value stands in which it was found.
+/// Adds the beginning of the path to a [`ReadError`].
 pub trait Within {
-    /// Under the key `parent`, or at the end of a path such as `metadata.labels`.
+    /// Adds a key, or a path such as `metadata.labels`.
     fn within(self, parent: &str) -> Self;
 
-    /// At this position of a list, counted from zero.
+    /// Adds a position in a list, counted from zero.
     fn at(self, position: usize) -> Self;
 }
 
 impl ReadError {
-    /// `problem` of the value itself; [`Within`] says where that stands.
+    /// Returns the error that the value itself has this `problem`. [`Within`] adds the path.
     pub fn new(problem: impl Into<String>) -> Self {
         Self(Box::new(PathAndProblem { path: String::new(), problem: problem.into() }))
     }
 
-    /// Something else was found than what is needed.
+    /// Returns the error that something else than the expected was found.
     pub fn mismatch(expected: &str, found: &str) -> Self {
         Self::new(format!("expected {expected}, found {found}"))
     }
 
-    /// The path of the value, as in `spec.containers[0].env`; empty for the value itself.
+    /// Returns the path of the value, as in `spec.containers[0].env`.
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// What is wrong there.
+    /// Returns what is wrong with the value.
     pub fn problem(&self) -> &str {
         &self.0.problem
     }
@@ -50,7 +50,7 @@ impl ReadError {
     pub(super) fn of(error: &serde_json::Error, text: &str) -> Self {
         let mut steps = steps_to(error, text);
         let text = error.to_string();
-        // The text may be a part of what was sent: its lines and columns tell nothing to whoever wrote that.
+        // The text may be a part of the request: its lines and columns mean nothing to the requester.
         let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
         let problem = if let Some(field) = text.strip_prefix("missing field ") {
             steps.push(field.trim_matches('`').to_owned());
@@ -72,18 +72,18 @@ impl ReadError {
     }
 }
 
-/// What was found, and what is known instead, if `text` begins so.
+/// Splits `text`, if it starts with `beginning`, into the word that was found and the known words.
 fn found_and_known<'t>(text: &'t str, beginning: &str) -> Option<(&'t str, Vec<&'t str>)> {
     let (found, known) = text.strip_prefix(beginning)?.rsplit_once(", expected ")?;
-    // Words are between backticks.
+    // The words are in backticks.
     Some((found.trim_matches('`'), known.split('`').skip(1).step_by(2).collect()))
 }
 
-/// A field that is none of the `known`; with the one that looks most like it, where one does.
+/// Words the problem that a field is unknown, with the `known` field that is most like it.
 fn unknown_field(found: &str, known: &[&str]) -> String {
     let distances = known.iter().map(|known| (strsim::levenshtein(found, known), *known));
     match distances.min() {
-        // Most of it is the same.
+        // More than half of it is the same.
         Some((distance, alike)) if distance * 2 < found.chars().count() => {
             format!("unknown field {}, did you mean {alike}?", quote(found))
         }
@@ -91,7 +91,7 @@ fn unknown_field(found: &str, known: &[&str]) -> String {
     }
 }
 
-/// serde's words for types, as the documentation has them.
+/// Replaces serde's words for types by those of the documentation.
 fn in_words(text: &str) -> String {
     let Some((found, expected)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
     else {
@@ -149,29 +149,29 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// How deep `serde_json` reads.
+/// The most levels that `serde_json` reads.
 const DEEPEST: usize = 128;
 
-/// What is open where the error is, and how far it was read.
+/// A list or an object that is open at the position of the error.
 enum Open {
-    /// A list, and the position of an element.
+    /// A list, with the position of the current element.
     List(usize),
-    /// An object, and the step to a member; empty, if there was none yet.
+    /// An object, with the step to the current member, or an empty one before the first.
     Object(String),
 }
 
-/// The steps to the value in `text` that `error` is about, as in `spec`, `containers`, `[0]`; none for the whole text.
+/// Returns the steps to the value in `text` that `error` is about, as in `spec`, `containers`, `[0]`.
 ///
-/// The text is read once more, up to there. What is open where it ends so early is the path.
+/// Reads the text once more, up to the error. The lists and objects that are open there are the path.
 fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
     let before: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let (read, next) = text.split_at_checked(before + error.column()).unwrap_or((text, ""));
     let mut rest = read.trim_end();
-    // A list that is not wanted may have been entered. A list or an object that its first element must not be was not.
+    // If a list is not expected, it may have been entered. A wrong first element that is a list or an object was not.
     if !next.starts_with(['[', '{']) {
         rest = rest.strip_suffix('[').unwrap_or(rest);
     }
-    // Whether a word is known is asked once it is read, and by then the object that ends behind it is closed.
+    // serde checks a word after it has read the bracket that closes the object.
     if error.to_string().starts_with("unknown variant") {
         rest = rest.strip_suffix('}').unwrap_or(rest);
     }
@@ -210,7 +210,7 @@ fn steps_to(error: &serde_json::Error, text: &str) -> Vec<String> {
     steps.filter(|step| !step.is_empty()).collect()
 }
 
-/// The step to the member `key` of an object.
+/// Returns the step to the member `key` of an object.
 fn step_to(key: &str) -> String {
     let is_plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_plain { key.to_owned() } else { format!("[{key:?}]") }

@@ -1,10 +1,10 @@
-//! JSON by serde: what is read from it, and what stays as it came.
+//! Reads and changes JSON with serde. What no rule reads or sets stays as it came.
 //!
-//! - [`raw_object`]: objects whose members stay text until a rule asks for one, or sets one.
-//! - [`read`]: texts read into types, and lists of which no more is kept than somebody needs.
-//! - [`error`]: what is wrong with a value, and its path.
-//! - [`text`]: strings that borrow from what they were read from, and pairs of them: labels, annotations, nodeSelectors.
-//! - `size`: how large an object is when it is written.
+//! - [`raw_object`]: objects whose members stay text until a rule reads or sets one.
+//! - [`read`]: reads texts into types. Of long lists it keeps only what is needed.
+//! - [`error`]: errors with the path of the value.
+//! - [`text`]: strings that borrow from the text that was read, and pairs of them (labels, annotations, nodeSelectors).
+//! - `size`: the size of an object when it is written.
 
 pub mod error;
 pub mod raw_object;

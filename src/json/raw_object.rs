@@ -1,4 +1,4 @@
-//! Objects whose members stay text until a rule asks for one, or sets one: what no rule names goes back as it came.
+//! Objects whose members stay text until a rule reads or sets one. All other members are written back as they came.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,17 +12,17 @@ use super::error::{ReadError, Within};
 use super::read::{self, Bounded};
 use super::text::{self, Text};
 
-/// How many members there is room for at first. Most objects have no more; without, a small request would take a
-/// hundredth more instructions.
+/// The number of members that there is room for at first. Most objects have no more. This saves a hundredth of the
+/// instructions of a small request.
 const USUAL_MEMBERS: usize = 8;
 
-/// Whether the member `key` of an object that is being read is one that some rule is sure to look into: it is taken
-/// apart in the same pass, which saves reading it twice. All others stay text until a rule asks for them.
+/// Returns whether some rule always reads members of the object `key`. Such objects are taken apart at once, which saves
+/// reading them twice. All others stay text until a rule reads them.
 fn is_surely_looked_into(key: &str) -> bool {
     matches!(key, "request" | "object" | "oldObject" | "metadata" | "spec" | "template" | "jobTemplate")
 }
 
-/// A JSON object. Of members with the same key the last counts, as in Go.
+/// A JSON object. If a key is repeated, the last member counts, as in Go.
 ///
 /// ```
 /// use node_placement_policy::json::Raw;
@@ -43,29 +43,29 @@ pub struct RawObject<'a> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Raw<'a> {
-    /// As it came.
+    /// The text as it came.
     Text(&'a RawValue),
-    /// As a rule set it.
+    /// The text of a value that a rule set.
     Written(Box<RawValue>),
-    /// Taken apart.
+    /// An object that was taken apart.
     Object(RawObject<'a>),
-    /// Taken apart.
+    /// A list that was taken apart.
     List(Vec<Raw<'a>>),
 }
 
 impl<'a> RawObject<'a> {
-    /// The member `key`, unless it is absent or null.
+    /// Returns the member `key`, unless it is absent or null.
     pub fn member(&self, key: &str) -> Option<&Raw<'a>> {
         let (_, value) = self.members.iter().rev().find(|(own, _)| &**own == key)?;
         if value.is_null() { None } else { Some(value) }
     }
 
-    /// All members: keys and values.
+    /// Returns all members: keys and values.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Raw<'a>)> {
         self.members.iter().map(|(key, value)| (&**key, value))
     }
 
-    /// The member `key` as a `T`, unless it is absent or null.
+    /// Reads the member `key` as a `T`, unless it is absent or null.
     ///
     /// # Errors
     /// It is no `T`, or a rule has set it.
@@ -73,7 +73,7 @@ impl<'a> RawObject<'a> {
         self.member(key).map(Raw::get).transpose().within(key)
     }
 
-    /// The value at the end of `path` as a `T`, unless that or a step before is absent or null.
+    /// Reads the value at the end of `path` as a `T`, unless it or a step before it is absent or null.
     ///
     /// # Errors
     /// A step is no object; the value is no `T`, or a rule has set it.
@@ -83,12 +83,12 @@ impl<'a> RawObject<'a> {
         object.get(key).map_err(|error| steps.iter().rfold(error, |error, step| error.within(step)))
     }
 
-    /// The text of the member `key`, unless it is absent or null.
+    /// Returns the text of the member `key`, unless it is absent or null.
     fn text(&self, key: &str) -> Result<Option<&'a str>, ReadError> {
         self.member(key).map(Raw::unchanged_text).transpose().within(key)
     }
 
-    /// The string `key`; empty, if it is absent or null.
+    /// Reads the string `key`. It is empty if it is absent or null.
     ///
     /// # Errors
     /// It is no string.
@@ -96,16 +96,16 @@ impl<'a> RawObject<'a> {
         Ok(self.get(key)?.unwrap_or_default())
     }
 
-    /// The member `key`, which is not there any more then, unless it is absent or null.
+    /// Removes the member `key` and returns it, unless it is absent or null.
     pub fn take(&mut self, key: &str) -> Option<Raw<'a>> {
         let position = self.members.iter().rposition(|(own, _)| &**own == key)?;
-        // The order of the others stays: of those with the same key the last counts.
+        // The order of the others must stay: if a key is repeated, the last member counts.
         let (_, value) = self.members.remove(position);
         self.members.retain(|(own, _)| &**own != key);
         if value.is_null() { None } else { Some(value) }
     }
 
-    /// The object `key`; nothing, if it is absent or null.
+    /// Reads the object `key`. Returns `None` if it is absent or null.
     ///
     /// # Errors
     /// It is no object.
@@ -114,7 +114,7 @@ impl<'a> RawObject<'a> {
         value.object().map(Some).within(key)
     }
 
-    /// The object at the end of `path`; nothing, if a step is absent or null.
+    /// Reads the object at the end of `path`. Returns `None` if a step is absent or null.
     ///
     /// # Errors
     /// A step is no object.
@@ -130,33 +130,33 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Hands the elements of the list `key` over one after the other; none, if it is absent or null.
+    /// Passes the elements of the list `key` to `take`, one after the other. There are none if it is absent or null.
     ///
     /// # Errors
-    /// It is no list, or an element is no `T`; or a rule has set it.
+    /// It is no list, an element is no `T`, or a rule has set it.
     pub fn for_each<T: Deserialize<'a>>(&self, key: &str, take: &mut dyn FnMut(T)) -> Result<(), ReadError> {
         let Some(text) = self.text(key)? else { return Ok(()) };
         read::for_each(text, take).within(key)
     }
 
-    /// The first elements of the list `key`, at most `most`; none, if it is absent or null.
+    /// Reads the first elements of the list `key`, at most `most`. There are none if it is absent or null.
     ///
     /// # Errors
-    /// It is no list, or one of them is no `T`; or a rule has set it.
+    /// It is no list, one of these elements is no `T`, or a rule has set it.
     pub fn first<T: Deserialize<'a>>(&self, key: &str, most: usize) -> Result<Bounded<T>, ReadError> {
         Bounded::read(self.text(key)?.unwrap_or("[]"), most).within(key)
     }
 
-    /// Hands the pairs of the object `key` over one after the other; none, if it is absent or null.
+    /// Passes the pairs of the object `key` to `take`, one after the other. There are none if it is absent or null.
     ///
     /// # Errors
-    /// It is no object, or a value is no string; or a rule has set it.
+    /// It is no object, a value is no string, or a rule has set it.
     pub fn for_each_pair(&self, key: &str, take: &mut dyn FnMut(Text<'a>, Text<'a>)) -> Result<(), ReadError> {
         let Some(text) = self.text(key)? else { return Ok(()) };
         text::for_each_pair(text, take).within(key)
     }
 
-    /// Writes the object `key` anew: those of its members stay that are `kept`, and `added` come behind them.
+    /// Replaces the object `key` by its members that are `kept`, followed by those that are `added`.
     ///
     /// # Errors
     /// It is no object.
@@ -189,7 +189,7 @@ impl<'a> RawObject<'a> {
         Ok(())
     }
 
-    /// The object `key`, to be changed. It is made if it is absent or null.
+    /// Returns the object `key`, to be changed. Creates it if it is absent or null.
     ///
     /// # Errors
     /// It is something else.
@@ -198,7 +198,7 @@ impl<'a> RawObject<'a> {
         value.object_mut().within(key)
     }
 
-    /// The object at the end of `path`, to be changed. Steps that are absent or null are made.
+    /// Returns the object at the end of `path`, to be changed. Creates the steps that are absent or null.
     ///
     /// # Errors
     /// A step is something else.
@@ -207,8 +207,8 @@ impl<'a> RawObject<'a> {
         self.object_mut(first)?.object_mut_at(rest).within(first)
     }
 
-    /// The elements of the list `key`, to be changed; those that were not looked into are texts. It is made if it is
-    /// absent or null.
+    /// Returns the elements of the list `key`, to be changed. Elements that were not read are texts. Creates the list if
+    /// it is absent or null.
     ///
     /// # Errors
     /// It is something else.
@@ -221,7 +221,7 @@ impl<'a> RawObject<'a> {
         value.list_mut().within(key)
     }
 
-    /// Gives `key` this value.
+    /// Sets the member `key` to `value`.
     ///
     /// # Errors
     /// It can't be written as JSON.
@@ -230,12 +230,12 @@ impl<'a> RawObject<'a> {
         Ok(())
     }
 
-    /// Gives `key` this value.
+    /// Sets the member `key` to `value`.
     pub fn put(&mut self, key: &str, value: Raw<'a>) {
         *self.member_mut(key, Raw::List(Vec::new())) = value;
     }
 
-    /// The member `key`, which now comes last; if it was absent or null, it is `otherwise`.
+    /// Moves the member `key` to the end and returns it. Adds `otherwise` if it is absent or null.
     fn member_mut(&mut self, key: &str, otherwise: Raw<'a>) -> &mut Raw<'a> {
         let value = self.take(key).unwrap_or(otherwise);
         &mut self.members.push_mut((Text::from(key), value)).1
@@ -243,7 +243,7 @@ impl<'a> RawObject<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// `value`, to be set.
+    /// Writes `value` as the value of a member.
     ///
     /// # Errors
     /// It can't be written as JSON.
@@ -251,7 +251,7 @@ impl<'a> Raw<'a> {
         to_raw_value(value).map(Self::Written).map_err(|error| ReadError::new(error.to_string()))
     }
 
-    /// The value as a `T`.
+    /// Reads the value as a `T`.
     ///
     /// # Errors
     /// It is no `T`, or a rule has set it.
@@ -266,10 +266,10 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The object that this is.
+    /// Reads the value as an object.
     ///
     /// # Errors
-    /// It is none.
+    /// It is no object.
     pub fn object(&self) -> Result<Cow<'_, RawObject<'a>>, ReadError> {
         match self {
             Self::Object(object) => Ok(Cow::Borrowed(object)),
@@ -278,10 +278,10 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The object that this is, to be changed. A text is taken apart.
+    /// Returns the object, to be changed. A text is taken apart.
     ///
     /// # Errors
-    /// It is none.
+    /// It is no object.
     pub fn object_mut(&mut self) -> Result<&mut RawObject<'a>, ReadError> {
         if let Self::Text(text) = self {
             *self = Self::Object(read::read(text.get())?);
@@ -303,12 +303,12 @@ impl<'a> Raw<'a> {
         ReadError::mismatch(expected, self.kind())
     }
 
-    /// Whether this is null.
+    /// Returns whether the value is null.
     pub fn is_null(&self) -> bool {
         self.text() == Some("null")
     }
 
-    /// What messages call such a value.
+    /// Returns what messages call such a value.
     pub fn kind(&self) -> &'static str {
         let first = self.text().and_then(|text| text.bytes().next());
         match (self, first) {
@@ -321,7 +321,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The text, unless it is taken apart.
+    /// Returns the text, unless the value was taken apart.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text.get()),
@@ -331,7 +331,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Texts are compared as they are written: an API server writes the same value the same way.
+/// Compares texts as they are written. An API server writes the same value the same way.
 impl PartialEq for Raw<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -374,7 +374,7 @@ impl<'de> Visitor<'de> for ReadMembers {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
-    /// Reads a value that is looked into.
+    /// Takes the value apart.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TakenApart)
     }

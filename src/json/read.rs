@@ -1,8 +1,8 @@
-//! Reads texts: into types, or as lists of which no more is kept than somebody needs. Webhooks run before the API server
-//! validates, so a list may have hundreds of thousands of elements, each as short as `{}`.
+//! Reads texts into types. Of long lists it keeps only what is needed: webhooks run before the API server validates, so
+//! a list may have hundreds of thousands of elements, each as short as `{}`.
 //!
-//! Derived types read more than they should: a struct from a list too (serde #1587), an enum from an object, and `null`
-//! as an absence. The functions for `deserialize_with`, and [`FromObject`], close these holes.
+//! Derived types accept too much: a struct is also read from a list (serde #1587), an enum also from an object, and
+//! `null` counts as absent. [`FromObject`] and the functions for `deserialize_with` prevent that.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,32 +23,32 @@ use super::text::Text;
 /// ```
 ///
 /// # Errors
-/// It is no `T`; with the path within it.
+/// It is no `T`. The error has the path within it.
 pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, ReadError> {
     serde_json::from_str(text).map_err(|error| ReadError::of(&error, text))
 }
 
-/// The first elements of a list. The rest is skipped.
+/// The first elements of a list.
 #[derive(Clone, Debug)]
 pub struct Bounded<T> {
-    /// The first.
+    /// The elements that were read.
     pub elements: Vec<T>,
-    /// Whether there are more.
+    /// Whether the list has more elements. They were skipped.
     pub has_more: bool,
 }
 
 impl<'de, T: Deserialize<'de>> Bounded<T> {
-    /// The first elements of the list `text`, at most `most`.
+    /// Reads the first elements of the list `text`, at most `most`.
     ///
     /// # Errors
-    /// It is no list, or one of them is no `T`.
+    /// It is no list, or one of these elements is no `T`.
     pub fn read(text: &'de str, most: usize) -> Result<Self, ReadError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let read = deserializer.deserialize_seq(ReadFirst { most, elements: PhantomData });
         read.map_err(|error| ReadError::of(&error, text))
     }
 
-    /// How many there are, of more than are read one more.
+    /// Returns the number of elements of the list, or one more than were read if there are more.
     pub fn count(&self) -> usize {
         self.elements.len() + usize::from(self.has_more)
     }
@@ -79,7 +79,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ReadFirst<T> {
     }
 }
 
-/// Hands the elements of the list `text` over one after the other, and keeps none.
+/// Passes the elements of the list `text` to `take`, one after the other.
 ///
 /// # Errors
 /// It is no list, or an element is no `T`.
@@ -106,7 +106,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ForEach<'_, T> {
     }
 }
 
-/// A struct that is read from an object only.
+/// A struct that can be read from an object only.
 #[derive(Debug)]
 pub struct FromObject<T>(pub T);
 
@@ -130,7 +130,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ReadObject<T> {
     }
 }
 
-/// Reads a setting that is an object; `null` is the same as its absence.
+/// Reads a setting that is an object. `null` counts as absent.
 ///
 /// # Errors
 /// It is no `T`.
@@ -138,18 +138,18 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -
     Ok(Option::<FromObject<T>>::deserialize(deserializer)?.map(|read| read.0))
 }
 
-/// Reads a setting that is a list of objects; `null` is the same as its absence.
+/// Reads a setting that is a list of objects. `null` counts as absent, and absent as empty.
 ///
 /// # Errors
-/// It is no list, or one of them is no `T`.
+/// It is no list, or an element is no `T`.
 pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     optional_objects(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a setting that is a list of objects, for which it matters whether it is there.
+/// Reads a setting that is a list of objects. `null` counts as absent, which is something else than empty.
 ///
 /// # Errors
-/// It is no list, or one of them is no `T`.
+/// It is no list, or an element is no `T`.
 pub fn optional_objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Vec<T>>, D::Error> {
@@ -157,19 +157,19 @@ pub fn optional_objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     Ok(list.map(|list| list.into_iter().map(|read| read.0).collect()))
 }
 
-/// Reads a setting that is one of a few words; `null` is the same as its absence.
+/// Reads a setting that is one of a few words. `null` counts as absent.
 ///
 /// # Errors
-/// It is another word, or no text.
+/// It is another word, or no string.
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    // Text first: every sort of JSON value read anew for every sort of word would be a fortieth of the module.
+    // The string is read first. Code that reads each type of words from JSON would be a fortieth of the module.
     match Option::<Text<'de>>::deserialize(deserializer)? {
         Some(word) => T::deserialize(StrDeserializer::new(&word)),
         None => Ok(T::default()),
     }
 }
 
-/// Reads a setting for which `null` is the same as its absence.
+/// Reads a setting. `null` counts as absent.
 ///
 /// # Errors
 /// It is no `T`.
@@ -179,7 +179,7 @@ pub fn null_is_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>
     Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a setting that must not be `null`: a template that renders to nothing must not take it away.
+/// Reads a setting that must not be `null`, so that a template which renders to nothing can't remove it.
 ///
 /// # Errors
 /// It is no `T`.

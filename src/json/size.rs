@@ -1,24 +1,23 @@
-//! How large an object is when the API server has written it: `encoding/json` writes `<`, `>`, `&`, U+2028 and U+2029 as
+//! Computes the size of an object as the API server writes it: `encoding/json` writes `<`, `>`, `&`, U+2028 and U+2029 as
 //! six bytes.
 
 use super::raw_object::{Raw, RawObject};
 
-/// How many bytes a character becomes longer at most: `<` is written as `\u003c`.
+/// The most bytes that a character grows by: `<` is written as `\u003c`.
 const LONGEST_ESCAPE: usize = 5;
 
-/// How many bytes are read before it is asked whether the rest can make a difference.
+/// The number of bytes after which it is checked whether the rest can make a difference.
 const CHUNK: usize = 1024;
 
 impl RawObject<'_> {
-    /// How many bytes the object has when the API server writes it; nothing, if it is no larger than `limit`. No more of
-    /// it is read than can make a difference.
+    /// Returns the size in bytes, if it is above `limit`. Reads no more of the object than can make a difference.
     pub fn size_above(&self, limit: usize) -> Option<usize> {
         let mut size = 0;
         self.for_each_text(&mut |text, around| size += text.len() + around);
         let mut unread = size;
         self.for_each_text(&mut |text, _| {
             for (position, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
-                // Otherwise all fits in, even if each byte to come had to be escaped.
+                // Otherwise the object is small enough, even if each remaining byte must be escaped.
                 if size + unread * LONGEST_ESCAPE > limit {
                     size += escapes(chunk, text.as_bytes().get(position * CHUNK..).unwrap_or_default());
                     unread -= chunk.len();
@@ -28,7 +27,8 @@ impl RawObject<'_> {
         Some(size).filter(|size| *size > limit)
     }
 
-    /// Hands over the texts that the object is made of, and how many quotes, colons, commas and brackets go with each.
+    /// Passes on the texts that the object consists of, each with the number of quotes, colons, commas and brackets that
+    /// are written with it.
     fn for_each_text(&self, take: &mut dyn FnMut(&str, usize)) {
         take("", if self.members().next().is_some() { "{".len() } else { "{}".len() });
         for (key, value) in self.members() {
@@ -39,7 +39,7 @@ impl RawObject<'_> {
 }
 
 impl Raw<'_> {
-    /// How many bytes the value has when the API server writes it.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         let mut size = 0;
         self.for_each_text(&mut |text, around| size += text.len() + around + escapes(text.as_bytes(), text.as_bytes()));
@@ -61,7 +61,7 @@ impl Raw<'_> {
     }
 }
 
-/// How many bytes longer `chunk` becomes, the beginning of `text`.
+/// Returns the number of bytes that `chunk` grows by. It is the beginning of `text`.
 fn escapes(chunk: &[u8], text: &[u8]) -> usize {
     let mut longer = 0;
     for (position, byte) in chunk.iter().enumerate() {
@@ -74,7 +74,7 @@ fn escapes(chunk: &[u8], text: &[u8]) -> usize {
     longer
 }
 
-/// Whether U+2028 or U+2029 stands there.
+/// Returns whether there is U+2028 or U+2029 at `position`.
 fn is_separator(text: &[u8], position: usize) -> bool {
     matches!(text.get(position..position + 3), Some([0xE2, 0x80, 0xA8 | 0xA9]))
 }

@@ -1,4 +1,4 @@
-//! Strings that borrow from the text that they were read from, unless they have escapes there; and pairs of them.
+//! Strings and pairs of strings. They borrow from the text that they were read from, unless they have escapes there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,12 +13,12 @@ use super::error::ReadError;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// How many pairs stand in one piece of memory at most: to move 100,000 pairs to a larger one would take twice the room,
-/// and to make way for one among them a thousand times as long.
+/// The most pairs in one piece of memory. One piece for 100,000 pairs would take twice the memory while it grows, and
+/// inserting a pair would take a thousand times as long.
 const CHUNK: usize = 256;
 
-/// Labels, annotations, or a nodeSelector, sorted by key, as the API server writes them. Of equal keys the last counts,
-/// as in Go.
+/// Labels, annotations, or a nodeSelector, sorted by key, as the API server writes them. If a key is repeated, the last
+/// value counts, as in Go.
 ///
 /// ```
 /// use node_placement_policy::json::Pairs;
@@ -30,44 +30,51 @@ const CHUNK: usize = 256;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Pairs<'a> {
-    /// None is empty.
+    /// The pairs in order. No chunk is empty.
     chunks: Vec<Vec<(Text<'a>, Text<'a>)>>,
 }
 
 impl<'a> Pairs<'a> {
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         let chunk = self.chunks.get(self.chunk_of(key))?;
         let position = chunk.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
         chunk.get(position).map(|(_, value)| &**value)
     }
 
-    /// Whether there is such a key.
+    /// Returns whether there is such a key.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// All keys and values.
+    /// Returns all pairs, in the order of their keys.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&str, &str)> {
         self.chunks.iter().flatten().map(|(key, value)| (&**key, &**value))
     }
 
-    /// All keys.
+    /// Returns all keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// How many there are.
+    /// Returns the pairs whose keys begin with `prefix`.
+    pub fn with_prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let chunks = self.chunks.get(self.chunk_of(prefix)..).unwrap_or_default();
+        let pairs = chunks.iter().flatten().map(|(key, value)| (&**key, &**value));
+        pairs.skip_while(move |(key, _)| *key < prefix).take_while(move |(key, _)| key.starts_with(prefix))
+    }
+
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Vec::len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no pairs.
     pub const fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
-    /// Gives `key` this value.
+    /// Sets the value of `key`.
     pub fn insert(&mut self, key: Text<'a>, value: Text<'a>) {
         let last = self.chunks.last().and_then(|chunk| chunk.last());
         if last.is_none_or(|(last, _)| *last < key) {
@@ -86,14 +93,14 @@ impl<'a> Pairs<'a> {
         } else if chunk.len() < CHUNK {
             chunk.insert(position, (key, value));
         } else {
-            // The first part has room for those that come after this one.
+            // Leaves room in the first part, for the pairs that come after this one.
             let rest = chunk.split_off(position.clamp(1, CHUNK - 1));
             self.chunks.insert(at + 1, rest);
             self.insert(key, value);
         }
     }
 
-    /// The position of the chunk to which `key` belongs.
+    /// Returns the position of the chunk that `key` belongs to.
     fn chunk_of(&self, key: &str) -> usize {
         let begins_before = |chunk: &Vec<(Text<'a>, Text<'a>)>| chunk.first().is_some_and(|(own, _)| &**own <= key);
         self.chunks.partition_point(begins_before).saturating_sub(1)
@@ -122,7 +129,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     }
 }
 
-/// Hands the keys and values of the object `text` over one after the other, and keeps none.
+/// Passes the pairs of the object `text` to `take`, one after the other.
 ///
 /// # Errors
 /// It is no object, or a value is no `V`.
@@ -135,7 +142,7 @@ pub fn for_each_pair<'de, V: Deserialize<'de>>(
     read.map_err(|error| ReadError::of(&error, text))
 }
 
-/// Hands the keys and values of an object over one after the other.
+/// Passes the pairs of an object on, one after the other.
 pub struct EachPair<'f, 'de, V>(pub &'f mut dyn FnMut(Text<'de>, V));
 
 impl<'de, V: Deserialize<'de>> Visitor<'de> for EachPair<'_, 'de, V> {

@@ -1,4 +1,4 @@
-//! Bindings: what is written onto them, the API server copies to the Pod, in the write that sets its node.
+//! Writes onto Bindings. The API server copies their labels and annotations to the Pod when it sets the node.
 
 use super::changes::Changes;
 use super::propagation::{KINDS, Managed, Propagations};
@@ -12,13 +12,13 @@ use crate::review::Review;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
 
-/// Writes what there is to tell about the node over what stands on the Binding. Nobody validates a Binding, and what
-/// makes a Pod invalid can never be changed again: what others wrote there must be valid, too.
+/// Writes the values of the `node` onto the Binding, over what others wrote there. Other labels and annotations of the
+/// Binding must be valid: the API server does not validate them, and an invalid Pod can never be changed again.
 ///
 /// # Errors
-/// The node lacks something required, or could not be read; what others wrote is invalid, or too much.
+/// The node lacks something required, the node could not be read, or what others wrote is invalid or too large.
 pub fn write(propagations: &Propagations<'_>, review: &mut Review<'_>, node: &NodeLookup<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
     let Some(values) = values::required_of(propagations, node, &mut review.decision)? else { return Ok(()) };
     for kind in KINDS {
         check(kind, propagations, &values, review)?;
@@ -29,8 +29,7 @@ pub fn write(propagations: &Propagations<'_>, review: &mut Review<'_>, node: &No
     Ok(())
 }
 
-/// Checks all labels, or all annotations, that a Binding brings (`ValidateLabels`, `ValidateAnnotations`). What the
-/// policy writes is valid.
+/// Checks the labels, or the annotations, of the Binding that others wrote (`ValidateLabels`, `ValidateAnnotations`).
 fn check(
     kind: TargetKind,
     propagations: &Propagations<'_>,
@@ -41,7 +40,7 @@ fn check(
     let mut size: usize = values.of(kind).iter().map(|(key, value)| key.len() + value.len()).sum();
     let mut problem = None;
     let mut add = |key: Text<'_>, value: Text<'_>| {
-        // What is managed is written, or goes.
+        // Managed keys are overwritten or removed.
         if propagations.manages(kind, &key) {
             return;
         }

@@ -1,12 +1,12 @@
-//! What becomes of an object's labels and annotations. With `protect`, managed keys (those that the policy writes) belong
-//! to the policy, and what others write to them is undone.
+//! Changes the managed labels and annotations of an object. With `protect`, they belong to the policy, and changes by
+//! others are undone.
 
 use std::collections::BTreeSet;
 
 use super::propagation::{KINDS, Managed, Propagations};
 use crate::decision::{Cause, CauseKind, Decision, Rejection};
-use crate::json::{RawObject, ReadError, Text, Within};
-use crate::limits::{MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
+use crate::json::{Pairs, Raw, RawObject, ReadError, Text, Within};
+use crate::limits::{LARGEST_OBJECT, MOST_ANNOTATIONS, MOST_NAMED, MOST_WRITTEN};
 use crate::message::{joined, quote, shorten};
 use crate::object_meta::ObjectName;
 use crate::review::Review;
@@ -14,10 +14,10 @@ use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::Target;
 use crate::settings::{Setting, SettingPath};
 
-/// What annotations that others write may have, so that what a Binding brings still fits.
+/// The largest size of annotations of others that leaves room for what a Binding adds, in bytes.
 const MOST_OF_OTHERS: usize = MOST_ANNOTATIONS - MOST_WRITTEN;
 
-/// The managed keys of `object`, and their values.
+/// Reads the managed keys of `object`, and their values.
 ///
 /// # Errors
 /// The metadata can't be read.
@@ -36,61 +36,83 @@ pub fn managed<'a>(object: &RawObject<'a>, propagations: &Propagations<'_>) -> R
     Ok(managed)
 }
 
-/// Changes of managed labels and annotations that are still to be made.
+/// The changes that are to be made to managed labels and annotations.
 #[derive(Debug)]
 pub struct Changes<'a, 'p> {
     propagations: &'p Propagations<'p>,
-    /// As they were submitted.
+    /// The keys and values before the request. A new object has none.
+    old: Managed<'a>,
+    /// The submitted keys and values.
     submitted: Managed<'a>,
-    /// As they must be.
-    goal: Managed<'a>,
-    /// Which of those that were submitted and are not in the goal go.
-    removes: bool,
-    /// What becomes of them, as it is told to whoever submitted them; nothing, if nobody is told.
-    told: Option<String>,
+    goal: Goal<'a>,
+    /// Further keys and values, which are added unless the object becomes too large.
+    missing: Managed<'a>,
+    /// What happened to the keys that the request changed and that are changed again, if the requester is to be warned.
+    warning: Option<String>,
+}
+
+/// The managed keys and values that are to be stored.
+#[derive(Debug)]
+enum Goal<'a> {
+    /// Those that were submitted.
+    Submitted,
+    /// Those from before the request.
+    Old,
+    /// These.
+    Values(Managed<'a>),
 }
 
 impl<'a, 'p> Changes<'a, 'p> {
-    /// None yet, to those of `object`.
+    /// Returns no changes to `object`, which had the `old` managed keys before the request.
     ///
     /// # Errors
     /// The metadata can't be read.
-    pub fn new(object: &RawObject<'a>, propagations: &'p Propagations<'p>) -> Result<Self, ReadError> {
+    pub fn new(
+        object: &RawObject<'a>,
+        old: Managed<'a>,
+        propagations: &'p Propagations<'p>,
+    ) -> Result<Self, ReadError> {
         let submitted = managed(object, propagations).within("object")?;
-        Ok(Self { propagations, submitted, goal: Managed::default(), removes: false, told: None })
+        Ok(Self { propagations, old, submitted, goal: Goal::Submitted, missing: Managed::default(), warning: None })
     }
 
-    /// Writes `values` over what stands there, and takes managed keys away that are not among them: only the policy
-    /// tells a Pod about its node.
+    /// Sets the managed keys to `values`, and removes all others.
     pub fn set(&mut self, values: Managed<'a>) {
-        self.goal = values;
-        self.removes = true;
+        self.goal = Goal::Values(values);
     }
 
-    /// Writes those of `values` whose keys are missing.
+    /// Adds those of `values` whose keys were not submitted.
     pub fn fill_in(&mut self, values: &Managed<'_>) {
         for kind in KINDS {
-            for (key, value) in values.of(kind).iter() {
-                if !self.submitted.of(kind).contains_key(key) {
-                    self.goal.of_mut(kind).insert(key.into(), value.into());
-                }
-            }
+            let submitted = self.submitted.of(kind);
+            let missing = values.of(kind).iter().filter(|(key, _)| !submitted.contains_key(key));
+            *self.missing.of_mut(kind) = missing.map(|(key, value)| (key.into(), value.into())).collect();
         }
     }
 
-    /// Gives managed keys the values that they had. A new Pod had none.
-    pub fn reset_to_old(&mut self, old: Managed<'a>) {
-        self.set(old);
-        self.told = Some("your change is undone".to_owned());
+    /// Undoes the request's changes to managed keys. Those of a new Pod are removed.
+    pub fn reset_to_old(&mut self) {
+        self.goal = Goal::Old;
+        self.warning = Some("your change is undone".to_owned());
     }
 
-    /// Gives managed keys the values that `node` has for them, which others may have forged while nobody looked.
-    pub fn reset_to_node(&mut self, values: Managed<'a>, node: &str) {
-        self.set(values);
-        self.told = Some(format!("they say again what Node {} says", quote(node)));
+    /// Sets all managed keys to the `values` of `node`: others may have forged them while the policy was away. Keys that
+    /// were missing before the request, too, are added only if the object stays small enough.
+    pub fn reset_to_node(&mut self, values: &Managed<'_>, node: &str) {
+        let mut goal = Managed::default();
+        for kind in KINDS {
+            let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
+            for (key, value) in values.of(kind).iter() {
+                let was_missing = !submitted.contains_key(key) && !old.contains_key(key);
+                let pairs = if was_missing { &mut self.missing } else { &mut goal };
+                pairs.of_mut(kind).insert(key.into(), value.into());
+            }
+        }
+        self.goal = Goal::Values(goal);
+        self.warning = Some(format!("they say again what Node {} says", quote(node)));
     }
 
-    /// Whether a managed key is missing that must be there, or has a default.
+    /// Returns whether a managed key of an entry with `default` or `required` is missing.
     pub fn misses_guaranteed_key(&self) -> bool {
         let is_there = |target: &Target| {
             let mut keys = self.submitted.of(target.kind).keys();
@@ -99,16 +121,16 @@ impl<'a, 'p> Changes<'a, 'p> {
         !self.propagations.guaranteed().all(is_there)
     }
 
-    /// Whether a managed key was submitted otherwise than it is in `old`.
-    pub fn differ_from(&self, old: &Managed<'_>) -> bool {
-        self.submitted != *old
+    /// Returns whether the request changes a managed key.
+    pub fn has_changed_keys(&self) -> bool {
+        self.submitted != self.old
     }
 
-    /// Rejects a Pod of a controller that brings a managed label: a controller that selects by it would not find its
-    /// Pod without, and create the next, for ever.
+    /// Rejects a Pod of a controller that has a managed label. The label would be removed, and a controller that selects
+    /// by it would not find its Pod, and would create Pods forever.
     ///
     /// # Errors
-    /// Such a label, unless it says what the policy says.
+    /// There is such a label, with another value than the policy writes.
     pub fn reject_label_of_owned(&self, pod: &ObjectName) -> Result<(), Rejection> {
         let Some(key) = self.overwritten(TargetKind::Label).next() else { return Ok(()) };
         let explanation = format!(
@@ -125,67 +147,124 @@ impl<'a, 'p> Changes<'a, 'p> {
         Err(Rejection::forbidden(cause, explanation))
     }
 
-    /// Puts the changes into the object, and tells the requester what was undone.
+    /// Makes the changes to the object, and warns the requester of changes that were undone.
     ///
     /// # Errors
     /// The metadata can't be read.
     pub fn apply(self, review: &mut Review<'a>) -> Result<(), Rejection> {
-        self.tell(review);
+        self.warn(review);
         for kind in KINDS {
-            let goal = self.goal.of(kind);
+            let Some(goal) = self.goal_of(kind) else { break };
             let kept = |key: &str, value: &str| match goal.get(key) {
                 Some(own) => own == value,
-                None => !self.removes || !self.propagations.manages(kind, key),
+                None => !self.propagations.manages(kind, key),
             };
-            let mut written: Vec<(&str, &str)> = self.written(kind).collect();
-            if kind == TargetKind::Annotation && !written.is_empty() {
-                let size_of_kept = size_of(&review.object, &kept).within("object")?;
-                give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+            let written: Vec<(&str, &str)> = self.written(kind).collect();
+            if !written.is_empty() || self.overwritten(kind).next().is_some() {
+                write(written, kind, &kept, review)?;
             }
-            if written.is_empty() && self.overwritten(kind).next().is_none() {
-                continue;
+        }
+        self.apply_missing(review)
+    }
+
+    /// Adds the missing keys, with a warning instead if the object would become too large. What the policy adds by itself
+    /// never rejects an update.
+    fn apply_missing(&self, review: &mut Review<'a>) -> Result<(), Rejection> {
+        let mut size = 0;
+        for kind in KINDS {
+            size += size_to_add(self.missing.of(kind), kind, &review.object).within("object")?;
+        }
+        if size == 0 {
+            return Ok(());
+        }
+        if review.object.size_above(LARGEST_OBJECT.saturating_sub(size)).is_some() {
+            let keys: Vec<&str> = KINDS.iter().flat_map(|kind| self.missing.of(*kind).keys()).collect();
+            review.decision.warn(&not_written("Pod", LARGEST_OBJECT, &keys));
+            return Ok(());
+        }
+        for kind in KINDS {
+            let written: Vec<(&str, &str)> = self.missing.of(kind).iter().collect();
+            if !written.is_empty() {
+                write(written, kind, &|_, _| true, review)?;
             }
-            let metadata = review.object.object_mut("metadata").within("object")?;
-            metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
-            review.is_changed = true;
         }
         Ok(())
     }
 
-    /// The keys that were submitted and are not stored so.
-    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
-        let goal = self.goal.of(kind);
-        let submitted = self.submitted.of(kind).iter().filter(|_| self.removes);
-        submitted.filter(|(key, value)| goal.get(key) != Some(value)).map(|(key, _)| key)
+    /// Returns the managed labels or annotations to be stored, or `None` if they stay as they were submitted.
+    const fn goal_of(&self, kind: TargetKind) -> Option<&Pairs<'a>> {
+        match &self.goal {
+            Goal::Submitted => None,
+            Goal::Old => Some(self.old.of(kind)),
+            Goal::Values(values) => Some(values.of(kind)),
+        }
     }
 
-    /// The keys and values that are written, and were not submitted so.
+    /// Returns the submitted keys that are removed or get another value.
+    fn overwritten(&self, kind: TargetKind) -> impl Iterator<Item = &str> {
+        let submitted = self.goal_of(kind).into_iter().flat_map(move |goal| {
+            let submitted = self.submitted.of(kind).iter();
+            submitted.filter(|(key, value)| goal.get(key) != Some(value))
+        });
+        submitted.map(|(key, _)| key)
+    }
+
+    /// Returns the keys that are added or get another value, with their values.
     fn written(&self, kind: TargetKind) -> impl Iterator<Item = (&str, &str)> {
         let submitted = self.submitted.of(kind);
-        self.goal.of(kind).iter().filter(|(key, value)| submitted.get(key) != Some(value))
+        let goal = self.goal_of(kind).into_iter().flat_map(Pairs::iter);
+        goal.filter(|(key, value)| submitted.get(key) != Some(value))
     }
 
-    fn tell(&self, review: &mut Review<'_>) {
-        let Some(told) = &self.told else { return };
+    /// Warns about the keys that the request changed and that are changed again.
+    fn warn(&self, review: &mut Review<'_>) {
+        let Some(warning) = &self.warning else { return };
         let mut keys: Vec<&str> = Vec::new();
         for kind in KINDS {
+            let (submitted, old) = (self.submitted.of(kind), self.old.of(kind));
+            let changed = |key: &&str| submitted.get(key) != old.get(key);
             let mut own = BTreeSet::new();
-            own.extend(self.overwritten(kind).take(MOST_NAMED));
-            // Nobody has removed what a new Pod lacks.
-            if review.request.is_update() {
-                let submitted = self.submitted.of(kind);
-                let missing = self.written(kind).map(|(key, _)| key).filter(|key| !submitted.contains_key(key));
-                own.extend(missing.take(MOST_NAMED));
-            }
+            own.extend(self.overwritten(kind).filter(changed).take(MOST_NAMED));
+            own.extend(self.written(kind).map(|(key, _)| key).filter(changed).take(MOST_NAMED));
             keys.extend(own);
         }
         if !keys.is_empty() {
-            review.decision.warn(&format!("only the policy writes these keys, {told}: {}", listed(&keys)));
+            review.decision.warn(&format!("only the policy writes these keys, {warning}: {}", listed(&keys)));
         }
     }
 }
 
-/// Gives up annotations that are to be written, the last first, until all are small enough for the API server.
+/// Replaces the labels, or the annotations, of the object by those that are `kept` and those that are `written`.
+fn write(
+    mut written: Vec<(&str, &str)>,
+    kind: TargetKind,
+    kept: &dyn Fn(&str, &str) -> bool,
+    review: &mut Review<'_>,
+) -> Result<(), Rejection> {
+    if kind == TargetKind::Annotation && !written.is_empty() {
+        let size_of_kept = size_of(&review.object, kept).within("object")?;
+        give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+    }
+    let metadata = review.object.object_mut("metadata").within("object")?;
+    metadata.rewrite(kind.member(), kept, &mut written.into_iter()).within("object.metadata")?;
+    review.is_changed = true;
+    Ok(())
+}
+
+/// Returns the number of bytes that `object` grows by if `pairs` are added.
+fn size_to_add(pairs: &Pairs<'_>, kind: TargetKind, object: &RawObject<'_>) -> Result<usize, ReadError> {
+    if pairs.is_empty() {
+        return Ok(0);
+    }
+    let has_some = object.object("metadata")?.is_some_and(|metadata| metadata.member(kind.member()).is_some());
+    let mut size = if has_some { 0 } else { r#""":{},"#.len() + kind.member().len() };
+    for (key, value) in pairs.iter() {
+        size += Raw::written(&key)?.size() + Raw::written(&value)?.size() + ":,".len();
+    }
+    Ok(size)
+}
+
+/// Removes annotations from those to be written, the last first, until the API server accepts their size.
 fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize, decision: &mut Decision<'_>) {
     let mut size = size_of_kept + written.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
     let mut too_much = Vec::new();
@@ -197,26 +276,27 @@ fn give_up_what_is_too_much(written: &mut Vec<(&str, &str)>, size_of_kept: usize
         return;
     }
     too_much.reverse();
-    decision.warn(&format!(
-        "the Pod's annotations would have more than {} KiB, so these are not written: {}",
-        MOST_ANNOTATIONS / 1024,
-        listed(&too_much)
-    ));
+    decision.warn(&not_written("Pod's annotations", MOST_ANNOTATIONS, &too_much));
 }
 
-/// As many of `keys` as a warning has room for.
+/// Returns the warning that `keys` would make something larger than `most` bytes.
+fn not_written(what: &str, most: usize, keys: &[&str]) -> String {
+    format!("the {what} would have more than {} KiB, so these are not written: {}", most / 1024, listed(keys))
+}
+
+/// Lists as many of `keys` as a warning has room for.
 fn listed(keys: &[&str]) -> String {
     joined(keys.iter().take(MOST_NAMED).map(|key| shorten(key)), ", ")
 }
 
-/// Rejects a Pod whose annotations leave too little for what a Binding brings, unless those of the `old` one were as
-/// large. Keys that it is sure to overwrite are not counted.
+/// Rejects a Pod whose annotations leave too little room for what a Binding adds, unless those of the `old` Pod were as
+/// large. Keys that a Binding always overwrites do not count.
 ///
-/// The API server validates a Pod again at every update, but not when a Binding brings something: a Pod that grows too
-/// large by it can't be updated, finalized, or reported by its kubelet any more.
+/// The API server validates a Pod at every update, but not when a Binding adds annotations. If they are too large then,
+/// nobody can update or finalize the Pod, and its kubelet can't report its status.
 ///
 /// # Errors
-/// Their size; or they can't be read.
+/// The annotations are too large, or can't be read.
 pub fn check_annotations(
     propagations: &Propagations<'_>,
     pod: &RawObject<'_>,
@@ -247,7 +327,7 @@ fn size_of_others(propagations: &Propagations<'_>, pod: &RawObject<'_>) -> Resul
     size_of(pod, &|key, _| !propagations.is_sure_to_overwrite(key))
 }
 
-/// How large those annotations of `object` are that count, in bytes of keys and values.
+/// Returns the size of the annotations of `object` that count, in bytes of keys and values.
 ///
 /// # Errors
 /// They can't be read.

@@ -1,4 +1,4 @@
-//! Environment variables: every container knows its node, and no manifest changes.
+//! Adds environment variables with node metadata to all containers of a Pod.
 
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -12,21 +12,21 @@ use crate::object_meta::CONTAINERS;
 use crate::review::Review;
 use crate::settings::key::{KeyPattern, TargetKind};
 
-/// As much of a variable that a container defines itself as matters.
+/// The name of a variable that a container defines itself.
 #[derive(Default, Deserialize)]
 struct OwnVariable<'a> {
     #[serde(borrow)]
     name: Option<Text<'a>>,
 }
 
-/// A variable that containers get: its name, and all of it.
+/// A variable to be added: its name, and its JSON.
 type Variable<'p> = (&'p str, Box<RawValue>);
 
-/// Gives each container and init container of the Pod the variables that it does not define itself. They come before
-/// its own, so that `$(NAME)` works in these.
+/// Adds the variables to each container and init container of the Pod, unless the container defines them itself. They
+/// come first, so that the container's own variables can refer to them by `$(NAME)`.
 ///
 /// # Errors
-/// The containers can't be read, or there are too many of them, or of their variables; or the Pod would be too large.
+/// The containers can't be read, there are too many containers or variables, or the Pod would be too large.
 pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let mut variables = Vec::new();
     for propagation in &propagations.entries {
@@ -57,7 +57,7 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
             if missing.is_empty() {
                 continue;
             }
-            // With their commas. What would be too large in any case is counted, and not built.
+            // Counts the commas too. If the Pod is too large already, the size is counted, but nothing is built.
             let list = if container.member("env").is_none() { r#""env":[]"#.len() } else { 0 };
             let added = list + missing.iter().map(|variable| variable.get().len() + 1).sum::<usize>();
             if size + added > LARGEST_OBJECT {
@@ -74,7 +74,7 @@ pub fn add(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(
     if left_out > 0 { Err(review.too_large(left_out)) } else { Ok(()) }
 }
 
-/// Those of `variables` that `container` does not define, and its own.
+/// Returns those of `variables` that `container` does not define, and the container's own.
 fn missing<'v, 'a>(
     container: &RawObject<'a>,
     variables: &'v [Variable<'_>],
@@ -89,8 +89,8 @@ fn missing<'v, 'a>(
     Ok((missing.into_iter().map(|(_, variable)| &**variable).collect(), own))
 }
 
-/// The variable of an entry (`EnvVar`), and its name. Its `fieldRef` is to the entry's target, the annotation if there
-/// is one. The kubelet resolves it when the container starts: by then the Binding has brought the value.
+/// Returns the variable of an entry (`EnvVar`), and its name. It refers to the entry's target, preferably the annotation.
+/// The kubelet resolves it when the container starts. By then the Binding has set the value.
 fn variable<'s>(propagation: &Propagation<'s>) -> Result<Option<Variable<'s>>, ReadError> {
     let Propagation { entry, targets, .. } = propagation;
     let annotation = targets.iter().find(|target| target.kind == TargetKind::Annotation);

@@ -1,16 +1,15 @@
-//! Node metadata: a Pod learns about the node it landed on.
+//! Node metadata: copies labels, annotations and fields of a node to its Pods.
 //!
-//! - [`propagation`]: what the settings want to be copied.
-//! - [`values`]: what is to be written, how much at most, and what happens when the Node can't be read. How much a
-//!   Binding may have with what others wrote: [`bindings`].
-//! - [`changes`]: what becomes of an object's labels and annotations, whether a Pod leaves enough of its annotations'
-//!   256 KiB to that, and what the requester is told. Which of them the policy manages: [`propagation`].
-//! - [`env`]: environment variables that refer to it.
+//! - [`propagation`]: reads from the settings what is copied. The keys that are written are called *managed*.
+//! - [`values`]: collects the values that are written, within limits, also if the Node can't be read.
+//! - [`changes`]: changes the managed labels and annotations of an object, warns the requester, and checks the size of
+//!   annotations.
+//! - [`env`]: adds environment variables that refer to the values.
 //!
-//! One file per kind of request: [`pods`], [`bindings`], [`workloads`].
+//! There is one file for each kind of request: [`pods`], [`bindings`], [`workloads`].
 //!
-//! The API server copies annotations and labels from a Binding to the Pod, in the write that sets `nodeName`, and
-//! validates none of them.
+//! The API server copies annotations and labels from a Binding to the Pod when it sets `nodeName`. It does not validate
+//! them.
 
 pub mod bindings;
 pub mod changes;

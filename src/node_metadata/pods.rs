@@ -1,5 +1,5 @@
-//! Pods that are created, and updated: managed keys that they bring are removed, what others did to them is undone, and
-//! what a bound Pod lacks is filled in.
+//! Pods that are created or updated: writes their managed keys, undoes changes by others, and adds missing keys to bound
+//! Pods.
 
 use super::changes::{Changes, check_annotations, managed};
 use super::propagation::{Managed, Propagations};
@@ -11,20 +11,21 @@ use crate::object_meta;
 use crate::request::User;
 use crate::review::Review;
 
-/// Takes managed keys that a new Pod brings away, if they are protected, and writes what there is to tell about its
-/// `node`, if it has one: no Binding will ever come.
+/// Removes the managed keys of a new Pod, if they are protected. If the Pod names its `node`, writes the node's values,
+/// because there will be no Binding.
 ///
 /// # Errors
-/// The node lacks something required, or could not be read; the Pod brings what it must not, or too much.
+/// The node lacks something required, the node could not be read, or the Pod has a managed label that it must not have,
+/// or annotations that are too large.
 pub fn write_to_new(
     propagations: &Propagations<'_>,
     review: &mut Review<'_>,
     node: &NodeLookup<'_>,
 ) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let mut changes = Changes::new(&review.object, Managed::default(), propagations)?;
     check_annotations(propagations, &review.object, None, &review.name)?;
     if propagations.settings.protect {
-        changes.reset_to_old(Managed::default());
+        changes.reset_to_old();
     }
     if let Some(values) = values::required_of(propagations, node, &mut review.decision)? {
         changes.set(values);
@@ -35,62 +36,62 @@ pub fn write_to_new(
     changes.apply(review)
 }
 
-/// Undoes what others did to managed keys of the Pod, if they are protected, and fills in what a bound Pod lacks.
+/// Undoes changes to managed keys of the Pod, if they are protected, and adds missing keys to a bound Pod.
 ///
-/// Which node the Pod is bound to, only the old object tells: the new one is not validated yet.
+/// The old object says to which node the Pod is bound. The new one can claim anything, because it is not validated yet.
 ///
 /// # Errors
-/// The request can't be read, or leaves too little for what a Binding brings.
+/// The request can't be read, or the annotations of a waiting Pod leave too little room for what a Binding adds.
 pub fn write_to_updated(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
     let old_object = review.request.old_object()?;
     let old = managed(old_object, propagations).within("oldObject")?;
     let node_name = object_meta::node_name(old_object).within("oldObject")?;
-    let mut changes = Changes::new(&review.object, propagations)?;
+    let protects = propagations.settings.protect;
+    let mut changes = Changes::new(&review.object, old, propagations)?;
     if node_name.is_empty() {
         check_annotations(propagations, &review.object, Some(old_object), &review.name)?;
-        if propagations.settings.protect {
-            changes.reset_to_old(old);
+        if protects {
+            changes.reset_to_old();
         }
         return changes.apply(review);
     }
 
-    let must_reset = propagations.settings.protect && changes.differ_from(&old);
-    let must_fill_in = !must_reset && changes.misses_guaranteed_key() && runs_or_will(&review.object)?;
-    if !must_reset && !must_fill_in {
+    let must_reset = protects && changes.has_changed_keys();
+    if !(must_reset || changes.misses_guaranteed_key() && runs_or_will(&review.object)?) {
         return Ok(());
     }
-    // A kubelet tells what runs, and must not be held up; what goes away is let go.
+    // Does not delay kubelets, which report what runs, nor the deletion of Pods.
     let may_take_time = review.request.user != User::Kubelet && !review.request.is_for_terminating_object()?;
     let node_name = NodeName::new(&node_name).filter(|_| may_take_time);
     let node = review.lookups.node(node_name.as_ref(), &propagations.field_masks());
     if let NodeLookup::Found(node) = &node {
-        review.decision.audit("node", node.name.as_str().to_owned());
+        review.decision.audit("node", node.name.as_str());
     }
     let values = values::available_of(propagations, &node, &mut review.decision);
     match (values, &node) {
-        // A forged key must not stay for good.
-        (Some(values), NodeLookup::Found(found)) if must_reset => changes.reset_to_node(values, found.name.as_str()),
-        // There is no node to ask, or it can't be read.
-        _ if must_reset => changes.reset_to_old(old),
+        // Corrects forged keys, whoever forged them and when.
+        (Some(values), NodeLookup::Found(found)) if protects => changes.reset_to_node(&values, found.name.as_str()),
+        // The Node was not looked up, or can't be read.
+        _ if must_reset => changes.reset_to_old(),
         (Some(values), _) => changes.fill_in(&values),
         (None, _) => {}
     }
     changes.apply(review)
 }
 
-/// Undoes what others did to managed keys, in an update of the status. Nothing is ever filled in here: a kubelet's
-/// update of the status fails where a webhook adds a label. No Node is looked up.
+/// Undoes changes to managed keys in an update of the status. Never adds missing keys: a kubelet's update of the status
+/// fails if a webhook adds a label. Looks up no Node.
 ///
 /// # Errors
 /// The request can't be read.
 pub fn write_status(propagations: &Propagations<'_>, review: &mut Review<'_>) -> Result<(), Rejection> {
-    let mut changes = Changes::new(&review.object, propagations)?;
     let old = managed(review.request.old_object()?, propagations).within("oldObject")?;
-    changes.reset_to_old(old);
+    let mut changes = Changes::new(&review.object, old, propagations)?;
+    changes.reset_to_old();
     changes.apply(review)
 }
 
-/// Whether there is use in telling a bound Pod about its node.
+/// Returns whether a bound Pod runs or will run, so that its metadata is of use.
 fn runs_or_will(object: &RawObject<'_>) -> Result<bool, ReadError> {
     let phase: String = object.get_at(&["status", "phase"]).within("object")?.unwrap_or_default();
     Ok(matches!(phase.as_str(), "" | "Pending" | "Running"))

@@ -1,4 +1,4 @@
-//! What the settings want to be copied, ready to be used; and which keys are managed.
+//! Reads the entries of `propagate`, and says which keys are managed.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use crate::settings::key::{KeyPattern, TargetKind, prefix_of};
 use crate::settings::node_metadata::{NodeSource, Target};
 use crate::settings::{NodeMetadata, Propagate, Settings, SettingsError};
 
-/// What Pods learn about their node.
+/// The entries of `propagate`, ready to be used.
 #[derive(Clone, Debug)]
 pub struct Propagations<'s> {
-    /// What the settings say.
+    /// The settings.
     pub settings: &'s NodeMetadata,
-    /// In order; of two that write the same key the later wins.
+    /// The entries, in order. If two write the same key, the later one wins.
     pub entries: Vec<Propagation<'s>>,
-    /// What is written: keys, and prefixes with their slash.
+    /// The managed keys, and the managed prefixes with their slash.
     targets: ByKind<BTreeSet<String>>,
 }
 
-/// Managed keys of an object, those that the policy writes, and their values.
+/// The managed keys of an object, and their values.
 pub type Managed<'a> = ByKind<Pairs<'a>>;
 
 /// Both kinds of keys.
 pub const KINDS: [TargetKind; 2] = [TargetKind::Annotation, TargetKind::Label];
 
-/// One thing about annotations, and the same about labels.
+/// A pair of values: one for annotations, one for labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByKind<T> {
     annotations: T,
@@ -34,7 +34,7 @@ pub struct ByKind<T> {
 }
 
 impl<T> ByKind<T> {
-    /// The one about `kind`.
+    /// Returns the value for `kind`.
     pub const fn of(&self, kind: TargetKind) -> &T {
         match kind {
             TargetKind::Annotation => &self.annotations,
@@ -42,7 +42,7 @@ impl<T> ByKind<T> {
         }
     }
 
-    /// The one about `kind`, to be changed.
+    /// Returns the value for `kind`, to be changed.
     pub const fn of_mut(&mut self, kind: TargetKind) -> &mut T {
         match kind {
             TargetKind::Annotation => &mut self.annotations,
@@ -51,22 +51,22 @@ impl<T> ByKind<T> {
     }
 }
 
-/// One thing that Pods learn.
+/// An entry of `propagate`, ready to be used.
 #[derive(Clone, Debug)]
 pub struct Propagation<'s> {
     /// The entry of the settings.
     pub entry: &'s Propagate,
-    /// Where it stands on the Node.
+    /// Where the value is on the Node.
     pub source: NodeSource,
-    /// Where it goes on the Pod: at least one place. All are prefixes if the source is one, and none otherwise.
+    /// Where the value goes on the Pod. There is at least one target. If the source is a prefix, all targets are.
     pub targets: Vec<Target>,
 }
 
 impl<'s> Propagations<'s> {
-    /// What `settings` say, if they say anything.
+    /// Reads the entries of `settings`. Returns `None` if they have no `nodeMetadata`.
     ///
     /// # Errors
-    /// An entry has no source, or a field by no path. Keys are not checked again: what is written is.
+    /// An entry has no source, or a field path that can't be read. Keys are not checked here, but when they are written.
     pub fn of(settings: &'s Settings) -> Result<Option<Self>, SettingsError> {
         let Some(settings) = &settings.node_metadata else { return Ok(None) };
         let mut entries = Vec::with_capacity(settings.propagate.len());
@@ -82,7 +82,7 @@ impl<'s> Propagations<'s> {
         Ok(Some(Self { settings, entries, targets }))
     }
 
-    /// The host's field masks for what is read of a Node.
+    /// Returns the host's field masks for the sources.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::default();
         for entry in &self.entries {
@@ -95,7 +95,7 @@ impl<'s> Propagations<'s> {
         masks
     }
 
-    /// The field of the Node that each entry reads, if it reads one.
+    /// Returns the field of the Node for each entry, or `None` for labels and annotations.
     pub fn fields(&self) -> Vec<Option<&FieldPath>> {
         let fields = self.entries.iter().map(|own| match &own.source {
             NodeSource::Field(path) => Some(path),
@@ -104,18 +104,18 @@ impl<'s> Propagations<'s> {
         fields.collect()
     }
 
-    /// Whether `key` is one that the policy writes.
+    /// Returns whether `key` is managed.
     pub fn manages(&self, kind: TargetKind, key: &str) -> bool {
         self.names(kind, key) || prefix_of(key).is_some_and(|prefix| self.targets.of(kind).contains(prefix))
     }
 
-    /// Whether an entry names `key` itself: then it alone says what is written there, not one with `*`.
+    /// Returns whether an entry names `key` itself. Then no entry with `*` writes it.
     pub fn names(&self, kind: TargetKind, key: &str) -> bool {
         !key.ends_with('/') && self.targets.of(kind).contains(key)
     }
 
-    /// Whether a Binding is sure to overwrite the annotation `key`. With `protect` no managed key comes so far;
-    /// otherwise a Node may lack what an entry reads of it, or have only other keys of a prefix.
+    /// Returns whether a Binding always overwrites the annotation `key`. With `protect`, these are all managed keys,
+    /// because none is on a Pod before it is bound. Otherwise a Node may lack the value of an entry.
     pub fn is_sure_to_overwrite(&self, key: &str) -> bool {
         if self.settings.protect {
             return self.manages(TargetKind::Annotation, key);
@@ -127,20 +127,20 @@ impl<'s> Propagations<'s> {
         guaranteed.any(|target| matches!(&target.key, KeyPattern::Key(own) if own == key))
     }
 
-    /// The targets that are written whatever the Node has, or the request is rejected.
+    /// Returns the targets that are always written, or the request is rejected.
     pub fn guaranteed(&self) -> impl Iterator<Item = &Target> {
         let guaranteed = self.entries.iter().filter(|own| own.entry.required || own.entry.default.is_some());
         guaranteed.flat_map(|own| &own.targets)
     }
 
-    /// How much all defaults come to, in bytes of keys and values.
+    /// Returns the size of all defaults, in bytes of keys and values.
     pub fn size_of_defaults(&self) -> usize {
         self.entries.iter().flat_map(|own| own.targets.iter().map(|target| own.size_of_default(target))).sum()
     }
 }
 
 impl Propagation<'_> {
-    /// How much its default comes to at `target`, in bytes of key and value.
+    /// Returns the size of the default at `target`, in bytes of key and value.
     pub fn size_of_default(&self, target: &Target) -> usize {
         self.entry.default.as_ref().map_or(0, |default| target.key.text().len() + default.len())
     }

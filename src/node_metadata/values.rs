@@ -1,30 +1,30 @@
-//! What is to be written: the values of all entries, in order, within bounds.
+//! Collects the values that are written: those of all entries, in order, within limits.
 
 use super::propagation::{Managed, Propagation, Propagations};
 use crate::cluster::{Node, NodeLookup};
 use crate::decision::{Cause, CauseKind, Decision, Rejection};
-use crate::limits::MOST_WRITTEN;
+use crate::limits::{MOST_NODE_KEYS, MOST_WRITTEN};
 use crate::message::{quote, shorten};
 use crate::selector::syntax;
 use crate::settings::field_path;
-use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target};
 use crate::settings::{OnLookupFailure, SettingPath};
 
-/// What is to be written.
+/// The values that are written.
 #[derive(Debug, Default)]
 struct Values {
     pairs: Managed<'static>,
-    /// Of keys and values, in bytes.
+    /// The size of their keys and values, in bytes.
     size: usize,
-    /// Of the defaults of entries that are still to come, in bytes: they have their room whatever comes before.
+    /// The bytes that are reserved for defaults of later entries, so that earlier values cannot use up the limit.
     reserved: usize,
 }
 
-/// What is to be written for a Pod that is created with a node, or bound to it; nothing, if no Node was needed.
+/// Returns the values for a Pod that is bound to a node, or created with one. Returns `None` if no Node was looked up.
 ///
 /// # Errors
-/// The Node could not be read, unless that is ignored; or it lacks something required.
+/// The Node could not be read, unless that is ignored, or it lacks something required.
 pub fn required_of(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -36,7 +36,8 @@ pub fn required_of(
     }
 }
 
-/// The same for a Pod that runs already: what can't be read or is lacking may be there next time.
+/// Returns the values for a Pod that runs already. It is not rejected if the Node can't be read, or lacks something
+/// required.
 pub fn available_of(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -49,8 +50,8 @@ pub fn available_of(
     values
 }
 
-/// The values, and why the Pod must not have them: the Node could not be read, or lacks something required. Where it is
-/// ignored that it could not be read, there are only defaults.
+/// Returns the values, and the reason to reject the request: the Node could not be read, or lacks something required. If
+/// the settings ignore that it could not be read, the values are the defaults.
 fn collect(
     propagations: &Propagations<'_>,
     node: &NodeLookup<'_>,
@@ -69,12 +70,13 @@ fn collect(
     };
     let fields = node.map(|node| field_path::read_fields(&propagations.fields(), node.text)).unwrap_or_default();
     let mut values = Values { reserved: propagations.size_of_defaults(), ..Values::default() };
+    let mut unread = MOST_NODE_KEYS;
     let mut lacking = None;
     for (position, propagation) in propagations.entries.iter().enumerate() {
         let Propagation { entry, source, targets } = propagation;
         let mut skipped = Skipped::default();
         let field = fields.get(position).and_then(Option::as_deref);
-        let found = node.map(|node| values_at(source, node, field)).unwrap_or_default();
+        let found = node.map(|node| values_at(source, node, field, &mut unread, &mut skipped)).unwrap_or_default();
         for target in targets {
             values.reserved -= propagation.size_of_default(target);
             let mut is_written = false;
@@ -95,7 +97,8 @@ fn collect(
     (Some(values.pairs), lacking)
 }
 
-/// Keys of an entry that are not written. A kubelet can give its Node 100,000 labels: the entry warns once.
+/// The keys of an entry that are not written. There is one warning for all of them, because a kubelet can give its Node
+/// 100,000 labels.
 #[derive(Debug, Default)]
 struct Skipped {
     /// The first key, and what is wrong with it.
@@ -124,8 +127,8 @@ impl Skipped {
 }
 
 impl Values {
-    /// Adds a value at `target`, whose prefix `rest` follows, unless it can't be written, or there would be too much.
-    /// Returns whether it was added.
+    /// Adds a value at `target`, with `rest` after its prefix, unless it can't be written or is too large. Returns whether
+    /// it was added.
     fn add(
         &mut self,
         target: &Target,
@@ -135,26 +138,26 @@ impl Values {
         skipped: &mut Skipped,
     ) -> bool {
         let Target { kind, key: ref pattern } = *target;
-        // There may be 100,000 keys: what can't be written is counted without being put together.
+        // The cheapest test comes first. An annotation of the Node that is no label value counts as absent where a label
+        // is to be written: no warning, or there would be one for every Pod.
+        if kind == TargetKind::Label && syntax::label_value(value).is_err() {
+            return false;
+        }
+        // Counts the keys that can't be written without building them.
         let has_room = self.has_room_for(pattern.text().len() + rest.len() + value.len());
         if pattern.is_prefix() && skipped.first.is_some() && (!has_room || !syntax::is_name(rest)) {
             skipped.others += 1;
             return false;
         }
         let key = pattern.with_rest(rest);
-        // What an entry names itself is not for one with `*`.
+        // An entry with `*` does not write a key that another entry names.
         if pattern.is_prefix() && propagations.names(kind, &key) {
             return false;
         }
-        // Nothing on a Binding is validated after the policy.
+        // Nobody validates a Binding after the policy.
         let problem = kind.check(&key).err().or_else(|| kind.refuses(&key).map(str::to_owned));
         if let Some(problem) = problem {
             skipped.add(&quote(&key), || problem);
-            return false;
-        }
-        // An annotation of the Node that is no label value counts as absent where a label is to be written: no warning,
-        // or there would be one for every Pod.
-        if kind == TargetKind::Label && syntax::label_value(value).is_err() {
             return false;
         }
         let replaced = self.pairs.of(kind).get(&key).map_or(0, |old| key.len() + old.len());
@@ -176,18 +179,34 @@ impl Values {
     }
 }
 
-/// What `node` has at `source`: the value, and what follows the prefix of its key, if that is one. `field` is what was
-/// read, if the source is a field.
-fn values_at<'n>(source: &NodeSource, node: &'n Node<'_>, field: Option<&'n str>) -> Vec<(&'n str, &'n str)> {
+/// Returns what `node` has at `source`: the value, and what follows the prefix of its key, if that is one. `field` is
+/// what was read, if the source is a field. Of the keys with a prefix, as many are returned as are `unread` before; the
+/// others are skipped.
+fn values_at<'n>(
+    source: &'n NodeSource,
+    node: &'n Node<'_>,
+    field: Option<&'n str>,
+    unread: &mut usize,
+    skipped: &mut Skipped,
+) -> Vec<(&'n str, &'n str)> {
     let (pairs, pattern) = match source {
         NodeSource::Label(pattern) => (&node.labels, pattern),
         NodeSource::Annotation(pattern) => (&node.annotations, pattern),
         NodeSource::Field(_) => return field.into_iter().map(|value| ("", value)).collect(),
     };
-    match pattern {
-        KeyPattern::Key(key) => pairs.get(key).into_iter().map(|value| ("", value)).collect(),
-        KeyPattern::Prefix(_) => pairs.iter().filter_map(|(key, value)| Some((pattern.rest(key)?, value))).collect(),
+    if !pattern.is_prefix() {
+        return pairs.get(pattern.text()).into_iter().map(|value| ("", value)).collect();
     }
+    let mut matching = pairs.with_prefix(pattern.text());
+    let matched = matching.by_ref().take(*unread).filter_map(|(key, value)| Some((pattern.rest(key)?, value)));
+    let found: Vec<_> = matched.collect();
+    *unread -= found.len();
+    if let Some((key, _)) = matching.next() {
+        let problem = || format!("at most {MOST_NODE_KEYS} keys of a Node are read for entries with '*'");
+        skipped.add(&quote(key), problem);
+        skipped.others += matching.count();
+    }
+    found
 }
 
 fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>) -> Rejection {
@@ -207,7 +226,7 @@ fn lacks(source: &NodeSource, position: usize, target: &Target, node: &Node<'_>)
     Rejection::forbidden(Cause { kind: CauseKind::Metadata, setting, label, ..Cause::default() }, explanation)
 }
 
-/// What messages call `source`: `label topology.kubernetes.io/zone`.
+/// Names `source` in messages: `label topology.kubernetes.io/zone`.
 pub fn describe(source: &NodeSource) -> String {
     match source {
         NodeSource::Label(key) => format!("label {}", key.with_rest("*")),

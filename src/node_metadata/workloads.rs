@@ -1,4 +1,4 @@
-//! Workloads that select their Pods by what a Binding brings.
+//! Rejects workloads that select their Pods by a label which a Binding sets.
 
 use serde::Deserialize;
 
@@ -11,11 +11,11 @@ use crate::review::Review;
 use crate::settings::key::TargetKind;
 use crate::settings::{Setting, SettingPath};
 
-/// Rejects a workload that selects its Pods by a managed label: a Binding would take its Pods away from it, or give it
-/// others, and it would create Pods for ever.
+/// Rejects a workload that selects its Pods by a managed label. A Binding would take its Pods away from it or give it
+/// others, and it would create Pods forever.
 ///
 /// # Errors
-/// The label.
+/// It selects by such a label, or can't be read.
 pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> Result<(), Rejection> {
     if !is_new(review)? {
         return Ok(());
@@ -36,8 +36,8 @@ pub fn reject_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> R
     Err(Rejection::forbidden(cause, explanation))
 }
 
-/// Whether the workload selects its Pods otherwise than before. The selector of all but a ReplicationController stays
-/// what it was.
+/// Returns whether the workload is new, or selects its Pods otherwise than before. Only the selector of a
+/// ReplicationController can change.
 fn is_new(review: &Review<'_>) -> Result<bool, ReadError> {
     let Review { request, object, resource, .. } = review;
     if !request.is_update() {
@@ -51,7 +51,7 @@ fn is_new(review: &Review<'_>) -> Result<bool, ReadError> {
     Ok(spec.member("selector") != old_spec.member("selector"))
 }
 
-/// The first managed label that the workload selects its Pods by.
+/// Returns the first managed label that the workload selects its Pods by.
 fn first_managed(propagations: &Propagations<'_>, review: &Review<'_>) -> Result<Option<String>, ReadError> {
     let Review { object, resource, .. } = review;
     let path = resource.spec().join(".");

@@ -180,7 +180,7 @@ impl<'s> NamespaceEntries<'s> {
 
     fn matched(self, entry: Option<EntryAt<'s>>) -> MatchedEntry<'s> {
         let Self { settings, namespace, has_name, found, .. } = self;
-        MatchedEntry { settings, namespace, has_name, found, entry }
+        MatchedEntry { settings, namespace, entry, found, has_name }
     }
 }
 

@@ -90,8 +90,8 @@ pub fn admit(
         let comma = if text.is_empty() { "" } else { "," };
         text.extend([comma, key, "=", value]);
     }
-    review.decision.audit("node-selector", text);
-    review.decision.audit("node-selector-source", source.to_string());
+    review.decision.audit("node-selector", &text);
+    review.decision.audit("node-selector-source", &source.to_string());
     let spec = review.object.object_mut("spec").within("object")?;
     spec.rewrite(NODE_SELECTOR, &|_, _| true, &mut added).within(SPEC)?;
     review.is_changed = true;

@@ -167,11 +167,11 @@ impl PodMutation<'_, '_> {
             }
         }
         if !sources.is_empty() {
-            decision.audit("node-selector", self.added_to_selection());
-            decision.audit("node-selector-source", sources.join(", "));
+            decision.audit("node-selector", &self.added_to_selection());
+            decision.audit("node-selector-source", &sources.join(", "));
         }
         if !self.tolerations.is_empty() {
-            decision.audit("tolerations", joined(&self.tolerations, ","));
+            decision.audit("tolerations", &joined(&self.tolerations, ","));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What label keys, annotation keys and label values look like, as `k8s.io/apimachinery/pkg/util/validation` has it.
+//! Checks label keys, annotation keys, label values and names, as `k8s.io/apimachinery/pkg/util/validation` does.
 
 /// The longest name part of a key, and the longest label value, in bytes.
 const LONGEST_NAME: usize = 63;
@@ -20,7 +20,7 @@ pub fn label_key(key: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Checks an annotation key, which is a label key whose case does not matter (`ValidateAnnotations`).
+/// Checks an annotation key: a label key in which case does not matter (`ValidateAnnotations`).
 ///
 /// # Errors
 /// What is expected instead.
@@ -28,7 +28,7 @@ pub fn annotation_key(key: &str) -> Result<(), &'static str> {
     label_key(&key.to_ascii_lowercase())
 }
 
-/// Checks what stands before the slash of a key (`IsDNS1123Subdomain`).
+/// Checks the part of a key before its slash (`IsDNS1123Subdomain`).
 ///
 /// # Errors
 /// What is expected instead.
@@ -36,13 +36,13 @@ pub fn key_prefix(prefix: &str) -> Result<(), &'static str> {
     if is_subdomain(prefix) { Ok(()) } else { Err("a lowercase DNS name of at most 253 bytes before the '/'") }
 }
 
-/// Whether `name` is an RFC 1123 subdomain, as the names of Nodes are: labels of any length, joined by dots
+/// Returns whether `name` is an RFC 1123 subdomain, such as the name of a Node: labels of any length, joined by dots
 /// (`IsDNS1123Subdomain`).
 pub fn is_subdomain(name: &str) -> bool {
     name.len() <= LONGEST_SUBDOMAIN && name.split('.').all(is_lowercase_label)
 }
 
-/// Whether `name` is an RFC 1123 label, as the names of Namespaces are (`IsDNS1123Label`).
+/// Returns whether `name` is an RFC 1123 label, such as the name of a Namespace (`IsDNS1123Label`).
 pub fn is_dns_label(name: &str) -> bool {
     name.len() <= LONGEST_NAME && is_lowercase_label(name)
 }
@@ -64,13 +64,13 @@ fn name(name: &str) -> Result<(), &'static str> {
     if is_name(name) { Ok(()) } else { Err(NAME) }
 }
 
-/// Whether `name` can stand after the slash of a key, or be a label value.
+/// Returns whether `name` is valid after the slash of a key, or as a label value.
 pub fn is_name(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.len() <= LONGEST_NAME && is_framed(name, |byte| byte.is_ascii_alphanumeric(), inner)
 }
 
-/// Whether `text` begins and ends with `edge` bytes and has only `inner` ones between; never if it is empty.
+/// Returns whether `text` is not empty, begins and ends with an `edge` byte, and has only `inner` bytes.
 fn is_framed(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().copied().is_some_and(&edge)

@@ -58,6 +58,16 @@ impl<'r> PossibleValues<'r> {
         self.only = Some(if self.accepts(value) { vec![value] } else { Vec::new() });
     }
 
+    /// Returns the possible values, sorted, if they can be listed.
+    pub fn listed(&self) -> Option<&[&'r str]> {
+        self.only.as_deref()
+    }
+
+    /// Returns whether only integers are possible.
+    pub const fn are_integers(&self) -> bool {
+        self.integers.is_some()
+    }
+
     /// Whether nothing is possible.
     pub fn is_empty(&self) -> bool {
         !self.absence

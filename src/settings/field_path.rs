@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::json::read::{for_each, read};
 use crate::json::text::for_each_pair;
-use crate::message::quote;
+use crate::message::{joined, quote};
 
 /// A path to a field; at least one step, the first of which is a plain name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,17 @@ impl FieldPath {
         &self.text
     }
 
+    /// Returns whether the path names an object or a list of every Node: a value that is never copied.
+    pub fn names_object_or_list(&self) -> bool {
+        let members = self.steps.iter().filter_map(|step| match step {
+            Step::Member(name) => Some(name),
+            Step::Element { .. } => None,
+        });
+        let members = joined(members, ".");
+        let is_element = matches!(self.steps.last(), Some(Step::Element { .. }));
+        is_element || OBJECTS_AND_LISTS.split(' ').any(|path| path == members)
+    }
+
     /// The host's field masks for what this path reads.
     ///
     /// A mask has no notion of a name with dots: there the parent is read whole.
@@ -62,6 +73,17 @@ impl FieldPath {
         masks
     }
 }
+
+/// The objects and lists in the API of Nodes (`ObjectMeta`, `NodeSpec`, `NodeStatus`), with spaces between them.
+const OBJECTS_AND_LISTS: &str = "\
+    metadata metadata.annotations metadata.finalizers metadata.labels metadata.managedFields \
+    metadata.ownerReferences spec spec.configSource spec.configSource.configMap spec.podCIDRs spec.taints status \
+    status.addresses status.allocatable status.capacity status.conditions status.config status.config.active \
+    status.config.active.configMap status.config.assigned status.config.assigned.configMap \
+    status.config.lastKnownGood status.config.lastKnownGood.configMap status.daemonEndpoints \
+    status.daemonEndpoints.kubeletEndpoint status.declaredFeatures status.features status.images \
+    status.images.names status.nodeInfo status.nodeInfo.swap status.runtimeHandlers \
+    status.runtimeHandlers.features status.volumesAttached status.volumesInUse";
 
 /// The steps of the path `text`; nothing, if it is none.
 fn steps(text: &str) -> Option<Vec<Step>> {
@@ -198,6 +220,22 @@ mod tests {
             let error = FieldPath::parse(text).unwrap_err();
             assert!(error.contains("is not a field path"), "{text}: {error}");
         }
+    }
+
+    #[rstest::rstest]
+    #[case::an_object("status.nodeInfo", true)]
+    #[case::an_object_in_quotes("status['nodeInfo']", true)]
+    #[case::a_list("spec.podCIDRs", true)]
+    #[case::an_element("status.addresses[type=InternalIP]", true)]
+    #[case::a_list_of_an_element("status.images[sizeBytes=5].names", true)]
+    #[case::an_object_of_an_object("status.daemonEndpoints.kubeletEndpoint", true)]
+    #[case::a_text_of_it("spec.podCIDR", false)]
+    #[case::a_number_of_it("status.daemonEndpoints.kubeletEndpoint.Port", false)]
+    #[case::a_text_of_an_element("status.addresses[type=InternalIP].address", false)]
+    #[case::a_label("metadata.labels['kubernetes.io/hostname']", false)]
+    #[case::what_the_api_does_not_have("spec.example", false)]
+    fn which_paths_name_objects_or_lists(#[case] path: &str, #[case] expected: bool) {
+        assert_eq!(field_path(path).names_object_or_list(), expected);
     }
 
     const NODE: &str = r#"{

@@ -16,6 +16,11 @@ pub fn is_in(text: &str) -> bool {
     text.contains(OPEN)
 }
 
+/// Returns the problem of a `text` with a reference, in a setting that can't have one.
+pub fn not_possible(text: &str) -> String {
+    format!("expected a text without $(KEY), found {}: labels of namespaces can't be referred to here", quote(text))
+}
+
 /// The keys that `text` refers to, in order. An unclosed `$(` is not a reference.
 pub fn keys(text: &str) -> impl Iterator<Item = &str> {
     text.split(OPEN).skip(1).filter_map(|rest| rest.split_once(')')).map(|(key, _)| key)

@@ -3,6 +3,7 @@
 //! - `placement`
 //! - `node_metadata`
 //! - `pods`: settings of an entry about labels of Pods, and labels that Pods must not select by
+//! - `amounts`: what is added to every Pod, and is too much.
 
 use super::source::NODE_SELECTOR_PLUGIN;
 use super::{NODE_METADATA, PLACEMENT, Settings, SettingsError};
@@ -12,6 +13,7 @@ use crate::selector::{self, Requirement, Selector};
 use crate::settings::reference;
 use std::fmt::Display;
 
+mod amounts;
 mod node_metadata;
 mod placement;
 mod pods;
@@ -58,6 +60,13 @@ impl Mistakes {
     /// `problem` at `path`.
     pub fn add(&mut self, path: &dyn Display, problem: impl Into<String>) {
         self.0.push(SettingsError::new(path, problem));
+    }
+
+    /// Records the problem at `path`, if there is one.
+    pub fn add_if_some(&mut self, path: &dyn Display, problem: Option<String>) {
+        if let Some(problem) = problem {
+            self.add(path, problem);
+        }
     }
 
     /// What was `checked` at `path`; nothing, and one mistake more, if it has a problem.

@@ -8,6 +8,7 @@
 //! tolerations are forbidden.
 
 mod list;
+mod passing;
 mod resources;
 mod strict;
 
@@ -176,25 +177,6 @@ fn includes(effect: &str, other: &str) -> bool {
     effect.is_empty() || effect == other
 }
 
-/// What the keys of taints begin with that tell a condition of the Node which passes: those of Kubernetes itself, of
-/// cloud providers, of the Node Readiness Controller, and of the Cluster Autoscaler.
-const PASSING_PREFIXES: [&str; 6] = [
-    "node.kubernetes.io/",
-    "node.cloudprovider.kubernetes.io/",
-    "readiness.k8s.io/",
-    "startup-taint.cluster-autoscaler.kubernetes.io/",
-    "status-taint.cluster-autoscaler.kubernetes.io/",
-    "ignore-taint.cluster-autoscaler.kubernetes.io/",
-];
-
-/// The keys of taints that Karpenter and the Cluster Autoscaler put on Nodes which they start or drain.
-const PASSING_KEYS: [&str; 4] = [
-    "karpenter.sh/disrupted",
-    "karpenter.sh/unregistered",
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
-];
-
 /// One entry of a Node's `spec.taints`; absent texts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -211,7 +193,7 @@ impl Taint {
     /// Whether this tells a condition of the Node that passes, such as `node.kubernetes.io/not-ready`. A node that an
     /// autoscaler drains, or that is not ready yet, is still its tenant's node.
     pub fn is_passing(&self) -> bool {
-        PASSING_KEYS.contains(&self.key.as_str()) || PASSING_PREFIXES.iter().any(|prefix| self.key.starts_with(prefix))
+        passing::is_passing(&self.key)
     }
 
     /// Whether Pods stay away that don't tolerate this, for as long as somebody wants them to.

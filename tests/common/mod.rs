@@ -1,5 +1,6 @@
 //! What the tests of the core share: a cluster made of JSON, and the recorded answers of Kubernetes.
 #![allow(clippy::needless_pass_by_value, reason = "they read better so")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "these are tests")]
 
 use std::path::Path;
 

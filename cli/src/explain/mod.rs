@@ -30,7 +30,7 @@ use crate::{
     input::{
         json::{remove, text, title},
         kubectl::Listed,
-        manifests::{Manifest, Manifests},
+        manifests::Manifests,
         settings_file::SettingsFile,
     },
     preview::is_left_out,
@@ -187,7 +187,7 @@ fn older_parts(object: &Value, cluster: &Manifests) -> Vec<Value> {
     let is_older = |part: &Value| {
         controller_of(part, cluster) == Some(object) && !is_left_out(part) && template::makes_other_pods(object, part)
     };
-    parts.map(Manifest::parse).filter(is_older).collect()
+    parts.map(|part| part.parse()).filter(is_older).collect()
 }
 
 impl Explanation {

@@ -27,7 +27,7 @@ use super::{
 /// The objects of a cluster. Of several with the same identity, the first counts.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
-    objects: Arc<Vec<Manifest>>,
+    objects: Arc<Vec<Arc<Manifest>>>,
     positions: Arc<HashMap<Identity, usize>>,
     /// The objects that were left out, since one with the same identity came before.
     pub duplicates: Arc<Vec<Identity>>,
@@ -60,7 +60,7 @@ const COUNTS_AND_REVISIONS: [&str; 6] =
     ["replicas", "updatedReplicas", "currentNumberScheduled", "active", "currentRevision", "updateRevision"];
 
 /// What tells an object from all others.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// As it is written: `v1`, `apps/v1`.
     pub api_version: String,
@@ -95,7 +95,7 @@ impl Manifests {
         for file in &files.manifests {
             for (index, text) in read_objects(file)?.into_iter().enumerate() {
                 let object = || format!("{}: object {}", file.display(), index + 1);
-                objects.push(Manifest::read(text).with_context(object)?);
+                objects.push(Arc::new(Manifest::read(text).with_context(object)?));
             }
         }
         Ok(Self { unread: Arc::new(files.others), ..Self::new(objects) })
@@ -106,7 +106,8 @@ impl Manifests {
     /// # Errors
     /// One is no Kubernetes object.
     pub fn read(objects: Vec<Box<RawValue>>) -> Result<Self> {
-        Ok(Self::new(objects.into_iter().map(Manifest::read).collect::<Result<_>>()?))
+        let read = |text| Manifest::read(text).map(Arc::new);
+        Ok(Self::new(objects.into_iter().map(read).collect::<Result<_>>()?))
     }
 
     /// With more objects.
@@ -114,15 +115,15 @@ impl Manifests {
     /// # Errors
     /// One is no Kubernetes object.
     pub fn with(&self, more: impl IntoIterator<Item = Value>) -> Result<Self> {
-        let mut objects = self.objects.to_vec();
+        let mut objects: Vec<Arc<Manifest>> = self.objects.to_vec();
         for object in more {
-            objects.push(Manifest::read(to_raw_value(&object)?)?);
+            objects.push(Arc::new(Manifest::read(to_raw_value(&object)?)?));
         }
         Ok(Self { is_partial: self.is_partial, ..Self::new(objects) })
     }
 
     /// In the order in which they were read.
-    pub fn objects(&self) -> &[Manifest] {
+    pub fn objects(&self) -> &[Arc<Manifest>] {
         &self.objects
     }
 
@@ -133,7 +134,7 @@ impl Manifests {
 
     /// An object, if it is there.
     pub fn manifest(&self, identity: &Identity) -> Option<&Manifest> {
-        self.positions.get(identity).and_then(|position| self.objects.get(*position))
+        self.positions.get(identity).and_then(|position| self.objects.get(*position)).map(Arc::as_ref)
     }
 
     /// A Namespace as JSON, if it is there.
@@ -148,7 +149,7 @@ impl Manifests {
 
     /// All Namespaces.
     pub fn namespaces(&self) -> impl Iterator<Item = &Value> {
-        self.of_kind("v1", "Namespace").map(Manifest::object)
+        self.of_kind("v1", "Namespace").map(|manifest| manifest.object())
     }
 
     /// All objects of a kind, typed.
@@ -156,25 +157,26 @@ impl Manifests {
     /// # Errors
     /// Of each, whether it is no object of its kind: where, and what was expected.
     pub fn all<T: Resource + DeserializeOwned>(&self) -> impl Iterator<Item = Result<T>> {
-        self.of_kind(T::API_VERSION, T::KIND).map(Manifest::typed)
+        self.of_kind(T::API_VERSION, T::KIND).map(|manifest| manifest.typed())
     }
 
-    fn of_kind(&self, api_version: &str, kind: &str) -> impl Iterator<Item = &Manifest> {
+    /// Returns all objects of a kind.
+    pub fn of_kind<'m>(&'m self, api_version: &'m str, kind: &'m str) -> impl Iterator<Item = &'m Arc<Manifest>> {
         let is_of_kind = move |identity: &Identity| identity.kind == kind && identity.api_version == api_version;
         self.objects.iter().filter(move |object| is_of_kind(&object.identity))
     }
 
-    fn new(manifests: Vec<Manifest>) -> Self {
-        let mut objects: Vec<Manifest> = vec![];
+    fn new(manifests: Vec<Arc<Manifest>>) -> Self {
+        let mut objects: Vec<Arc<Manifest>> = vec![];
         let mut positions: HashMap<Identity, usize> = HashMap::new();
         let (mut duplicates, mut conflicting_duplicates) = (vec![], vec![]);
         for manifest in manifests {
             match positions.entry(manifest.identity.clone()) {
                 Entry::Occupied(position) => {
-                    if objects.get(*position.get()).is_some_and(|first: &Manifest| first.contradicts(&manifest)) {
+                    if objects.get(*position.get()).is_some_and(|first| first.contradicts(&manifest)) {
                         conflicting_duplicates.push(manifest.identity.clone());
                     }
-                    duplicates.push(manifest.identity);
+                    duplicates.push(manifest.identity.clone());
                 }
                 Entry::Vacant(position) => {
                     position.insert(objects.len());

@@ -2,6 +2,7 @@
 
 pub mod evaluation;
 pub mod explanation;
+pub mod places;
 pub mod preview;
 pub mod printer;
 pub mod template;

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
+    sync::Arc,
 };
 
 use anyhow::Result;
@@ -222,7 +223,8 @@ impl<'c> Search<'c> {
         for identity in self.cluster.conflicting_duplicates.iter().filter(|identity| is_looked_at(identity)) {
             self.note(identity, Some("is there more than once, and differently; leave one of them".to_owned()));
         }
-        let is_unknown = |it: &&Manifest| !self.children.contains_key(&it.identity) && has_template_of_custom_kind(it);
+        let is_unknown =
+            |it: &&Arc<Manifest>| !self.children.contains_key(&it.identity) && has_template_of_custom_kind(it);
         let unknown = self.cluster.objects().iter().filter(is_unknown).map(|it| it.identity.to_string()).collect();
         Subjects { all: subjects, unknown, ..self.found }
     }

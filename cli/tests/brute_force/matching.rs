@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 /// Taints that tell a condition, and go away.
-const PASSING: [&str; 4] =
-    ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "readiness.k8s.io/", "karpenter.sh/disrupted"];
+const PASSING: [&str; 3] = ["node.kubernetes.io/unschedulable", "readiness.k8s.io/", "karpenter.sh/disrupted"];
 
 /// Keys for which Karpenter takes any value, if a NodePool says nothing of them.
 const WELL_KNOWN: [&str; 3] = ["topology.kubernetes.io/zone", "kubernetes.io/arch", "karpenter.sh/nodepool"];

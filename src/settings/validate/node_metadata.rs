@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::Mistakes;
-use crate::limits::MOST_WRITTEN;
+use crate::limits::{MOST_VARIABLES, MOST_WRITTEN};
 use crate::message::quote;
 use crate::selector::syntax;
 use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target, place};
-use crate::settings::{NodeMetadata, OnLookupFailure, Propagate};
+use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, reference};
 
 /// Finds every mistake in the block.
 pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
@@ -34,6 +34,14 @@ pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
             mistakes.add(&format_args!("{place}.required"), problem);
         }
         check_env(entry, &place, &mut variables, mistakes);
+    }
+    if variables.len() > MOST_VARIABLES {
+        let problem = format!(
+            "adds {} variables to each container, and a container with more than {MOST_VARIABLES} is rejected: no Pod \
+             could be created; remove some",
+            variables.len()
+        );
+        mistakes.add(&path, problem);
     }
     if size_of_defaults > MOST_WRITTEN {
         let problem = format!(
@@ -76,6 +84,16 @@ fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> V
     if let Some(NodeSource::Annotation(key)) = &source {
         mistakes.check(&format_args!("{place}.nodeAnnotation"), key.check(TargetKind::Annotation));
     }
+    if let Some(NodeSource::Field(field)) = &source
+        && entry.required
+        && field.names_object_or_list()
+    {
+        let problem = format!(
+            "{} is an object or a list of Nodes, and only texts, numbers and booleans are copied",
+            field.text()
+        );
+        mistakes.add(&format_args!("{place}.nodeField"), problem + ": no Pod could be bound; name a field within it");
+    }
     let targets = source.as_ref().and_then(|source| mistakes.ok_or_record(entry.targets(source, position)));
     let mut targets = targets.unwrap_or_default();
     let is_prefix = source.as_ref().is_some_and(NodeSource::is_prefix);
@@ -108,6 +126,9 @@ fn check_default(entry: &Propagate, is_prefix: bool, targets: &[Target], place: 
     let path = format!("{place}.default");
     if entry.required {
         mistakes.add(&path, "a default is never used where required is true; remove one of them");
+    }
+    if reference::is_in(default) {
+        mistakes.add(&path, reference::not_possible(default));
     }
     if is_prefix {
         mistakes.add(&path, "a default needs a single key to be written to, and the source ends with '*'");

@@ -1,13 +1,14 @@
 //! Finds every mistake in the block `placement`.
 
-use super::Mistakes;
 use super::pods::{check_forbidden_default, check_forbidden_labels, check_pod_selector};
+use super::{Mistakes, amounts};
 use super::{
     NOTHING_DEMANDED, consistent, consistent_with_references, contradiction, demanding, have_references, known,
 };
 use crate::message::quote;
-use crate::selector::{Requirement, Selector, Whitelist};
+use crate::selector::{PossibleValues, Requirement, Selector, Whitelist, syntax};
 use crate::settings::key::{KeyPattern, TargetKind};
+use crate::settings::reference::NAME;
 use crate::settings::{
     EntryAt, NamespaceEntry, OnDaemonSets, OnDefaultConflict, OnNodeAffinity, OnNodes, Placement, Propagate, Setting,
     placement, reference,
@@ -15,13 +16,20 @@ use crate::settings::{
 use crate::toleration::Toleration;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The path of the cluster's default.
+const CLUSTER_DEFAULT: &str = "placement.clusterDefaultNodeSelector";
+
 /// Finds every mistake in the block.
 pub fn check(placement: &Placement, propagate: &[Propagate], mistakes: &mut Mistakes) {
-    let path = "placement.clusterDefaultNodeSelector";
+    let path = CLUSTER_DEFAULT;
     let text = placement.cluster_default_node_selector.as_deref();
     let cluster_default = text.and_then(|text| mistakes.check(&path, consistent(text)));
+    if let Some(selector) = &cluster_default {
+        amounts::check_node_selectors(&[(path.to_owned(), selector)], false, mistakes);
+    }
     let cluster_tolerations = placement.cluster_default_tolerations.as_deref().unwrap_or_default();
     check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, false, mistakes);
+    amounts::check_tolerations("placement.clusterDefaultTolerations", cluster_tolerations, mistakes);
     for (position, key) in placement.namespace_annotations.0.iter().enumerate() {
         let path = format!("placement.namespaceAnnotations[{position}]");
         mistakes.check(&path, TargetKind::Annotation.check(key));
@@ -66,6 +74,9 @@ fn check_tolerations_of(at: EntryAt<'_>, cluster_defaults: &[Toleration], mistak
     let NamespaceEntry { default_tolerations, forbidden_tolerations, .. } = at.entry;
     for (field, list) in at.entry.toleration_lists() {
         check_tolerations(&format!("{at}.{field}"), list, true, mistakes);
+    }
+    if let Some(defaults) = default_tolerations {
+        amounts::check_tolerations(&format!("{at}.defaultTolerations"), defaults, mistakes);
     }
     let Some(forbidden) = forbidden_tolerations else { return };
     let path = format!("{at}.forbiddenTolerations");
@@ -154,6 +165,8 @@ fn check_usernames(usernames: &[String], mistakes: &mut Mistakes) {
             username == "system:kube-controller-manager" || controller.is_some_and(|name| CONTROLLERS.contains(&name));
         if username.is_empty() {
             mistakes.add(&path, "expected the full name of a user, found nothing");
+        } else if reference::is_in(username) {
+            mistakes.add(&path, reference::not_possible(username));
         } else if username.contains('*') || username == ANONYMOUS {
             mistakes.add(&path, format!("expected the full name of one user, found {}", quote(username)));
         } else if !earlier.insert(username.clone()) {
@@ -199,6 +212,12 @@ impl EarlierEntries {
             None if namespace_selector.is_none() => Err(EXPECTED_NAME.to_owned()),
             None => Ok(()),
         };
+        if let (Some(name), Some(selector)) = (name, &selector)
+            && excludes_name(selector, name)
+        {
+            let problem = format!("no namespace with the name {} has such a label {NAME}", quote(name));
+            mistakes.add(&format_args!("{at}.namespaceSelector"), problem + "; change one of the two");
+        }
         let name = name.as_deref().unwrap_or_default();
         if mistakes.check(&format_args!("{at}.name"), checked.and_then(|()| self.let_through(name))).is_none() {
             return;
@@ -233,6 +252,19 @@ impl EarlierEntries {
     }
 }
 
+/// Returns whether `selector` excludes all namespaces that `pattern` fits: each has its name as a label.
+fn excludes_name(selector: &Selector, pattern: &str) -> bool {
+    let requirements = selector.on(NAME);
+    let Some(beginning) = pattern.strip_suffix('*') else {
+        return requirements.iter().any(|requirement| !requirement.accepts(Some(pattern)));
+    };
+    let possible = PossibleValues::of(requirements);
+    match possible.listed() {
+        Some(names) => !names.iter().any(|name| name.starts_with(beginning) && syntax::is_dns_label(name)),
+        None => possible.are_integers() && !beginning.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
 /// Checks what the entry demands and allows, by itself and with the cluster's default. Returns whether a label is
 /// named.
 fn check_node_selectors(
@@ -263,6 +295,13 @@ fn check_node_selectors(
         );
         mistakes.add(&format_args!("{at}.requiredNodeSelector"), problem);
     }
+    let added = [
+        required.as_ref().map(|selector| (format!("{at}.requiredNodeSelector"), selector)),
+        default.as_ref().map(|selector| (format!("{at}.defaultNodeSelector"), selector)),
+        cluster_default.map(|selector| (CLUSTER_DEFAULT.to_owned(), selector)),
+    ];
+    let added: Vec<_> = added.into_iter().flatten().collect();
+    amounts::check_node_selectors(&added, allowed_node_selector.is_some(), mistakes);
     // It is sure to be added where neither an annotation nor what a Pod chooses can replace it.
     let is_sure =
         placement.namespace_annotations.0.is_empty() && placement.on_default_conflict == OnDefaultConflict::Reject;
@@ -307,21 +346,22 @@ pub fn first_not_allowed<'d>(
 
 /// Checks what Pods prefer.
 fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
-    let mut earlier = Vec::new();
+    let place = format!("{at}.preferredNodeSelector");
+    let (mut earlier, mut selectors) = (BTreeSet::new(), Vec::new());
     for (position, preferred) in at.entry.preferred_node_selector.iter().enumerate() {
-        let path = format!("{at}.preferredNodeSelector[{position}]");
+        let path = format!("{place}[{position}]");
         if !(1..=100).contains(&preferred.weight) {
             mistakes.add(&format_args!("{path}.weight"), format!("expected 1 to 100, found {}", preferred.weight));
         }
         let text = &preferred.selector;
         let checked = mistakes.check(&format_args!("{path}.selector"), demanding(text));
         let Some(selector) = checked else { continue };
-        let meaning = (preferred.weight, meaning(text, &selector));
-        if earlier.contains(&meaning) {
+        if !earlier.insert((preferred.weight, meaning(text, &selector))) {
             mistakes.add(&path, "an earlier element says the same; remove one of them");
         }
-        earlier.push(meaning);
+        selectors.push(selector);
     }
+    amounts::check_preferred(&place, &selectors, mistakes);
 }
 
 /// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as

@@ -1,0 +1,165 @@
+//! What is in a cluster, typed once when it is read, each object with its JSON beside it for requests.
+//!
+//! | module | has |
+//! |---|---|
+//! | [`kind`] | the kinds of objects that a verdict depends on |
+//! | [`pod`], [`workload`] | Pods; what creates them, with its revisions |
+//! | [`owner`], `family` | who owns what: an object is a part of its owner, or is judged by itself |
+//! | `find` | how workloads get their Pods |
+//! | [`gap`] | what is not known |
+//! | [`node_pool`] | Karpenter's NodePools |
+
+mod family;
+mod find;
+pub mod gap;
+pub mod kind;
+pub mod node_pool;
+pub mod owner;
+pub mod pod;
+pub mod workload;
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Result;
+use k8s_openapi::api::{
+    core::v1::{self, PersistentVolume, PersistentVolumeClaim},
+    node::v1::RuntimeClass,
+    policy::v1::PodDisruptionBudget,
+    resource::v1::DeviceClass,
+    scheduling::v1::PriorityClass,
+};
+use serde_json::Value;
+
+pub use self::{
+    gap::{Gap, LocatedGap, OlderTemplate, Problem, Unjudged, Withheld},
+    kind::Kind,
+    node_pool::NodePool,
+    owner::{Finished, Owner},
+    pod::{NodeId, Pod, PoolId},
+    workload::{BoundVolume, Restart, Revision, Template, Workload},
+};
+use crate::{SettingsFile, input::manifests::Manifests};
+
+/// A cluster: what it contains, and what of it is not known.
+#[derive(Clone, Debug, Default)]
+pub struct Cluster {
+    /// All objects as JSON, for requests and for the look-ups of the policy.
+    pub objects: Manifests,
+    /// The namespaces that are there, or that objects are in, by name; without those that are being deleted.
+    pub namespaces: BTreeMap<String, Namespace>,
+    /// The Nodes. Of their status, what is allocatable, the capacity and the conditions are kept.
+    pub nodes: Vec<v1::Node>,
+    /// Karpenter's NodePools of `karpenter.sh/v1`.
+    pub node_pools: Vec<NodePool>,
+    /// The RuntimeClasses, by name.
+    pub classes: BTreeMap<String, RuntimeClass>,
+    /// The DeviceClasses.
+    pub devices: Vec<DeviceClass>,
+    /// The PersistentVolumes, by name.
+    pub volumes: BTreeMap<String, PersistentVolume>,
+    /// Their claims, by namespace and name.
+    pub claims: BTreeMap<(String, String), PersistentVolumeClaim>,
+    /// The PriorityClasses, by name.
+    pub priorities: BTreeMap<String, PriorityClass>,
+    /// The workloads, by namespace, kind and name.
+    pub workloads: Vec<Workload>,
+    /// The Pods that are judged by themselves, by namespace and name.
+    pub pods: Vec<Pod>,
+    /// The PodDisruptionBudgets.
+    pub budgets: Vec<PodDisruptionBudget>,
+    /// The policies of this module that are deployed.
+    pub deployed: Vec<SettingsFile>,
+    /// What is known to be lacking, whatever the settings are.
+    pub gaps: Vec<LocatedGap>,
+    /// Objects of custom kinds that create Pods in a way that is not known, and have none.
+    pub unjudged: Vec<Unjudged>,
+    /// The kinds that were not listed.
+    pub withheld: BTreeMap<Kind, Withheld>,
+    /// The positions of Nodes by name.
+    positions: HashMap<NodeId, usize>,
+}
+
+/// A namespace.
+#[derive(Clone, Debug, Default)]
+pub struct Namespace {
+    /// Its name.
+    pub name: String,
+    /// Its labels; nothing, if there is no object of it.
+    pub labels: Option<BTreeMap<String, String>>,
+}
+
+impl Cluster {
+    /// Types what is in a cluster.
+    ///
+    /// # Errors
+    /// A field has a wrong type: of which object, where, and what was expected.
+    pub fn new(objects: Manifests, withheld: BTreeMap<Kind, Withheld>) -> Result<Self> {
+        let mut cluster = find::found(&objects)?;
+        for node in objects.all::<v1::Node>() {
+            cluster.add_node(node?);
+        }
+        cluster.node_pools = objects.all().collect::<Result<_>>()?;
+        cluster.classes = named(objects.all(), |class: &RuntimeClass| class.metadata.name.clone())?;
+        cluster.devices = objects.all().collect::<Result<_>>()?;
+        cluster.volumes = named(objects.all(), |volume: &PersistentVolume| volume.metadata.name.clone())?;
+        cluster.claims = named(objects.all(), |claim: &PersistentVolumeClaim| {
+            Some((claim.metadata.namespace.clone()?, claim.metadata.name.clone()?))
+        })?;
+        cluster.priorities = named(objects.all(), |class: &PriorityClass| class.metadata.name.clone())?;
+        cluster.budgets = objects.all().collect::<Result<_>>()?;
+        let policies = objects.of_kind(Kind::ClusterAdmissionPolicy.api_version(), "ClusterAdmissionPolicy");
+        cluster.deployed = policies.filter_map(|policy| deployed(policy.parse())).collect();
+        cluster.withheld = withheld;
+        cluster.objects = objects;
+        Ok(cluster)
+    }
+
+    /// Returns a Node by its name.
+    pub fn node(&self, id: &NodeId) -> Option<&v1::Node> {
+        self.positions.get(id).and_then(|position| self.nodes.get(*position))
+    }
+
+    /// Returns whether a Node does not exist: others are there, and it is not. Pods on it run nowhere.
+    pub fn is_gone(&self, id: &NodeId) -> bool {
+        !self.nodes.is_empty() && self.node(id).is_none()
+    }
+
+    /// Returns whether objects of a kind may be there that were not listed.
+    pub fn lists(&self, kind: Kind) -> bool {
+        !self.withheld.contains_key(&kind)
+    }
+
+    fn add_node(&mut self, mut node: v1::Node) {
+        if let Some(status) = node.status.take() {
+            let v1::NodeStatus { allocatable, capacity, conditions, .. } = status;
+            node.status = Some(v1::NodeStatus { allocatable, capacity, conditions, ..v1::NodeStatus::default() });
+        }
+        node.metadata.managed_fields = None;
+        let id = NodeId::from(node.metadata.name.as_deref().unwrap_or_default());
+        self.positions.insert(id, self.nodes.len());
+        self.nodes.push(node);
+    }
+}
+
+/// Collects objects by their names.
+fn named<T, K: Ord>(
+    objects: impl Iterator<Item = Result<T>>,
+    name: impl Fn(&T) -> Option<K>,
+) -> Result<BTreeMap<K, T>> {
+    let mut named = BTreeMap::new();
+    for object in objects {
+        let object = object?;
+        named.extend(name(&object).map(|name| (name, object)));
+    }
+    Ok(named)
+}
+
+/// The blocks by which settings are known to be those of this policy.
+const BLOCKS: [&str; 3] = ["placement", "podNodeSelectorPluginConfig", "nodeMetadata"];
+
+/// Returns a deployed policy, if it is one of this module.
+fn deployed(policy: Value) -> Option<SettingsFile> {
+    let settings = &policy["spec"]["settings"];
+    let is_ours = BLOCKS.iter().any(|block| settings.get(block).is_some());
+    if is_ours { SettingsFile::read(policy).ok() } else { None }
+}

@@ -1,0 +1,373 @@
+//! Room for many Pods: conditions that are necessary for all replicas to run. No scheduling is simulated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::{
+    api::core::v1::{PodAffinityTerm, PodSpec},
+    apimachinery::pkg::apis::meta::v1::LabelSelector,
+};
+use node_placement_policy::selector::{Operator, Requirement, Selector};
+
+use super::{
+    fit::Fit,
+    node::Node,
+    node_map::{NodeMap, Place},
+    pod::PodNeeds,
+    requests::{Amounts, Lack, is_device, is_enough, merge},
+};
+use crate::{input::policy_spec::requirement, places::amount::Amount};
+
+/// The `topologyKey` of Pods that must be on different nodes.
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
+
+/// Pods of a workload that need room at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Replicas<'p> {
+    /// What each of them requires.
+    pub pod: &'p PodNeeds,
+    /// Whether a Pod can run in each place.
+    pub fits: &'p [(Place, Fit)],
+    /// How many there are.
+    pub count: Count,
+}
+
+/// How many Pods a workload has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// So many, wherever they run.
+    Replicas(usize),
+    /// One for each node that it may use: a DaemonSet's.
+    PerNode,
+}
+
+/// Nodes that have less in all than the Pods request that can run nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overload {
+    /// The positions of the pools of these nodes.
+    pub pools: BTreeSet<usize>,
+    /// The positions of the workloads whose Pods can run nowhere else.
+    pub workloads: Vec<usize>,
+    /// What all of them request, and what the nodes have in all.
+    pub lacking: Vec<Lack>,
+}
+
+/// Returns every set of nodes that is some workload's own and has less than is requested of it: by all replicas that can
+/// run nowhere else, and by the DaemonSets of its nodes. Where Karpenter can create a node for Pods, they are not counted.
+pub fn overloads(map: &NodeMap, workloads: &[Replicas<'_>]) -> Vec<Overload> {
+    let of_daemon_sets = requests_of_daemon_sets(map, workloads);
+    let mut confined: BTreeMap<BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
+    for (position, workload) in workloads.iter().enumerate() {
+        if let (Count::Replicas(1..), Some(pools)) = (workload.count, own_pools(workload.fits)) {
+            confined.entry(pools).or_default().push(position);
+        }
+    }
+    let mut overloads = vec![];
+    for pools in confined.keys() {
+        let inside = confined.iter().filter(|(others, _)| others.is_subset(pools));
+        let inside: Vec<usize> = inside.flat_map(|(_, workloads)| workloads.iter().copied()).collect();
+        let mut requested = Amounts::new();
+        for (workload, count) in inside.iter().filter_map(|position| replicas(workloads.get(*position)?)) {
+            let all = workload.pod.requests.0.iter().map(|(resource, one)| (resource.clone(), one.times(count)));
+            merge(&mut requested, &all.collect(), Amount::plus);
+        }
+        for pool in pools {
+            merge(&mut requested, of_daemon_sets.get(pool).unwrap_or(&Amounts::new()), Amount::plus);
+        }
+        let lacking = lacking(map, pools, &requested);
+        if !lacking.is_empty() {
+            overloads.push(Overload { pools: pools.clone(), workloads: inside, lacking });
+        }
+    }
+    overloads
+}
+
+fn replicas<'w, 'p>(workload: &'w Replicas<'p>) -> Option<(&'w Replicas<'p>, usize)> {
+    match workload.count {
+        Count::Replicas(count) => Some((workload, count)),
+        Count::PerNode => None,
+    }
+}
+
+/// The pools whose nodes can run a Pod, sooner or later; `None` if there are none, or if Karpenter may create nodes for it.
+fn own_pools(fits: &[(Place, Fit)]) -> Option<BTreeSet<usize>> {
+    let mut pools = BTreeSet::new();
+    for (place, fit) in fits {
+        match (place, fit) {
+            (Place::NodePool(_), Fit::Now | Fit::Unknown(_)) => return None,
+            (Place::Nodes(pool), Fit::Now | Fit::NotNow(_)) => pools.extend([*pool]),
+            _ => {}
+        }
+    }
+    (!pools.is_empty()).then_some(pools)
+}
+
+/// What the DaemonSets of each pool request on all of its nodes.
+fn requests_of_daemon_sets(map: &NodeMap, workloads: &[Replicas<'_>]) -> BTreeMap<usize, Amounts> {
+    let mut requests: BTreeMap<usize, Amounts> = BTreeMap::new();
+    for Replicas { pod, fits, .. } in workloads.iter().filter(|workload| workload.count == Count::PerNode) {
+        for (place, fit) in *fits {
+            let (Place::Nodes(pool), Fit::Now | Fit::NotNow(_)) = (place, fit) else { continue };
+            let nodes = map.pools.get(*pool).map_or(0, |pool| pool.nodes.len());
+            let all = pod.requests.0.iter().map(|(resource, one)| (resource.clone(), one.times(nodes)));
+            merge(requests.entry(*pool).or_default(), &all.collect(), Amount::plus);
+        }
+    }
+    requests
+}
+
+/// What the nodes of these pools have too little of in all; nothing, where it is not known what one of them has.
+fn lacking(map: &NodeMap, pools: &BTreeSet<usize>, requested: &Amounts) -> Vec<Lack> {
+    let nodes = || pools.iter().filter_map(|pool| map.pools.get(*pool)).flat_map(|pool| &pool.nodes);
+    if nodes().any(|node| node.allocatable.is_empty()) {
+        return vec![];
+    }
+    let mut available = Amounts::new();
+    nodes().for_each(|node| merge(&mut available, &node.allocatable, Amount::plus));
+    let mut lacking = vec![];
+    for (resource, requested) in requested {
+        let largest = available.get(resource).copied().unwrap_or_default();
+        if !is_enough(resource, *requested, largest) && !is_device(resource, &map.devices) {
+            lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
+        }
+    }
+    lacking
+}
+
+/// Replicas that must be apart, and that are more than the places for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Crowd {
+    /// The label that must have another value for each of them.
+    pub topology_key: String,
+    /// How many there are.
+    pub replicas: usize,
+    /// How many values of the label the nodes have that they may use.
+    pub values: usize,
+}
+
+/// Returns the first required anti-affinity of a Pod with these labels against Pods with the same labels that so many
+/// replicas cannot meet on the nodes that they may use.
+///
+/// Terms with `matchLabelKeys`, `mismatchLabelKeys`, `namespaces` or `namespaceSelector` are passed over. Nodes without
+/// the label accept every Pod.
+pub fn crowd(
+    map: &NodeMap,
+    spec: &PodSpec,
+    labels: &BTreeMap<String, String>,
+    fits: &[(Place, Fit)],
+    replicas: usize,
+) -> Option<Crowd> {
+    let affinity = spec.affinity.as_ref()?.pod_anti_affinity.as_ref()?;
+    let terms = affinity.required_during_scheduling_ignored_during_execution.iter().flatten();
+    let against_itself = terms.filter(|term| is_plain(term) && selects(term, labels));
+    for PodAffinityTerm { topology_key, .. } in against_itself {
+        let values = values_of(map, topology_key, fits);
+        if let Some(values) = values.filter(|values| *values > 0 && *values < replicas) {
+            return Some(Crowd { topology_key: topology_key.clone(), replicas, values });
+        }
+    }
+    None
+}
+
+fn is_plain(term: &PodAffinityTerm) -> bool {
+    let is_empty = |list: &Option<Vec<String>>| list.as_ref().is_none_or(Vec::is_empty);
+    let lists = [&term.match_label_keys, &term.mismatch_label_keys, &term.namespaces];
+    lists.into_iter().all(is_empty) && term.namespace_selector.is_none()
+}
+
+/// Whether a term selects Pods with these labels. Without a selector it selects none.
+pub fn selects(term: &PodAffinityTerm, labels: &BTreeMap<String, String>) -> bool {
+    let selector = term.label_selector.as_ref().and_then(selector);
+    selector.is_some_and(|selector| selector.matches(|key| labels.get(key).map(String::as_str)))
+}
+
+/// Reads a LabelSelector; `None` if it is not valid.
+fn selector(selector: &LabelSelector) -> Option<Selector> {
+    let LabelSelector { match_labels, match_expressions } = selector;
+    let pairs = match_labels.iter().flatten();
+    let pairs = pairs.map(|(key, value)| Requirement::new(key.clone(), Operator::Equals, vec![value.clone()]).ok());
+    let expressions = match_expressions.iter().flatten().map(|expression| requirement(expression)?.ok());
+    Some(Selector::new(pairs.chain(expressions).collect::<Option<_>>()?))
+}
+
+/// How many values of a label the nodes have that a Pod may use; `None` if that is not limited.
+fn values_of(map: &NodeMap, key: &str, fits: &[(Place, Fit)]) -> Option<usize> {
+    let mut values = BTreeSet::new();
+    for (place, fit) in fits {
+        let pool = map.pools.get(place.pool())?;
+        match (place, fit) {
+            (Place::NodePool(_), Fit::Now | Fit::Unknown(_)) => {
+                values.extend(pool.creates.as_ref()?.values_of(key)?.into_iter().map(str::to_owned));
+            }
+            (Place::Nodes(_), Fit::Now | Fit::NotNow(_)) => {
+                let of_nodes: Option<Vec<&str>> = pool.nodes.iter().map(|node: &Node| node.label(key)).collect();
+                values.extend(of_nodes?.into_iter().map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    Some(values.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::places::{
+        node_map::{Machines, NodeTraits},
+        pod::PodSpecs,
+    };
+
+    fn node(name: &str, pool: &str, zone: &str) -> Value {
+        let labels = json!({ "pool": pool, "zone": zone, HOSTNAME: name });
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "labels": labels },
+            "status": { "allocatable": { "cpu": "4", "memory": "8Gi", "pods": "5" } },
+        })
+    }
+
+    /// Two blue nodes with 8 CPU in all, and a red one with 4.
+    fn nodes() -> Vec<Value> {
+        vec![node("a", "blue", "1"), node("b", "blue", "2"), node("c", "red", "1")]
+    }
+
+    fn node_pool(requirements: Value) -> Value {
+        let template =
+            json!({ "metadata": { "labels": { "pool": "blue" } }, "spec": { "requirements": requirements } });
+        json!({
+            "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": "blue" },
+            "spec": { "template": template },
+        })
+    }
+
+    fn spec(pool: Option<&str>, cpu: &str) -> Value {
+        let selector = pool.map_or_else(|| json!({}), |pool| json!({ "pool": pool }));
+        json!({
+            "containers": [{ "name": "c", "resources": { "requests": { "cpu": cpu } } }],
+            "nodeSelector": selector,
+        })
+    }
+
+    fn needs(spec: Value) -> PodNeeds {
+        PodNeeds::new(&PodSpecs::of(&serde_json::from_value(spec).unwrap()))
+    }
+
+    fn map(objects: Vec<Value>, pods: &[PodNeeds]) -> NodeMap {
+        let traits = NodeTraits { labels: BTreeSet::from(["pool".to_owned()]), each_node: false };
+        NodeMap::new(Machines::read(&objects.into_iter().collect()).unwrap(), traits, pods).unwrap()
+    }
+
+    const BLUE: Option<&str> = Some("blue");
+
+    #[rstest]
+    #[case::enough(&[(BLUE, "1", Count::Replicas(8))], "")]
+    #[case::too_little(&[(BLUE, "1", Count::Replicas(9))], "cpu: 9 of 8, by [0]")]
+    #[case::two_together(&[(BLUE, "1", Count::Replicas(5)), (BLUE, "2", Count::Replicas(2))], "cpu: 9 of 8, by [0, 1]")]
+    #[case::of_other_nodes(&[(BLUE, "1", Count::Replicas(5)), (Some("red"), "1", Count::Replicas(4))], "")]
+    #[case::what_may_run_elsewhere(&[(BLUE, "1", Count::Replicas(8)), (None, "1", Count::Replicas(1))], "")]
+    #[case::inside_of_a_larger_set(
+        &[(BLUE, "1", Count::Replicas(8)), (None, "1", Count::Replicas(5))],
+        "cpu: 13 of 12, by [0, 1]"
+    )]
+    #[case::a_daemon_set_on_each_node(
+        &[(BLUE, "1", Count::Replicas(8)), (None, "100m", Count::PerNode)],
+        "cpu: 8200m of 8, by [0]"
+    )]
+    #[case::a_daemon_set_of_other_nodes(&[(BLUE, "1", Count::Replicas(8)), (Some("red"), "1", Count::PerNode)], "")]
+    #[case::daemon_sets_alone(&[(None, "3", Count::PerNode), (None, "3", Count::PerNode)], "")]
+    #[case::more_pods_than_nodes_may_have(&[(BLUE, "1m", Count::Replicas(11))], "pods: 11 of 10, by [0]")]
+    #[case::no_replicas(&[(BLUE, "3", Count::Replicas(0))], "")]
+    #[case::that_fit_no_node(&[(BLUE, "9", Count::Replicas(9))], "")]
+    fn nodes_have_less_in_all_than_is_requested(
+        #[case] workloads: &[(Option<&str>, &str, Count)],
+        #[case] expected: &str,
+    ) {
+        assert_eq!(found(nodes(), workloads), expected);
+    }
+
+    #[rstest]
+    #[case::that_accepts_them(json!([]), "")]
+    #[case::that_does_not(json!([{ "key": "pool", "operator": "NotIn", "values": ["blue"] }]), "cpu: 9 of 8, by [0]")]
+    fn a_node_pool_ends_the_question(#[case] requirements: Value, #[case] expected: &str) {
+        let objects = nodes().into_iter().chain([node_pool(requirements)]).collect();
+        assert_eq!(found(objects, &[(BLUE, "1", Count::Replicas(9))]), expected);
+    }
+
+    #[test]
+    fn nothing_is_compared_with_nodes_that_list_nothing() {
+        let mut nodes = nodes();
+        nodes[0]["status"] = json!({});
+        assert_eq!(found(nodes, &[(BLUE, "1", Count::Replicas(9))]), "");
+    }
+
+    fn found(objects: Vec<Value>, workloads: &[(Option<&str>, &str, Count)]) -> String {
+        let pods: Vec<PodNeeds> = workloads.iter().map(|(pool, cpu, _)| needs(spec(*pool, cpu))).collect();
+        let map = map(objects, &pods);
+        let fits: Vec<_> = pods.iter().map(|pod| map.fits(pod)).collect();
+        let counts = workloads.iter().map(|(_, _, count)| *count);
+        let replicas = pods.iter().zip(&fits).zip(counts).map(|((pod, fits), count)| Replicas { pod, fits, count });
+        let overloads = overloads(&map, &replicas.collect::<Vec<_>>()).into_iter();
+        let texts = overloads.map(|Overload { lacking, workloads, .. }| {
+            let Lack { resource, requested, largest } = &lacking[0];
+            format!("{resource}: {requested} of {largest}, by {workloads:?}")
+        });
+        texts.collect::<Vec<_>>().join("; ")
+    }
+
+    fn apart(more: &Value) -> Value {
+        let mut term = json!({ "topologyKey": HOSTNAME, "labelSelector": { "matchLabels": { "app": "web" } } });
+        for (key, value) in more.as_object().unwrap() {
+            term[key] = value.clone();
+        }
+        json!({ "podAntiAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": [term] } })
+    }
+
+    #[rstest]
+    #[case::as_many_as_nodes(json!({}), 2, None)]
+    #[case::more_than_nodes(json!({}), 3, Some((HOSTNAME, 2)))]
+    #[case::more_than_zones(json!({ "topologyKey": "zone" }), 3, Some(("zone", 2)))]
+    #[case::a_label_that_nodes_lack(json!({ "topologyKey": "rack" }), 3, None)]
+    #[case::of_other_pods(json!({ "labelSelector": { "matchLabels": { "app": "other" } } }), 3, None)]
+    #[case::of_all_pods(json!({ "labelSelector": {} }), 3, Some((HOSTNAME, 2)))]
+    #[case::without_a_selector(json!({ "labelSelector": null }), 3, None)]
+    #[case::by_an_expression(
+        json!({ "labelSelector": { "matchExpressions": [{ "key": "app", "operator": "In", "values": ["web"] }] } }),
+        3,
+        Some((HOSTNAME, 2))
+    )]
+    #[case::with_match_label_keys(json!({ "matchLabelKeys": ["pod-template-hash"] }), 3, None)]
+    #[case::with_namespaces(json!({ "namespaces": ["other"] }), 3, None)]
+    #[case::with_a_namespace_selector(json!({ "namespaceSelector": {} }), 3, None)]
+    fn replicas_that_must_be_apart_are_counted(
+        #[case] term: Value,
+        #[case] replicas: usize,
+        #[case] expected: Option<(&str, usize)>,
+    ) {
+        assert_eq!(crowd_among(nodes(), &term, replicas), expected.map(|(key, values)| (key.to_owned(), values)));
+    }
+
+    #[rstest]
+    #[case::one_host_for_each(json!([]), HOSTNAME, None)]
+    #[case::any_zone(json!([]), "zone", None)]
+    #[case::some_zones(json!([{ "key": "zone", "operator": "In", "values": ["3", "1"] }]), "zone", Some(("zone".to_owned(), 3)))]
+    fn karpenter_creates_hosts_for_replicas_and_no_zones(
+        #[case] requirements: Value,
+        #[case] key: &str,
+        #[case] expected: Option<(String, usize)>,
+    ) {
+        let objects = nodes().into_iter().chain([node_pool(requirements)]).collect();
+        assert_eq!(crowd_among(objects, &json!({ "topologyKey": key }), 4), expected);
+    }
+
+    fn crowd_among(objects: Vec<Value>, term: &Value, replicas: usize) -> Option<(String, usize)> {
+        let mut spec = spec(BLUE, "1");
+        spec["affinity"] = apart(term);
+        let typed: PodSpec = serde_json::from_value(spec.clone()).unwrap();
+        let pods = [needs(spec)];
+        let map = map(objects, &pods);
+        let labels = BTreeMap::from([("app".to_owned(), "web".to_owned())]);
+        let crowd = crowd(&map, &typed, &labels, &map.fits(&pods[0]), replicas);
+        crowd.map(|crowd| (crowd.topology_key, crowd.values))
+    }
+}

@@ -1,0 +1,82 @@
+//! Finds settings that add more to every Pod than a Pod may have, so that every Pod would be rejected.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Mistakes;
+use crate::limits::{MOST_EXPRESSIONS, MOST_PAIRS, MOST_TERMS, MOST_TOLERATIONS};
+use crate::selector::Selector;
+use crate::toleration::{Toleration, missing};
+
+/// A node selector that is added to Pods, and the path of its setting.
+pub type Added<'s> = (String, &'s Selector);
+
+/// Checks the node selectors that are added to each Pod: each alone, and all together. With `is_judged`, a whitelist
+/// judges the pairs.
+pub fn check_node_selectors(added: &[Added<'_>], is_judged: bool, mistakes: &mut Mistakes) {
+    let mut all = Amount::default();
+    for (path, selector) in added {
+        let mut own = Amount::default();
+        own.add(selector);
+        all.add(selector);
+        if let Some(problem) = own.excess(is_judged).or_else(|| all.excess(is_judged)) {
+            mistakes.add(path, problem);
+            return;
+        }
+    }
+}
+
+/// What node selectors add to an empty Pod. Requirements that say the same count once.
+#[derive(Default)]
+struct Amount<'s> {
+    /// The keys of its nodeSelector.
+    pairs: BTreeSet<&'s str>,
+    /// The expressions of its node affinity, and how much each counts.
+    expressions: BTreeMap<String, usize>,
+}
+
+impl<'s> Amount<'s> {
+    fn add(&mut self, selector: &'s Selector) {
+        for requirement in selector.requirements() {
+            if requirement.only_value().is_some() {
+                self.pairs.insert(requirement.key());
+            } else {
+                self.expressions.insert(requirement.identity(), 1 + requirement.values().len());
+            }
+        }
+    }
+
+    fn excess(&self, is_judged: bool) -> Option<String> {
+        let expressions = self.expressions.values().sum();
+        excess(expressions, MOST_EXPRESSIONS, "expressions and values").or_else(|| {
+            let pairs = if is_judged { self.pairs.len() } else { 0 };
+            excess(pairs, MOST_PAIRS, "pairs, which a whitelist checks,")
+        })
+    }
+}
+
+/// Checks the default tolerations at `path`.
+pub fn check_tolerations(path: &str, tolerations: &[Toleration], mistakes: &mut Mistakes) {
+    if tolerations.len() > MOST_TOLERATIONS {
+        // A toleration that another one covers is not added.
+        let added = missing(&[], tolerations.to_vec()).len();
+        mistakes.add_if_some(&path, excess(added, MOST_TOLERATIONS, "tolerations"));
+    }
+}
+
+/// Checks the `preferred` selectors at `path`.
+pub fn check_preferred(path: &str, preferred: &[Selector], mistakes: &mut Mistakes) {
+    let sizes = preferred.iter().flat_map(Selector::requirements).map(|requirement| 1 + requirement.values().len());
+    let terms = excess(preferred.len(), MOST_TERMS, "preferred terms");
+    mistakes.add_if_some(&path, terms.or_else(|| excess(sizes.sum(), MOST_EXPRESSIONS, "expressions and values")));
+}
+
+/// Returns the problem that `added` are more than the `most` that a Pod may have.
+fn excess(added: usize, most: usize, what: &str) -> Option<String> {
+    let problem = || {
+        format!(
+            "adds {added} {what} to each Pod, and a Pod with more than {most} is rejected: no Pod could be created; \
+             remove some"
+        )
+    };
+    (added > most).then(problem)
+}
