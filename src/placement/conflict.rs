@@ -72,7 +72,8 @@ fn pair_rejection(
     Rejection::with_sentence(SELECTOR_CONFLICT, cause, explanation)
 }
 
-/// Terms are ORed, so all that could match must be lost. A term that never could match a node is ignored.
+/// Rejects a Pod if all of its terms that could match a node are lost. Terms are ORed, and one that never could match
+/// is ignored.
 fn validate_terms(
     terms: &[Term],
     node_selector: &Pairs<'_>,

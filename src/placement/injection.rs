@@ -102,7 +102,7 @@ fn narrow_terms<'r>(
 }
 
 impl PodMutation<'_, '_> {
-    /// Whether nothing is added.
+    /// Returns whether nothing is added.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.tolerations.is_empty() && self.preferences.is_empty()
     }
@@ -142,12 +142,12 @@ impl PodMutation<'_, '_> {
         Ok(())
     }
 
-    /// What is added to nodeSelector and node affinity, as text.
+    /// Returns what is added to nodeSelector and node affinity, as text.
     fn added_to_selection(&self) -> String {
         joined(self.added.iter().map(|demanded| &demanded.requirement), ",")
     }
 
-    /// All of it as text, as the audit log has it.
+    /// Returns all of it as text, as the audit log has it.
     pub fn as_text(&self) -> String {
         let parts = [
             ("node-selector", self.added_to_selection()),

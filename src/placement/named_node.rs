@@ -24,7 +24,7 @@ pub struct NamedNode<'p, 'r> {
     for_resources: Vec<Toleration>,
 }
 
-/// Whether a Pod is held to the node that it names, or may name none: some rule is about its node.
+/// Returns whether a Pod is held to the node that it names, or may name none: some rule is about its node.
 ///
 /// # Errors
 /// The Pod's spec can't be read.
@@ -74,7 +74,8 @@ pub fn validate_naming(
 }
 
 impl<'p, 'r> NamedNode<'p, 'r> {
-    /// A Pod that was let in, gets this `mutation`, and is held to the node that it names; nothing, if it is not.
+    /// Returns a Pod that was let in, gets this `mutation`, and is held to the node that it names, or nothing if it is
+    /// not.
     ///
     /// # Errors
     /// The Pod's tolerations can't be read, or are too many; its RuntimeClass can't be read.
@@ -96,7 +97,7 @@ impl<'p, 'r> NamedNode<'p, 'r> {
         Ok(Some(Self { subject, mutation, node_name: subject.node_name()?, tolerations, for_resources }))
     }
 
-    /// The fields that are needed of the node.
+    /// Returns the fields that are needed of the node.
     pub fn field_masks(&self) -> FieldMasks {
         let mut masks = FieldMasks::new();
         masks.extend([LABELS, TAINTS].map(str::to_owned));

@@ -51,7 +51,7 @@ pub enum Setting {
 }
 
 impl fmt::Display for Setting {
-    /// As it is written in the settings.
+    /// Writes the name as it stands in the settings.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
     }
@@ -167,7 +167,7 @@ impl fmt::Display for EntryAt<'_> {
 pub struct SettingsError(pub(super) ReadError);
 
 impl SettingsError {
-    /// `problem` at `path`; an empty path stands for the settings as a whole.
+    /// Returns the mistake `problem` at `path`; an empty path stands for the settings as a whole.
     pub fn new(path: &dyn fmt::Display, problem: impl Into<String>) -> Self {
         Self(ReadError::new(problem).within(&path.to_string()))
     }

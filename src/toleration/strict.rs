@@ -7,7 +7,7 @@ use crate::json::{FromObject, ReadError, Within};
 use crate::message::quote;
 use crate::selector::syntax;
 
-/// The tolerations in the `text` of a namespace's annotation; one that is empty, or `null`, has none.
+/// Returns the tolerations in the `text` of a namespace's annotation; one that is empty, or `null`, has none.
 ///
 /// # Errors
 /// It is not JSON, no list of tolerations, or one that the API server would refuse.
@@ -27,8 +27,8 @@ pub fn from_annotation(text: &str) -> Result<Vec<Toleration>, ReadError> {
 }
 
 impl Toleration {
-    /// All that the API server would refuse in this (`ValidateTolerations`, with comparison operators off, as they are
-    /// by default), each in its field; nothing, if it is valid.
+    /// Returns all that the API server would refuse in this (`ValidateTolerations`, with comparison operators off, as
+    /// they are by default), each in its field, or nothing if it is valid.
     pub fn check(&self) -> Vec<ReadError> {
         let mut mistakes = Vec::new();
         let mut expect = |field, expected: &str, found: &str| {

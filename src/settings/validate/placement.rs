@@ -108,8 +108,8 @@ fn is_key_alone(toleration: &Toleration) -> bool {
     !toleration.key.is_empty() && toleration.operator.is_empty() && toleration.value.is_empty()
 }
 
-/// The controller of DaemonSets replaces the node affinity of their Pods, so only their templates show what they ask
-/// for.
+/// Checks that DaemonSets are judged where Pods are limited. Their controller replaces the node affinity of their Pods,
+/// so only their templates show what they request.
 fn check_daemon_sets(placement: &Placement, mistakes: &mut Mistakes) {
     let lets_past = matches!(placement.on_daemon_sets, OnDaemonSets::Warn | OnDaemonSets::Ignore);
     if !lets_past || placement.on_node_affinity == OnNodeAffinity::Ignore {
@@ -327,8 +327,8 @@ fn check_allowed(default: &Selector, whitelist: &Whitelist, on_node_affinity: On
     ))
 }
 
-/// What `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace: not where the
-/// whitelist refers to its labels.
+/// Returns what `whitelist` does not allow of the cluster's default, as far as that can be told without a Namespace:
+/// not where the whitelist refers to its labels.
 pub fn first_not_allowed<'d>(
     default: &'d Selector,
     whitelist: &Whitelist,
@@ -364,8 +364,8 @@ fn check_preferred(at: EntryAt<'_>, mistakes: &mut Mistakes) {
     amounts::check_preferred(&place, &selectors, mistakes);
 }
 
-/// What `selector` says, which was read from `text`: the same for two that differ only in how they are written, as
-/// `a=b` and `a in (b)` do.
+/// Returns what `selector` says, which was read from `text`: the same for two that differ only in how they are written,
+/// as `a=b` and `a in (b)` do.
 fn meaning(text: &str, selector: &Selector) -> BTreeSet<String> {
     let mut meaning = BTreeSet::new();
     for requirement in selector.requirements() {
