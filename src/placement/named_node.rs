@@ -61,14 +61,18 @@ pub fn validate_naming(
         return Err(unresolved);
     }
     let node_name = subject.node_name()?;
+    let (source, value) = match refusing {
+        Some(allowed) => (allowed.source, "empty"),
+        None => (Source::Placement(Setting::OnNodeName), "Reject"),
+    };
     let explanation = format!(
-        "{} names its node, {}, which namespace {} does not permit (placement.onNodeName is Reject, or \
-         allowedNodeSelector is empty); remove nodeName and let the scheduler choose",
+        "{} names its node, {}, which namespace {} does not permit: {source} is {value}; remove nodeName and let the \
+         scheduler choose",
         subject.name,
         quote(&node_name),
         quote(required.namespace)
     );
-    let setting = refusing.map_or(Source::Placement(Setting::OnNodeName), |allowed| allowed.source).setting();
+    let setting = source.setting();
     let requested = Some(node_name);
     Err(Rejection::forbidden(Cause { kind: CauseKind::NodeName, setting, requested, ..Cause::default() }, explanation))
 }

@@ -1,4 +1,4 @@
-//! Finds every mistake in the block `nodeMetadata`.
+//! Finds all mistakes in the block `nodeMetadata`.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::settings::key::TargetKind;
 use crate::settings::node_metadata::{NodeSource, Target, place};
 use crate::settings::{NodeMetadata, OnLookupFailure, Propagate, reference};
 
-/// Finds every mistake in the block.
+/// Finds all mistakes in the block.
 pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
     let path = "nodeMetadata.propagate";
     if settings.propagate.is_empty() {
@@ -68,13 +68,13 @@ fn check_env<'s>(entry: &'s Propagate, place: &str, earlier: &mut BTreeSet<&'s s
     }
 }
 
-/// Whether `name` is `[A-Za-z_][A-Za-z0-9_]*`.
+/// Returns whether `name` is `[A-Za-z_][A-Za-z0-9_]*`.
 fn is_variable(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     name.bytes().all(is_inner) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// Finds every mistake in an entry. Returns its targets.
+/// Finds all mistakes in an entry. Returns its targets.
 fn check_entry(entry: &Propagate, position: usize, mistakes: &mut Mistakes) -> Vec<Target> {
     let place = place(position);
     let source = mistakes.ok_or_record(entry.source(position));
