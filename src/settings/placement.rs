@@ -171,6 +171,11 @@ impl NamespaceEntry {
         self.namespace_selector.is_some() || self.texts_with_references().next().is_some()
     }
 
+    /// Returns whether it says which node labels Pods may select by, or must not.
+    pub fn limits_labels(&self) -> bool {
+        self.allowed_node_selector.is_some() || !self.forbidden_node_labels.is_empty()
+    }
+
     /// Returns whether this says what Pods may or must not tolerate.
     pub fn validates_tolerations(&self) -> bool {
         self.allowed_tolerations.is_some() || self.forbidden_tolerations.is_some()

@@ -89,7 +89,7 @@ impl Mistakes {
 
 /// The problem of an empty selector, which may come from a template that rendered to nothing. It must not remove a
 /// restriction.
-pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; leave it out to demand nothing";
+pub const NOTHING_DEMANDED: &str = "expected at least one requirement on labels; omit the field if nothing is required";
 
 /// Reads `text` as a selector that does not contradict itself.
 pub fn consistent(text: &str) -> Result<Selector, String> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Mistakes;
+use super::amounts::excess;
 use crate::limits::{MOST_VARIABLES, MOST_WRITTEN};
 use crate::message::quote;
 use crate::selector::syntax;
@@ -35,14 +36,7 @@ pub fn check(settings: &NodeMetadata, mistakes: &mut Mistakes) {
         }
         check_env(entry, &place, &mut variables, mistakes);
     }
-    if variables.len() > MOST_VARIABLES {
-        let problem = format!(
-            "adds {} variables to each container, and a container with more than {MOST_VARIABLES} is rejected: no Pod \
-             could be created; remove some",
-            variables.len()
-        );
-        mistakes.add(&path, problem);
-    }
+    mistakes.add_if_some(&path, excess(variables.len(), MOST_VARIABLES, "variables"));
     if size_of_defaults > MOST_WRITTEN {
         let problem = format!(
             "the defaults have {size_of_defaults} bytes with their keys, expected at most {MOST_WRITTEN}; shorten them"
