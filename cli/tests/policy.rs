@@ -12,7 +12,7 @@ use cli::{
     },
     input::documents::yaml_documents,
     policies::required_rules::{FEATURES, Feature, Rule, Setting, Update},
-    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file},
+    policies::{backstop::backstop_file, overrides::Overrides, policy_file::policy_file, twin::twin_file},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -259,8 +259,32 @@ fn conditions_and_labels_of_a_policy_are_kept() -> Result<()> {
     assert_eq!(again[0]["spec"]["namespaceSelector"], covered);
     let backstop = yaml_documents(&backstop_file(&given, &Overrides::default())?)?;
     assert_eq!(backstop[0]["spec"]["matchConditions"][1], own);
-    let covered = &backstop[0]["spec"]["matchConstraints"]["namespaceSelector"]["matchExpressions"];
-    assert_eq!(covered[0]["key"], "tenant", "{covered}");
+    Ok(())
+}
+
+/// Kubewarden calls the webhook for what `matchExpressions` select, whatever `matchLabels` say.
+#[rstest]
+#[case::backstop(backstop_file, 0)]
+#[case::twin(twin_file, 2)]
+fn what_kubewarden_deploys_is_carried_over(
+    #[case] write: fn(&str, &Overrides) -> Result<String>,
+    #[case] position: usize,
+) -> Result<()> {
+    let settings = "{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}";
+    let mut policy = yaml_documents(&policy_file(settings, &Overrides::default())?)?.remove(0);
+    let expressions = json!([{ "key": "tenant", "operator": "Exists" }]);
+    policy["spec"]["namespaceSelector"] = json!({ "matchLabels": { "a": "b" }, "matchExpressions": expressions });
+    let objects = json!({ "matchLabels": { "c": "d" } });
+    policy["spec"]["objectSelector"] = objects.clone();
+    let written = yaml_documents(&write(&policy.to_string(), &Overrides::default())?)?;
+    for document in [&written[0], &written[position]] {
+        let constraints = &document["spec"]["matchConstraints"];
+        assert_eq!(constraints["objectSelector"], objects);
+        let covered = &constraints["namespaceSelector"]["matchExpressions"];
+        assert_eq!(covered[0], expressions[0]);
+        assert_eq!(covered[1]["values"], json!(["kubewarden"]), "{covered}");
+        assert_eq!(covered.as_array().map(Vec::len), Some(2));
+    }
     Ok(())
 }
 
@@ -341,7 +365,7 @@ fn names_are_written_as_texts(#[case] name: &str) -> Result<()> {
     "--policy-server: expected a text of one line"
 )]
 fn options_that_nobody_could_deploy_are_refused(#[case] overrides: Overrides, #[case] told: &str) {
-    for write in [policy_file, backstop_file] {
+    for write in [policy_file, backstop_file, twin_file] {
         let error = write("{placement: {namespaces: [{name: a, requiredNodeSelector: b=c}]}}", &overrides);
         let error = format!("{:#}", error.expect_err("a mistake"));
         assert!(error.contains(told), "{error}");

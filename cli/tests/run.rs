@@ -115,7 +115,7 @@ fn a_cluster_that_is_none_is_wrong_input(#[case] name: &str, #[case] cluster: &s
 }
 
 #[rstest]
-#[case::nothing_to_hold(&["examples/nodes.yml"], "nothing to hold: ")]
+#[case::nothing_to_write(&["examples/nodes.yml"], "no entry of placement.namespaces has a requiredNodeSelector")]
 #[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
 #[case::a_policy_server(&["examples/tenants.yml", "--policy-server", "second"], "cannot be used with")]
 fn a_backstop_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
@@ -134,6 +134,33 @@ fn a_backstop_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
     assert_eq!(printed.matches("name: mine-backstop\n").count(), 2, "{printed}");
     assert!(printed.contains("policyName: mine-backstop\n"), "{printed}");
     assert!(printed.contains("- key: tenant\n          operator: Exists\n"), "{printed}");
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing_to_write(&["examples/nodes.yml"], "no entry of placement.namespaces has a requiredNodeSelector")]
+#[case::a_module(&["examples/tenants.yml", "--module", "registry://example.com/module"], "cannot be used with")]
+#[case::a_backstop(&["examples/tenants.yml", "--backstop"], "cannot be used with")]
+fn a_twin_that_there_is_not_is_wrong_input(#[case] arguments: &[&str], #[case] told: &str) -> Result<()> {
+    let output = run(&[&["policy", "--in-process"][..], arguments].concat())?;
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    assert!(text(&output.stderr).contains(told), "{}", text(&output.stderr));
+    Ok(())
+}
+
+/// The backstop comes after it, with the same namespaces.
+#[test]
+fn a_twin_has_the_name_and_the_namespaces_of_the_policy() -> Result<()> {
+    let output = run(&["policy", "examples/tenants.yml", "--in-process", "--name", "mine", "--namespaces", "tenant"])?;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    assert_eq!(printed.matches("name: mine-twin\n").count(), 2, "{printed}");
+    assert!(
+        printed.contains("policyName: mine-twin\n") && printed.contains("policyName: mine-backstop\n"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("- key: tenant\n          operator: Exists\n").count(), 2, "{printed}");
     Ok(())
 }
 
