@@ -2,17 +2,20 @@
 //!
 //! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
-    engine::policy_chain::Admission,
-    explain::fit::{PodNeeds, PoolFit, pools_for},
+    engine::policy_chain::{Admission, PolicyChain},
+    explain::{
+        fit::{BindingReview, PodNeeds, PoolFit, pools_for},
+        rules::Rules,
+    },
     input::json::{members, qualified_name, text},
     output::{evaluation::additions, explanation::where_to_run},
-    requests::{admission::manifest_request, plugins, resource::requested, template::pod_request},
+    requests::{admission::manifest_request, plugins, pod::ANY_POD, resource::requested, template::pod_request},
 };
 
 /// The policies of a deployment, and the cluster in which they look things up.
@@ -41,13 +44,22 @@ pub struct Pods {
     /// What they get, and where they could run, for people.
     #[serde(skip)]
     pub lines: Vec<String>,
-    /// Why the Pods of a workload that is let in would be rejected, if they would.
+    /// Why the Pods of a workload that is accepted would be rejected, if they would.
     #[serde(rename = "podsRefused")]
     pub refused: Option<String>,
-    /// The nodes that they fit, and that are large enough, if that can be told.
+    /// The answer that rejects them, if there is one.
+    #[serde(skip)]
+    pub rejection: Option<Answer>,
+    /// The nodes that can run them, now or when a passing condition ends, if that is known.
     pub nodes: Option<Vec<String>>,
-    /// Those of them that are cordoned, not ready, or about to go.
+    /// Those of them that are cordoned, not ready, or draining.
     pub not_now: Option<Vec<String>>,
+    /// The NodePools of which Karpenter would create a node for them.
+    #[serde(skip)]
+    pub node_pools: Vec<String>,
+    /// A Pod as it is created, if it is accepted.
+    #[serde(skip)]
+    pod: Option<Value>,
 }
 
 /// The request that a document is, with or without its AdmissionReview, or that its manifest makes; none, if the policy
@@ -83,21 +95,6 @@ impl<'p> Trial<'p> {
         Admission::review(self.policy, self.files, request, self.known)
     }
 
-    /// What all policies answer together; and why none is asked, if none is.
-    ///
-    /// # Errors
-    /// A policy failed to answer, or it can't be told here whether it is asked.
-    pub fn evaluate(&self, request: Value) -> Result<(Evaluation, Option<String>)> {
-        let Admission { evaluations, not_sent, unknown } = self.ask(request)?;
-        if let Some(gap) = unknown {
-            bail!("it can't be told what becomes of it: {}", gap.advice());
-        }
-        let accepted = Answer { accepted: true, ..Answer::default() };
-        let mut together = Evaluation { answer: accepted, ..Evaluation::default() };
-        evaluations.into_iter().for_each(|(_, next)| add(&mut together, next));
-        Ok((together, not_sent))
-    }
-
     /// What was looked up, and does not exist.
     pub fn missing(&self, evaluation: &Evaluation) -> impl Iterator<Item = Identity> {
         evaluation.looked_up().filter(|object| self.known.find(object).is_none())
@@ -109,10 +106,10 @@ impl<'p> Trial<'p> {
         self.missing(evaluation).map(|object| format!("{lacking} {object}")).collect()
     }
 
-    /// What becomes of a request, and of the Pods that come of it.
+    /// Asks the policies about a request, and about the Pods that come of it.
     ///
     /// # Errors
-    /// A policy failed to answer, or a Pod or a node can't be read.
+    /// A policy failed to answer.
     pub fn judge(&self, mut request: Value) -> Result<TrialResult<'p>> {
         let name = request_name(&request);
         // The API server does that before anybody is asked.
@@ -120,10 +117,22 @@ impl<'p> Trial<'p> {
             plugins::merge_runtime_class(&mut request["object"]["spec"], self.known);
         }
         let answers = self.ask(request.clone())?;
-        let is_let_in = answers.unknown.is_none() && answers.is_accepted();
+        let is_accepted = answers.unknown.is_none() && answers.is_accepted();
         let object = answers.object().unwrap_or(&request["object"]);
-        let pods = is_let_in.then(|| self.pods_of(&request, object)).transpose()?;
+        let pods = is_accepted.then(|| self.pods_of(&request, object)).transpose()?;
         Ok(TrialResult { name, request, answers, pods })
+    }
+
+    /// Asks the policies about a request and its Pods, and finds the nodes that can run these.
+    ///
+    /// # Errors
+    /// A policy failed to answer, or a Pod or a node can't be read.
+    pub fn judge_with_nodes(&self, request: Value) -> Result<TrialResult<'p>> {
+        let mut result = self.judge(request)?;
+        if let Some(pods) = &mut result.pods {
+            self.find_nodes(&result.request["object"], pods)?;
+        }
+        Ok(result)
     }
 
     /// What becomes of the Pod that a request creates; of a workload, whose template stays as it is, of its Pods.
@@ -132,7 +141,7 @@ impl<'p> Trial<'p> {
             return Ok(Pods::default());
         }
         if is_pod_creation(request) {
-            return self.where_to_run("it", "Pod", &object["spec"], vec![]);
+            return Ok(Pods { pod: Some(object.clone()), ..Pods::default() });
         }
         let Some(creation) = pod_request(object, self.known) else { return Ok(Pods::default()) };
         let answers = self.ask(creation.clone())?;
@@ -147,14 +156,14 @@ impl<'p> Trial<'p> {
         if let Some(Evaluation { answer, .. }) = evaluations().find(|evaluation| !evaluation.answer.accepted) {
             let reason = answer.reason();
             let lines = vec![format!("its Pods would be rejected: {reason}")];
-            return Ok(Pods { lines, refused: Some(reason), ..Pods::default() });
+            return Ok(Pods { lines, refused: Some(reason), rejection: Some(answer.clone()), ..Pods::default() });
         }
         let line = match &answers.not_sent {
             Some(reason) => format!("its Pods are not sent to the policy: {reason}"),
             None => self.changes(evaluations()),
         };
         let pod = answers.object().unwrap_or(&creation["object"]);
-        self.where_to_run("its Pods", text(&object["kind"]), &pod["spec"], vec![line])
+        Ok(Pods { lines: vec![line], pod: Some(pod.clone()), ..Pods::default() })
     }
 
     /// What the Pods of a workload get: at once, and when they are bound, as far as their Nodes have it.
@@ -174,21 +183,32 @@ impl<'p> Trial<'p> {
         }
     }
 
-    /// The nodes of the cluster, if it has some, on which Pods of a workload of this `kind` could run. They are called
-    /// `who` in the lines.
-    fn where_to_run(&self, who: &str, kind: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
+    /// Finds the nodes of the cluster, if it has some, that can run the Pods of `object`.
+    fn find_nodes(&self, object: &Value, pods: &mut Pods) -> Result<()> {
+        let Some(pod) = &pods.pod else { return Ok(()) };
+        let (namespace, spec) = (text(&pod["metadata"]["namespace"]), &pod["spec"]);
         let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
         let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
         if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
-            return Ok(Pods { lines, ..Pods::default() });
+            return Ok(());
         }
-        let pod = PodNeeds::read(kind, std::slice::from_ref(spec), self.known)?;
-        let fit = pod.fit(&pools_for(self.files, [&pod], self.known)?, &[], None)?;
-        lines.extend(where_to_run(who, &fit));
+        let demands = match self.known.namespace(namespace) {
+            Some(object) => Rules::read(self.files, namespace, object)?.1,
+            None => vec![],
+        };
+        let chain = PolicyChain::new(self.policy, self.files, self.known);
+        let name = pod["metadata"]["name"].as_str().unwrap_or(ANY_POD);
+        let review = BindingReview { chain: &chain, namespace, pod: name };
+        let needs = PodNeeds::read(text(&object["kind"]), std::slice::from_ref(spec), self.known)?;
+        let pools = pools_for(self.files, [&needs], self.known)?;
+        let fit = needs.fit(&pools, &demands, Some(&review))?;
+        pods.lines.extend(where_to_run(if object["kind"] == "Pod" { "it" } else { "its Pods" }, &fit));
         let nodes = |of: fn(&PoolFit) -> &Vec<String>| fit.pools.iter().flat_map(of).cloned().collect::<Vec<_>>();
         let not_now = nodes(|pool| &pool.not_now);
-        let fitting = [nodes(|pool| &pool.usable), not_now.clone()].concat();
-        Ok(Pods { lines, refused: None, nodes: Some(fitting), not_now: Some(not_now) })
+        pods.nodes = Some([nodes(|pool| &pool.usable), not_now.clone()].concat());
+        pods.not_now = Some(not_now);
+        pods.node_pools = fit.pools.iter().filter_map(|pool| pool.creates.clone()).collect();
+        Ok(())
     }
 
     /// A result for programs: an object for each policy that answered, or for the reason why none did.
@@ -225,21 +245,6 @@ impl<'p> Trial<'p> {
             "missing": missing,
         })
     }
-}
-
-/// Adds what the next policy answers to what those before it did.
-fn add(together: &mut Evaluation, next: Evaluation) {
-    let (answer, record) = (&mut together.answer, &mut together.record);
-    (answer.accepted, answer.message, answer.code) = (next.answer.accepted, next.answer.message, next.answer.code);
-    answer.mutated_object = next.answer.mutated_object.or(answer.mutated_object.take());
-    answer.audit_annotations.get_or_insert_default().extend(next.answer.audit_annotations.unwrap_or_default());
-    answer.warnings.get_or_insert_default().extend(next.answer.warnings.unwrap_or_default());
-    if let Some(mut patch) = next.patch {
-        together.patch.get_or_insert_default().0.append(&mut patch.0);
-    }
-    record.cause = next.record.cause;
-    record.lookups.extend(next.record.lookups);
-    record.logs.extend(next.record.logs);
 }
 
 fn is_pod_creation(request: &Value) -> bool {

@@ -59,7 +59,7 @@ impl Try {
         let trial = Trial { policy: &policy, files: &files, known: &known };
         let mut results = vec![];
         for (document, request) in documents {
-            results.push((document, request.map(|request| trial.judge(request)).transpose()?));
+            results.push((document, request.map(|request| trial.judge_with_nodes(request)).transpose()?));
         }
         match self.output {
             Format::Text => write(&trial, &results, printer),

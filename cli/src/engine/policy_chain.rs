@@ -98,6 +98,14 @@ impl<'d> Admission<'d> {
         self.evaluations.iter().all(|(_, evaluation)| evaluation.answer.accepted)
     }
 
+    /// Returns what all of them answer, as one answer.
+    pub fn together(self) -> Evaluation {
+        let accepted = Answer { accepted: true, ..Answer::default() };
+        let mut together = Evaluation { answer: accepted, ..Evaluation::default() };
+        self.evaluations.into_iter().for_each(|(_, next)| together.add(next));
+        together
+    }
+
     /// The object as it is after all of them, if one answered with it.
     pub fn object(&self) -> Option<&Value> {
         self.evaluations.iter().rev().find_map(|(_, evaluation)| evaluation.answer.mutated_object.as_ref())

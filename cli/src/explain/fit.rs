@@ -67,6 +67,9 @@ pub struct PoolFit {
     /// The names of those that take it and are large enough, and that are cordoned, not ready, or about to go.
     #[serde(skip)]
     pub not_now: Vec<String>,
+    /// The NodePool of which Karpenter would create a node for it.
+    #[serde(skip)]
+    pub creates: Option<String>,
 }
 
 impl Fit {
@@ -182,6 +185,7 @@ impl PodNeeds {
             lacks: lacks.into_iter().map(str::to_owned).collect(),
             usable: names(&ready),
             not_now: names(&not_ready),
+            creates: pool.creates.as_ref().filter(|_| fits && creates).map(|node_pool| node_pool.name.clone()),
         })
     }
 

@@ -1,7 +1,5 @@
 //! A case: the request that it makes, what the policies answer to it, and the nodes that its Pods may run on.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
@@ -10,11 +8,9 @@ use super::{
     file::{Case, Source, Test, expanded},
 };
 use crate::{
-    Evaluation, Identity, Policy, SettingsFile,
-    input::json::text,
-    requests::{plugins::merge_runtime_class, pod::bound_pod, template::pod_request},
-    scheduling::{constraints::Constraints, pool::Pools},
-    trial::{Trial, request_from},
+    Identity, Policy, SettingsFile,
+    requests::{controllers::Controller, pod::bound_pod},
+    trial::{Pods, Trial, TrialResult, request_from},
 };
 
 impl Test {
@@ -31,16 +27,10 @@ impl Test {
             }
         }
         let trial = Trial { policy, files: &files, known: self.cluster() };
-        let request = self.request(case)?;
-        let (evaluation, not_asked) = trial.evaluate(request.clone())?;
-        let mut nodes = None;
-        if case.expected.contains_key("nodes") {
-            let pools = Pools::read(self.cluster(), BTreeSet::new(), [])?;
-            nodes = Some(self::nodes(&trial, &pools, &request, &evaluation).context("expect.nodes")?);
-        }
-        let binding = evaluation.answer.mutated_object.as_ref();
+        let answered = answer(&trial, self.request(case)?, case.expected.contains_key("nodes"))?;
+        let binding = answered.evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
-        Ok(CaseAnswer { invalid: None, request, evaluation, not_asked, nodes, bound_pod })
+        Ok(CaseAnswer { bound_pod, ..answered })
     }
 
     /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
@@ -90,28 +80,28 @@ impl Test {
     }
 }
 
-/// The names of the nodes and NodePools that may run the Pod of a request, or the Pods of its workload; none, if these
-/// are rejected.
+/// Sends a request, and those of the Pods that come of it, as `try` does; with `nodes`, finds the nodes that can run these.
 ///
 /// # Errors
-/// The object of the request makes no Pods.
-pub fn nodes(trial: &Trial<'_>, pools: &Pools, request: &Value, evaluation: &Evaluation) -> Result<Vec<String>> {
-    let mut pod = evaluation.answer.mutated_object.as_ref().unwrap_or(&request["object"]).clone();
-    let creation = pod_request(&pod, trial.known);
-    let is_pod = pod["kind"] == "Pod";
-    ensure!(is_pod || creation.is_some(), "a {} makes no Pods", pod["kind"].as_str().unwrap_or("object"));
-    if !evaluation.answer.accepted {
-        return Ok(vec![]);
+/// A policy failed to answer, whether it is asked can't be evaluated, or the object of the request makes no Pods.
+pub fn answer(trial: &Trial<'_>, request: Value, with_nodes: bool) -> Result<CaseAnswer> {
+    let result = if with_nodes { trial.judge_with_nodes(request)? } else { trial.judge(request)? };
+    let TrialResult { request, answers, pods, .. } = result;
+    if let Some(gap) = &answers.unknown {
+        bail!("it can't be told what becomes of it: {}", gap.advice());
     }
-    if let Some(creation) = creation {
-        pod = creation["object"].clone();
-        let answer = trial.evaluate(creation)?.0.answer;
-        if !answer.accepted {
-            return Ok(vec![]);
-        }
-        pod = answer.mutated_object.unwrap_or(pod);
-    }
-    let spec = &mut pod["spec"];
-    merge_runtime_class(spec, trial.known);
-    Ok(pools.takers(&Constraints::of_kind(text(&request["object"]["kind"]), spec, trial.known)?))
+    let nodes = with_nodes.then(|| nodes(&request, pods.as_ref()).context("expect.nodes")).transpose()?;
+    let not_asked = answers.not_sent.clone();
+    let pods_rejection = pods.and_then(|pods| pods.rejection);
+    let evaluation = answers.together();
+    Ok(CaseAnswer { request, evaluation, pods_rejection, not_asked, nodes, ..CaseAnswer::default() })
+}
+
+/// Returns the names of the Nodes and NodePools that can run the Pods of a request, now or when a passing condition ends.
+fn nodes(request: &Value, pods: Option<&Pods>) -> Result<Vec<String>> {
+    let object = &request["object"];
+    let kind = object["kind"].as_str().unwrap_or("object");
+    ensure!(kind == "Pod" || Controller::of_kind(kind).is_some(), "a {kind} makes no Pods");
+    let Some(pods) = pods else { return Ok(vec![]) };
+    Ok(pods.nodes.iter().flatten().chain(&pods.node_pools).cloned().collect())
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Evaluation, GetResourceRequest, Identity,
+    Answer, Evaluation, GetResourceRequest, Identity,
     input::json::{list_of, members, text},
     output::evaluation::additions,
     requests::pod::environment,
@@ -68,6 +68,8 @@ pub struct CaseAnswer {
     pub invalid: Option<String>,
     pub request: Value,
     pub evaluation: Evaluation,
+    /// The answer that rejects the Pods of a workload, if the workload is accepted and they are not.
+    pub pods_rejection: Option<Answer>,
     /// Why no policy is asked, if none is.
     pub not_asked: Option<String>,
     /// The names of the nodes that its Pods may run on, if the case expects some, or none.
@@ -103,11 +105,17 @@ pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismat
 }
 
 impl CaseAnswer {
+    /// Returns the answer that decides: that to the Pods of a workload, if these are rejected.
+    pub fn decisive(&self) -> &Answer {
+        self.pods_rejection.as_ref().unwrap_or(&self.evaluation.answer)
+    }
+
     /// What is compared with each field of `expect`.
     fn by_field(&self) -> Value {
         let Evaluation { answer, patch, record } = &self.evaluation;
-        let message = self.invalid.as_ref().or(answer.message.as_ref());
-        let accepted = match (answer.accepted, &self.not_asked) {
+        let decisive = self.decisive();
+        let message = self.invalid.as_ref().or(decisive.message.as_ref());
+        let accepted = match (decisive.accepted, &self.not_asked) {
             (true, Some(reason)) => format!("true: the policy is not asked ({reason})"),
             (true, None) => "true".to_owned(),
             (false, _) => format!("false: {}", message.map_or("", String::as_str)),
@@ -117,7 +125,7 @@ impl CaseAnswer {
             "adds": additions(&self.evaluation),
             "audit": answer.audit_annotations.clone().unwrap_or_default(),
             "begins": message,
-            "code": answer.code,
+            "code": decisive.code,
             "conceals": message,
             "environment": environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
             "invalid": self.invalid,
