@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel};
-use cli::{input::documents::yaml_documents, requests::delivery};
+use cli::{input::documents::yaml_documents, webhook::delivery};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -82,7 +82,7 @@ impl Policy {
             }
         }
         let write = if self.backstop { backstop_file } else { policy_file };
-        printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
+        printer.file(&write(&text, &self.overrides).with_context(|| path.to_string())?);
         Ok(ExitStatus::Accepted)
     }
 }

@@ -11,7 +11,10 @@ use serde_json::Value;
 use super::host::{Engine, Host, Native, Record};
 #[cfg(feature = "module")]
 use super::interpreter::Interpreted;
-use crate::input::manifests::{Identity, Manifests};
+use crate::{
+    input::manifests::{Identity, Manifests},
+    webhook::request::admission_request,
+};
 
 /// A policy, whatever runs it.
 pub struct Policy(Box<dyn Engine>);
@@ -149,11 +152,6 @@ impl Evaluation {
         record.lookups.extend(next.record.lookups);
         record.logs.extend(next.record.logs);
     }
-}
-
-/// The request within an AdmissionReview; anything else is taken for the request itself.
-pub fn admission_request(document: &Value) -> &Value {
-    if document["kind"] == "AdmissionReview" { &document["request"] } else { document }
 }
 
 /// What the host hands to `validate`.

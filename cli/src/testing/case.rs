@@ -9,8 +9,13 @@ use super::{
 };
 use crate::{
     Identity, Policy, SettingsFile,
-    requests::{controllers::Controller, pod::bound_pod},
-    trial::{Pods, Trial, TrialResult, request_from},
+    trial::{Pods, Trial, TrialResult},
+    webhook::{
+        controllers::Controller,
+        deployment::{Admission, Deployment},
+        pods::{bound_pod, environment},
+        request::{Request, recorded_request, request_from},
+    },
 };
 
 impl Test {
@@ -26,11 +31,17 @@ impl Test {
                 return Ok(CaseAnswer { invalid: Some(answer.message.unwrap_or_default()), ..CaseAnswer::default() });
             }
         }
-        let trial = Trial { policy, files: &files, known: self.cluster() };
-        let answered = answer(&trial, self.request(case)?, case.expected.contains_key("nodes"))?;
+        let deployment = Deployment::new(policy, &files);
+        let trial = Trial { deployment: &deployment, known: self.cluster() };
+        let answered = answer(&trial, &self.created(case)?, case.expected.contains_key("nodes"))?;
         let binding = answered.evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
-        Ok(CaseAnswer { bound_pod, ..answered })
+        let environments = match (&bound_pod, case.expected.contains_key("environment")) {
+            (Some(pod), _) => vec![environment(pod).into()],
+            (None, true) => trial.environments(&self.created(case)?).context("expect.environment")?,
+            (None, false) => vec![],
+        };
+        Ok(CaseAnswer { bound_pod, environments, ..answered })
     }
 
     /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
@@ -55,6 +66,13 @@ impl Test {
         Ok((answered, mismatches))
     }
 
+    /// The request of a case, with what of it is not known.
+    fn created(&self, case: &Case) -> Result<Request> {
+        let request = self.request(case)?;
+        let is_recorded = case.manifest.as_ref().is_some_and(|Source(manifest)| recorded_request(manifest).is_some());
+        Ok(if is_recorded { Request::recorded(request) } else { Request::new(request) })
+    }
+
     /// The admission request of a case.
     ///
     /// # Errors
@@ -62,9 +80,10 @@ impl Test {
     pub fn request(&self, case: &Case) -> Result<Value> {
         let Source(manifest) = case.manifest.as_ref().context("manifest: expected an object; it is missing")?;
         let old = case.old.as_ref().map(|Source(old)| old.clone());
-        let mut request = request_from(manifest, old).context("manifest")?.with_context(|| {
+        let request = request_from(manifest, old).context("manifest")?.with_context(|| {
             format!("manifest: the policy does not handle the kind {}", manifest["kind"].as_str().unwrap_or("?"))
         })?;
+        let mut request = request.json;
         if let Some(operation) = case.operation {
             request["operation"] = json!(operation);
         }
@@ -84,16 +103,19 @@ impl Test {
 ///
 /// # Errors
 /// A policy failed to answer, whether it is asked can't be evaluated, or the object of the request makes no Pods.
-pub fn answer(trial: &Trial<'_>, request: Value, with_nodes: bool) -> Result<CaseAnswer> {
+pub fn answer(trial: &Trial<'_>, request: &Request, with_nodes: bool) -> Result<CaseAnswer> {
     let result = if with_nodes { trial.judge_with_nodes(request)? } else { trial.judge(request)? };
-    let TrialResult { request, answers, pods, .. } = result;
-    if let Some(gap) = &answers.unknown {
+    let TrialResult { review, pods, .. } = result;
+    if let Some(gap) = review.gap().filter(|_| !review.is_answered) {
         bail!("it can't be told what becomes of it: {}", gap.advice());
     }
-    let nodes = with_nodes.then(|| nodes(&request, pods.as_ref()).context("expect.nodes")).transpose()?;
-    let not_asked = answers.not_sent.clone();
+    let nodes = with_nodes.then(|| nodes(&review.request, pods.as_ref()).context("expect.nodes")).transpose()?;
+    let not_asked = match &review.admission {
+        Admission::NotSent(by) => Some(by.to_string()),
+        _ => None,
+    };
     let pods_rejection = pods.and_then(|pods| pods.rejection);
-    let evaluation = answers.together();
+    let (request, evaluation) = (review.request.clone(), review.together());
     Ok(CaseAnswer { request, evaluation, pods_rejection, not_asked, nodes, ..CaseAnswer::default() })
 }
 
@@ -102,6 +124,6 @@ fn nodes(request: &Value, pods: Option<&Pods>) -> Result<Vec<String>> {
     let object = &request["object"];
     let kind = object["kind"].as_str().unwrap_or("object");
     ensure!(kind == "Pod" || Controller::of_kind(kind).is_some(), "a {kind} makes no Pods");
-    let Some(pods) = pods else { return Ok(vec![]) };
-    Ok(pods.nodes.iter().flatten().chain(&pods.node_pools).cloned().collect())
+    let Some(Pods { places, .. }) = pods else { return Ok(vec![]) };
+    Ok(places.takers().chain(places.node_pools.iter().flatten()).cloned().collect())
 }

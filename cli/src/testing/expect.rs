@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Answer, Evaluation, GetResourceRequest, Identity,
+    engine::additions::additions,
     input::json::{list_of, members, text},
-    output::evaluation::additions,
-    requests::pod::environment,
 };
 
 // A new field needs: what it is compared with, in `CaseAnswer::by_field`; in `unmet`, how it is compared, unless all of it
@@ -76,6 +75,8 @@ pub struct CaseAnswer {
     pub nodes: Option<Vec<String>>,
     /// The Pod as it is stored once the Binding is carried out.
     pub bound_pod: Option<Value>,
+    /// The environment of the containers of the bound Pod: on each of the nodes that can run it.
+    pub environments: Vec<Value>,
 }
 
 /// Something that ended otherwise than expected.
@@ -90,13 +91,17 @@ pub struct Mismatch {
 /// What is compared even if the settings have a mistake, with which no request is sent.
 const COMPARED_WITHOUT_REQUEST: [&str; 4] = ["begins", "conceals", "invalid", "message"];
 
+/// The fields that say whether a refusal is expected.
+const ABOUT_REFUSALS: [&str; 5] = ["accepted", "begins", "code", "conceals", "message"];
+
 /// How an answer differs from what is expected: fields of an [`Expect`].
 pub fn compare(expected: &Map<String, Value>, answer: &CaseAnswer) -> Vec<Mismatch> {
     let found = answer.by_field();
-    let mut mismatches = vec![];
+    let mut mismatches: Vec<Mismatch> = answer.unexpected_refusal(expected).into_iter().collect();
     for (field, expected) in expected {
         let is_compared = answer.invalid.is_none() || COMPARED_WITHOUT_REQUEST.contains(&field.as_str());
-        let found = &found[field];
+        let is_other = |found: &&Value| field == "environment" && *found != expected;
+        let found = answer.environments.iter().find(is_other).unwrap_or(&found[field]);
         if let Some(expected) = unmet(field, expected, found).filter(|_| is_compared) {
             mismatches.push(Mismatch { field: field.clone(), expected, found: as_text(found) });
         }
@@ -108,6 +113,16 @@ impl CaseAnswer {
     /// Returns the answer that decides: that to the Pods of a workload, if these are rejected.
     pub fn decisive(&self) -> &Answer {
         self.pods_rejection.as_ref().unwrap_or(&self.evaluation.answer)
+    }
+
+    /// A request that is refused, though nothing that is expected says so.
+    fn unexpected_refusal(&self, expected: &Map<String, Value>) -> Option<Mismatch> {
+        let is_expected = ABOUT_REFUSALS.iter().any(|field| expected.contains_key(*field));
+        if self.invalid.is_some() || self.decisive().accepted || is_expected {
+            return None;
+        }
+        let found = text(&self.by_field()["accepted"]).to_owned();
+        Some(Mismatch { field: "accepted".to_owned(), expected: "true".to_owned(), found })
     }
 
     /// What is compared with each field of `expect`.
@@ -127,7 +142,7 @@ impl CaseAnswer {
             "begins": message,
             "code": decisive.code,
             "conceals": message,
-            "environment": environment(self.bound_pod.as_ref().unwrap_or(&Value::Null)),
+            "environment": self.environments.first().cloned().unwrap_or_else(|| json!({})),
             "invalid": self.invalid,
             "logs": record.logs.iter().map(|log| &log["message"]).collect::<Vec<_>>(),
             "lookups": record.lookups.iter().map(with_fields).collect::<Vec<_>>(),

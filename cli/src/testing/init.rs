@@ -14,18 +14,18 @@ use super::{CaseAnswer, case::answer};
 use crate::{
     Manifests,
     demands::Demands,
+    engine::additions::additions,
     input::{
-        json::{list_of, remove_nulls, text, title},
+        json::{list_of, remove_nulls, title},
         yaml,
     },
-    output::evaluation::additions,
-    requests::{
-        admission::manifest_request,
-        controllers::controller_reference,
-        resource::{resource_of, template_path},
-        template::template,
-    },
     trial::Trial,
+    webhook::{
+        controllers::controller_reference,
+        pods::template,
+        request::manifest_request,
+        resource::{resource_of, template_path},
+    },
 };
 
 /// A test as it is written: its fields stand in this order.
@@ -59,10 +59,14 @@ pub fn write_tests(trial: &Trial<'_>, paths: [&Path; 2], progress: impl Fn(&str)
         let Some(request) = manifest_request(manifest.clone(), None)? else { continue };
         let title = title(&manifest);
         progress(&title);
-        let answered = answer(trial, request.clone(), true).with_context(|| title.clone())?;
-        let name = text(&request["namespace"]);
+        let answered = answer(trial, &request, trial.has_nodes()).with_context(|| title.clone())?;
+        let name = request.namespace().unwrap_or_default();
         let namespace = trial.known.namespace(name);
-        let entry = trial.files.iter().find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
+        let entry = trial
+            .deployment
+            .files
+            .iter()
+            .find_map(|file| Demands::new(&file.typed, name, Some(namespace?)).ok()?.entry());
         let is_new = kinds.insert((entry.map(|at| at.position), kind_of_answer(&answered, &manifest)));
         if answered.not_asked.is_none() && is_new {
             let expect = expected(&answered);

@@ -18,7 +18,7 @@ use super::policy_file::own_conditions;
 use crate::{
     SettingsFile,
     input::{documents::yaml_documents, settings::entries_at},
-    output::template::render,
+    template::render,
     wrap,
 };
 
