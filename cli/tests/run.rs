@@ -416,15 +416,16 @@ fn a_workload_whose_pods_are_refused_is_no_success() -> Result<()> {
     let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let data: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(data[0]["verdict"], "accepted");
-    assert!(data[0]["podsRefused"].as_str().is_some_and(|why| why.starts_with("403: ")), "{data}");
+    assert_eq!(data["results"][0]["accepted"], true);
+    let refused = data["results"][0]["pods"]["refused"].as_str();
+    assert!(refused.is_some_and(|why| why.starts_with("403: ")), "{data}");
     Ok(())
 }
 
 #[test]
 fn nodes_that_fit_are_named_with_those_that_are_not_ready() -> Result<()> {
     let node = |name: &str, spec: &str, cpu: u32| {
-        let status = format!("{{allocatable: {{cpu: {cpu}}}}}");
+        let status = format!("{{allocatable: {{pods: 110, cpu: {cpu}}}}}");
         format!("{{apiVersion: v1, kind: Node, metadata: {{name: {name}}}, spec: {{{spec}}}, status: {status}}}")
     };
     let cordoned = "unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]";
@@ -437,8 +438,13 @@ fn nodes_that_fit_are_named_with_those_that_are_not_ready() -> Result<()> {
     let [manifest, settings, cluster] = files.map(|path| path.to_string_lossy().into_owned());
     let output = run(&["try", &manifest, "-s", &settings, "-c", &cluster, "-o", "json"])?;
     let data: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(data[0]["nodes"], json!(["one", "cordoned"]), "{data}");
-    assert_eq!(data[0]["notNow"], json!(["cordoned"]), "{data}");
+    let pods = &data["results"][0]["pods"];
+    assert_eq!(
+        *pods,
+        json!({
+            "refused": null, "nodes": ["one"], "nodePools": [], "notNow": ["cordoned"], "tooSmall": ["small"],
+        })
+    );
     Ok(())
 }
 

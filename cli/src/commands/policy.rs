@@ -102,7 +102,7 @@ impl Policy {
             (false, true) => backstop_file,
             (false, false) => policy_file,
         };
-        printer.write(write(&text, &self.overrides).with_context(|| path.to_string())?.trim_end());
+        printer.file(&write(&text, &self.overrides).with_context(|| path.to_string())?);
         Ok(ExitStatus::Accepted)
     }
 }

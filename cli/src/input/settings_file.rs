@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{
     input::documents::read_documents,
-    input::policy_spec::PolicySpec,
     input::settings::{self, Settings, read},
+    webhook::policy_spec::PolicySpec,
 };
 
 const POLICY: &str = "ClusterAdmissionPolicy";

@@ -27,7 +27,7 @@ use crate::{
         self,
         node_pool::{NodeClaimTemplate, NodePoolRequirement},
     },
-    requests::pod::CREATED,
+    webhook::pods::CREATED,
 };
 
 pub use crate::cluster::NodePool as NodePoolObject;
@@ -496,8 +496,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        output::places::{exclusion, unevaluated},
         places::pod::{PodNeeds, PodSpecs},
+        words::{exclusion, unevaluated},
     };
 
     /// Of zones a and b, with arm64 excluded, tainted, for the team blue.

@@ -265,7 +265,7 @@ mod tests {
     use k8s_openapi::api::core::v1;
 
     use super::*;
-    use crate::{output::places::exclusion, requests::resource::REQUIRED_AFFINITY};
+    use crate::{webhook::resource::REQUIRED_AFFINITY, words::exclusion};
 
     fn pod(mut spec: Value) -> PodNeeds {
         spec["containers"] = json!([]);

@@ -15,7 +15,7 @@ use super::{
     pod::PodNeeds,
     requests::{Amounts, Lack, is_device, is_enough, merge},
 };
-use crate::{input::policy_spec::requirement, places::amount::Amount};
+use crate::{places::amount::Amount, webhook::policy_spec::requirement};
 
 /// The `topologyKey` of Pods that must be on different nodes.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";

@@ -11,7 +11,7 @@ use super::{
     overrides::{KUBEWARDEN, NAME, Overrides, excludes_kubewarden, exempting},
     policy_file::own_conditions,
 };
-use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, output::template::render};
+use crate::{PolicySpec, SettingsFile, input::documents::yaml_documents, template::render};
 
 const TEMPLATE: &str = include_str!("in_process.yml.j2");
 

@@ -13,17 +13,16 @@ use node_placement_policy::resource::Resource;
 use serde_json::Value;
 
 use crate::{
-    engine::reply::Gap,
+    gap::Gap,
     input::{
         json::{list_of, text},
         manifests::{Identity, Manifest, Manifests},
     },
-    requests::{
-        admission::is_terminating,
+    webhook::{
         controllers::{Owners, controller_reference, is_part_of_its_owner},
-        pod,
+        pods as pod, pods as template,
+        request::is_terminating,
         resource::resource_of,
-        template,
     },
 };
 

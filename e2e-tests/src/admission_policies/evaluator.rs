@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use cel::{Context, Env, Program, Value as Cel, extensions};
-use cli::requests::delivery;
+use cli::webhook::delivery;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use serde::Deserialize;
 use serde_json::{Value, json};

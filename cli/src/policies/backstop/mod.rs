@@ -21,7 +21,7 @@ use super::{
     left_out,
     overrides::Overrides,
 };
-use crate::{input::settings::entries_at, output::template::render};
+use crate::{input::settings::entries_at, template::render};
 
 const TEMPLATE: &str = include_str!("backstop.yml.j2");
 

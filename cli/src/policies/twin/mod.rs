@@ -19,7 +19,7 @@ use serde_json::json;
 use super::{backstop::backstop_file, cel::entries, in_process::InProcess, left_out, overrides::Overrides};
 use crate::{
     input::settings::{entries_at, node_selector},
-    output::template::render,
+    template::render,
 };
 
 const TEMPLATE: &str = include_str!("twin.yml.j2");

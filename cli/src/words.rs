@@ -1,4 +1,4 @@
-//! Sentences about the places where a Pod can run, and about what excludes it from others.
+//! Words for places where a Pod can run, and for what excludes it from others.
 
 use node_placement_policy::selector::text;
 

@@ -14,10 +14,8 @@ use node_placement_policy::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{
-    json::{remove_nulls, typed},
-    match_conditions::Condition,
-};
+use super::conditions::Condition;
+use crate::input::json::{remove_nulls, typed};
 
 /// The `spec` of a ClusterAdmissionPolicy.
 ///

@@ -1,13 +1,19 @@
-//! The defaults that the API server writes into objects before webhooks see them. `defaults.yml` has those that depend
-//! on nothing but the kind.
+//! What the API server writes into objects before webhooks see them: the defaults that every stored object has
+//! (`defaults.yml` has those that depend on nothing but the kind), and of a Pod its RuntimeClass.
 
 use std::sync::LazyLock;
 
-use node_placement_policy::resource::Resource;
+use anyhow::Result;
+use k8s_openapi::api::node::v1::RuntimeClass;
+use node_placement_policy::{placement::tolerations::UNTIL_EVICTED, resource::Resource};
 use serde_json::{Map, Value, json};
 
+use super::request::is_pod_creation;
 use super::resource::{NAMESPACE_NAME, pod_spec_pointer, resource_of};
-use crate::input::json::{remove, text};
+use crate::input::{
+    json::{list_of, members, remove, text},
+    manifests::{Identity, Manifest, Manifests},
+};
 
 /// By kind. That it can be read is a test.
 static DEFAULTS: LazyLock<Value> =
@@ -51,8 +57,6 @@ fn add_defaults_of_kind(spec: &mut Value, kind: &str) {
 
 fn add_defaults_of_pod(spec: &mut Value) {
     fill(spec, &DEFAULTS["PodSpec"]);
-    let account = spec["serviceAccountName"].clone();
-    fill(spec, &json!({ "serviceAccount": account }));
     for container in containers(spec) {
         let image = text(&container["image"]);
         let name = image.rsplit('/').next().unwrap_or_default();
@@ -84,7 +88,7 @@ pub fn containers(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
 }
 
 /// Puts in what is absent, in objects within it too; `defaults.yml` says what its keys mean.
-pub fn fill(value: &mut Value, defaults: &Value) {
+fn fill(value: &mut Value, defaults: &Value) {
     let Value::Object(defaults) = defaults else {
         if value.is_null() {
             *value = defaults.clone();
@@ -118,6 +122,74 @@ pub fn push(value: &mut Value, list: &str, item: Value) {
     }
 }
 
+/// Adds the tolerations of unready nodes that every Pod gets, unless it has such.
+///
+/// Upstream: the admission plugin `DefaultTolerationSeconds`.
+pub fn add_tolerations_of_unready_nodes(spec: &mut Value) {
+    for key in UNTIL_EVICTED {
+        let tolerates = |toleration: &Value| {
+            let (own, effect) = (text(&toleration["key"]), text(&toleration["effect"]));
+            (own == key || own.is_empty()) && (effect == "NoExecute" || effect.is_empty())
+        };
+        if !list_of(&spec["tolerations"]).iter().any(tolerates) {
+            let added = json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 });
+            push(spec, "tolerations", added);
+        }
+    }
+}
+
+/// Adds those tolerations that a Pod does not have.
+pub fn add_tolerations<'t>(spec: &mut Value, tolerations: impl IntoIterator<Item = &'t Value>) {
+    for toleration in tolerations {
+        if !list_of(&spec["tolerations"]).contains(toleration) {
+            push(spec, "tolerations", toleration.clone());
+        }
+    }
+}
+
+/// Completes the request of a new Pod as the API server does: with its RuntimeClass, if the cluster has it.
+pub fn complete(request: &mut Value, cluster: &Manifests) {
+    if is_pod_creation(request) {
+        merge_runtime_class(&mut request["object"]["spec"], cluster);
+    }
+}
+
+/// Merges the RuntimeClass that a Pod's `spec` names. One that is not known leaves it as it is.
+///
+/// Upstream: the admission plugin `RuntimeClass`; it refuses a Pod whose selector differs from the class's, which is not
+/// the policy's doing.
+fn merge_runtime_class(spec: &mut Value, cluster: &Manifests) {
+    let Some(class) = runtime_class_identity(spec).and_then(|class| cluster.find(&class)) else { return };
+    for (key, value) in members(&class["scheduling"]["nodeSelector"]) {
+        if spec["nodeSelector"].get(key).is_none() {
+            spec["nodeSelector"][key] = value.clone();
+        }
+    }
+    add_tolerations(spec, list_of(&class["scheduling"]["tolerations"]));
+    if spec["overhead"].is_null() {
+        fill(spec, &json!({ "overhead": class["overhead"]["podFixed"] }));
+    }
+}
+
+/// The RuntimeClass that a Pod's `spec` names, if the cluster has it.
+///
+/// # Errors
+/// The object of that name is not a RuntimeClass.
+pub fn runtime_class(spec: &Value, cluster: &Manifests) -> Result<Option<RuntimeClass>> {
+    let Some(class) = runtime_class_identity(spec) else { return Ok(None) };
+    cluster.manifest(&class).map(Manifest::typed).transpose()
+}
+
+/// The RuntimeClass that a Pod's `spec` names, and that the cluster lacks.
+pub fn missing_runtime_class(spec: &Value, cluster: &Manifests) -> Option<Identity> {
+    runtime_class_identity(spec).filter(|class| cluster.manifest(class).is_none())
+}
+
+fn runtime_class_identity(spec: &Value) -> Option<Identity> {
+    let name = spec["runtimeClassName"].as_str().filter(|name| !name.is_empty())?;
+    Some(Identity::new("node.k8s.io/v1", "RuntimeClass", None, name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +206,21 @@ mod tests {
         let completed = with_defaults(object);
         assert_eq!(completed["spec"], spec);
         assert_eq!(completed["metadata"]["labels"][NAMESPACE_NAME], "a");
+    }
+
+    #[test]
+    fn the_runtime_class_is_merged() {
+        let class = json!({
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": { "name": "kata" },
+            "handler": "kata",
+            "scheduling": { "nodeSelector": { "kata": "yes" } },
+        });
+        let object = json!({ "kind": "Pod", "spec": { "runtimeClassName": "kata" } });
+        let mut request = json!({ "operation": "CREATE", "object": object });
+        complete(&mut request, &Manifests::from_iter([class]));
+        assert_eq!(request["object"]["spec"]["nodeSelector"], json!({ "kata": "yes" }));
     }
 
     #[test]

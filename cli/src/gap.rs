@@ -1,50 +1,8 @@
-//! What becomes of a request: it is not sent, let in, refused, or that can't be told.
+//! What the tool was not given, and an answer depends on.
 
 use std::fmt;
 
-use node_placement_policy::decision::{Cause, CauseKind};
-use serde_json::Value;
-
 use crate::input::kubectl::WRITE_CLUSTER;
-
-/// What becomes of a request.
-#[derive(Clone, Debug)]
-pub enum Reply {
-    /// No policy is asked, and why.
-    NotSent(String),
-    /// That depends on what is not known here.
-    Unknown(Gap),
-    /// It is rejected.
-    Refused(Refusal),
-    /// It is accepted; the object as it is then, if it was changed.
-    LetIn(Option<Value>),
-}
-
-/// Why something is rejected.
-#[derive(Clone, Debug)]
-pub struct Refusal {
-    /// The message that the user gets.
-    pub message: String,
-    /// Its cause as data.
-    pub cause: Option<Cause>,
-    /// Whether it is about the Pods of a workload that is let in itself.
-    pub is_of_pods: bool,
-}
-
-/// What a refusal begins with that is not about a workload itself.
-pub const PODS: &str = "its Pods are refused: ";
-
-impl Refusal {
-    /// Whether a Node lacks what node metadata needs.
-    pub fn is_about_metadata(&self) -> bool {
-        self.cause.as_ref().is_some_and(|cause| cause.kind == CauseKind::Metadata)
-    }
-
-    /// The message; of the Pods of a workload, it says so.
-    pub fn message_for_user(&self) -> String {
-        if self.is_of_pods { format!("{PODS}{}", self.message) } else { self.message.clone() }
-    }
-}
 
 /// Something that an outcome depends on, and that is not known here: a gap in what the tool was given, never a rejection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,135 +5,106 @@ use node_placement_policy::resource::Resource;
 use serde_json::{Value, json};
 
 use super::{
-    admission::ordinary_user,
-    plugins::{DIFFERENT_FIELDS, admitted, admitted_with_all},
-    pod::{ANY_POD, CREATED, PLAIN_POD},
+    conditions::{Passage, evaluate},
+    policy_spec::{PolicySpec, requirement},
+    request::Request,
     resource::{NAMESPACE_NAME, requested},
 };
-use crate::input::{
-    match_conditions::{Condition, Passage, evaluate},
-    policy_spec::{PolicySpec, requirement},
-};
+use crate::gap::Gap;
 
 /// What becomes of a request before the policy sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// The policy is asked.
     Sent,
-    /// It is not, and why: `no rule of the policy has pods UPDATE`.
-    KeptAway(String),
-    /// A condition raises an error, and what an API server does then. It may know fields that are not known here.
-    Fails(String),
-    /// It can't be told here, and why: a condition that can't be evaluated, a Namespace whose labels are not known.
-    Unknown(String),
+    /// It is not asked.
+    KeptAway(KeptAway),
+    /// Whether it is asked could not be evaluated.
+    Unknown(Gap),
 }
 
-impl Delivery {
-    /// Why the policy is not asked, if that is certain.
-    pub fn kept_away(self) -> Option<String> {
+/// What keeps a request away from the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptAway {
+    /// No rule has this resource with this operation.
+    Rules { resource: String, operation: String },
+    /// The namespaceSelector leaves the namespace out.
+    NamespaceSelector,
+    /// The objectSelector leaves the object out.
+    ObjectSelector,
+    /// The matchCondition of this name is false.
+    Condition(String),
+}
+
+impl std::fmt::Display for KeptAway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::KeptAway(reason) => Some(reason),
-            Self::Sent | Self::Fails(_) | Self::Unknown(_) => None,
+            Self::Rules { resource, operation } => write!(f, "no rule of the policy has {resource} {operation}"),
+            Self::NamespaceSelector => f.write_str("the policy's namespaceSelector leaves the namespace out"),
+            Self::ObjectSelector => f.write_str("the policy's objectSelector leaves the object out"),
+            Self::Condition(name) => write!(f, "the policy's matchCondition {name} leaves it out"),
         }
     }
 }
 
-/// What becomes of `request` on its way to a policy that is deployed as `policy` says; `namespace` is the Namespace that
-/// it is about, if it is known. Of one that is not, the name is.
+impl Delivery {
+    /// What keeps the request away, if that is certain.
+    pub fn kept_away(self) -> Option<KeptAway> {
+        match self {
+            Self::KeptAway(by) => Some(by),
+            Self::Sent | Self::Unknown(_) => None,
+        }
+    }
+}
+
+/// Returns what becomes of `request` on its way to a policy that is deployed as `policy` says; `namespace` is the Namespace
+/// that it is about, if the cluster has it. Of one that it lacks, the name is known.
 ///
 /// Upstream: `ShouldCallHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/generic`.
-pub fn delivery(policy: &PolicySpec, request: &Value, namespace: Option<&Value>) -> Delivery {
-    let (group, resource) = requested(request);
-    let operation = request["operation"].as_str().unwrap_or_default();
+pub fn delivery(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Delivery {
+    let (group, resource) = requested(&request.json);
+    let operation = request.json["operation"].as_str().unwrap_or_default();
     if !policy.sends((group, &resource, operation)) {
-        return Delivery::KeptAway(format!("no rule of the policy has {resource} {operation}"));
+        return Delivery::KeptAway(KeptAway::Rules { resource, operation: operation.to_owned() });
     }
     let is_selected = selects_namespace(policy, request, namespace);
     if is_selected == Some(false) {
-        return Delivery::KeptAway("the policy's namespaceSelector leaves the namespace out".to_owned());
+        return Delivery::KeptAway(KeptAway::NamespaceSelector);
     }
-    if !selects_object(policy, request) {
-        return Delivery::KeptAway("the policy's objectSelector leaves the object out".to_owned());
+    if !selects_object(policy, &request.json) {
+        return Delivery::KeptAway(KeptAway::ObjectSelector);
     }
+    let lacks_namespace = || match request.namespace() {
+        Some(name) if namespace.is_none() => Some(Gap::object("Namespace", name)),
+        _ => None,
+    };
     match passage(policy, request) {
-        Passage::KeptAway(name) => Delivery::KeptAway(format!("the policy's matchCondition {name} leaves it out")),
+        Passage::KeptAway(name) => Delivery::KeptAway(KeptAway::Condition(name)),
         Passage::Fails(name, reason) => {
             let then = match policy.failure_policy.as_deref() {
                 Some("Ignore") => "does not ask the policy, by failurePolicy: Ignore",
                 _ => "refuses the request, by failurePolicy: Fail, even with mode: monitor",
             };
-            Delivery::Fails(format!(
+            Delivery::Unknown(Gap::Condition(format!(
                 "the matchCondition {name} raises an error ({reason}); an API server where it does {then}"
-            ))
+            )))
         }
-        Passage::Unknown(name, reason) => Delivery::Unknown(format!("{name}: {reason}")),
-        Passage::Passes if is_selected.is_none() => Delivery::Unknown(
-            "the policy's namespaceSelector, and the labels of the namespace are not known".to_owned(),
-        ),
+        Passage::Unknown(name, reason) => {
+            Delivery::Unknown(lacks_namespace().unwrap_or_else(|| Gap::Delivery(format!("{name}: {reason}"))))
+        }
+        Passage::Passes if is_selected.is_none() => {
+            let labels = "the policy's namespaceSelector, and the labels of the namespace are not known";
+            Delivery::Unknown(lacks_namespace().unwrap_or_else(|| Gap::Delivery(labels.to_owned())))
+        }
         Passage::Passes => Delivery::Sent,
     }
 }
 
-/// What the conditions say of the request as an API server would send it.
-fn passage(policy: &PolicySpec, request: &Value) -> Passage {
-    let conditions = &policy.match_conditions;
-    if conditions.is_empty() {
+fn passage(policy: &PolicySpec, request: &Request) -> Passage {
+    if policy.match_conditions.is_empty() {
         return Passage::Passes;
     }
-    let mut passage = evaluate(conditions, &admitted(request));
-    // Most conditions are about other fields, and evaluating takes long.
-    let is_about_plugins =
-        |condition: &Condition| DIFFERENT_FIELDS.iter().any(|field| condition.expression.contains(field));
-    if conditions.iter().any(is_about_plugins)
-        && let Some(request) = admitted_with_all(request)
-    {
-        passage = common(passage, evaluate(conditions, &request));
-    }
-    let Passage::KeptAway(name) = &passage else { return passage };
-    let condition = conditions.iter().find(|condition| condition.name == *name);
-    match condition.and_then(|condition| reason_for_doubt(request, condition)) {
-        Some(reason) => Passage::Unknown(name.clone(), reason.to_owned()),
-        None => passage,
-    }
-}
-
-/// What becomes of a request for certain, where the API server's plugins may add more or less to it.
-fn common(least: Passage, most: Passage) -> Passage {
-    match (least, most) {
-        (Passage::Unknown(name, reason), _) | (_, Passage::Unknown(name, reason)) => Passage::Unknown(name, reason),
-        (Passage::KeptAway(name) | Passage::Fails(name, _), Passage::Passes)
-        | (Passage::Passes, Passage::KeptAway(name) | Passage::Fails(name, _)) => {
-            let reason = "it depends on what a ServiceAccount, a PriorityClass or a LimitRange adds to the Pod";
-            Passage::Unknown(name, reason.to_owned())
-        }
-        (least, _) => least,
-    }
-}
-
-/// Why it can't be told whether a condition keeps a request away: it is about what is only assumed here. That is who
-/// creates what no controller creates, and with which options; the name and containers of the Pod that asks for nothing;
-/// and the names in a Binding that stands for others.
-fn reason_for_doubt(request: &Value, condition: &Condition) -> Option<&'static str> {
-    // A label such as app.kubernetes.io/name is one word.
-    let words = |text: &str, known: &[&str]| {
-        text.split(|it: char| !(it.is_alphanumeric() || ['-', '/'].contains(&it))).any(|word| known.contains(&word))
-    };
-    let is_about = |known: &[&str]| words(&condition.expression, known);
-    if request["object"]["target"]["name"] == CREATED && condition.is_about_targets() {
-        return Some("it depends on the name of a node that Karpenter creates");
-    }
-    let is_of_any_pod = request["object"]["kind"] == Resource::Binding.kind() && request["name"] == ANY_POD;
-    if is_of_any_pod && words(&condition.expression.replace("target.name", ""), &["name"]) {
-        return Some("it depends on the name of the Pod that is bound");
-    }
-    if request["userInfo"] != ordinary_user() {
-        return None;
-    }
-    if is_about(&["userInfo", "options"]) {
-        return Some("it depends on who creates the object, and how");
-    }
-    let is_plain_pod = request["object"]["metadata"]["name"] == PLAIN_POD;
-    (is_plain_pod && is_about(&["name", "containers"])).then_some("it depends on the name and the containers of a Pod")
+    evaluate(&policy.match_conditions, &request.clone().with_defaults())
 }
 
 fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
@@ -142,11 +113,17 @@ fn selects_object(policy: &PolicySpec, request: &Value) -> bool {
 }
 
 /// Whether the namespaceSelector selects the namespace; nothing, if that depends on labels that are not known.
-pub fn selects_namespace(policy: &PolicySpec, request: &Value, namespace: Option<&Value>) -> Option<bool> {
+fn selects_namespace(policy: &PolicySpec, request: &Request, namespace: Option<&Value>) -> Option<bool> {
     // Nodes have none.
-    let Some(name) = request["namespace"].as_str().filter(|name| !name.is_empty()) else { return Some(true) };
-    let namespace =
-        if requested(request).1 == Resource::Namespace.plural() { Some(&request["object"]) } else { namespace };
+    let Some(name) = request.namespace() else { return Some(true) };
+    let is_about_namespace = requested(&request.json).1 == Resource::Namespace.plural();
+    let namespace = if is_about_namespace { Some(&request.json["object"]) } else { namespace };
+    covers_namespace(policy, name, namespace)
+}
+
+/// Returns whether the namespaceSelector selects the namespace of this name; nothing, if that depends on labels that are not
+/// known.
+pub fn covers_namespace(policy: &PolicySpec, name: &str, namespace: Option<&Value>) -> Option<bool> {
     let labels = namespace.map(|namespace| &namespace["metadata"]["labels"]).filter(|labels| labels.is_object());
     let mut labels = labels.cloned().unwrap_or_else(|| json!({}));
     labels[NAMESPACE_NAME] = name.into();
@@ -191,14 +168,14 @@ mod tests {
         PolicySpec::read(&spec).unwrap()
     }
 
-    fn request(resource: &str) -> Value {
-        json!({
+    fn request(resource: &str) -> Request {
+        Request::recorded(json!({
             "operation": "CREATE",
             "resource": { "group": "", "version": "v1", "resource": resource },
             "namespace": "team-a",
             "object": { "metadata": { "name": "web", "labels": { "app": "web" } } },
             "oldObject": null,
-        })
+        }))
     }
 
     fn selecting(key: &str, operator: &str, values: &[&str]) -> Value {
@@ -224,13 +201,13 @@ mod tests {
     #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "false" }] }), "matchCondition c")]
     fn a_request_is_kept_away_and_by_what(#[case] spec: Value, #[case] by: &str) {
         let namespace = json!({ "metadata": { "labels": { "tenant": "a" } } });
-        let reason = delivery(&policy(spec), &request("pods"), Some(&namespace)).kept_away().unwrap();
+        let reason = delivery(&policy(spec), &request("pods"), Some(&namespace)).kept_away().unwrap().to_string();
         assert!(reason.contains(by), "{reason}");
     }
 
     #[test]
     fn what_no_rule_has_is_kept_away() {
-        let reason = delivery(&policy(json!({})), &request("nodes"), None).kept_away();
+        let reason = delivery(&policy(json!({})), &request("nodes"), None).kept_away().map(|by| by.to_string());
         assert_eq!(reason.as_deref(), Some("no rule of the policy has nodes CREATE"));
     }
 
@@ -261,6 +238,6 @@ mod tests {
     #[case::a_condition(json!({ "matchConditions": [{ "name": "c", "expression": "authorizer.x()" }] }), true)]
     fn nobody_can_tell_where_something_is_not_known(#[case] spec: Value, #[case] is_unknown: bool) {
         let delivered = delivery(&policy(spec), &request("pods"), None);
-        assert_eq!(matches!(delivered, Delivery::Fails(_) | Delivery::Unknown(_)), is_unknown, "{delivered:?}");
+        assert_eq!(matches!(delivered, Delivery::Unknown(_)), is_unknown, "{delivered:?}");
     }
 }

@@ -4,8 +4,7 @@ use anyhow::{Result, anyhow};
 use minijinja::{Environment, syntax::SyntaxConfig, value::Serde};
 use serde_json::Value;
 
-use super::terminal::escaped;
-use crate::input::yaml::is_boolean_for_kubectl;
+use crate::{input::yaml::is_boolean_for_kubectl, text::escaped};
 
 /// Fills a template in. What its name ends with says how texts are escaped: `.html`, `.yml`.
 ///
