@@ -337,9 +337,12 @@ fn texts(taints: &[Taint]) -> Vec<String> {
 /// Gives each pool a name of its own: its labels; with its taints, or its first node, where there are several.
 fn give_names(pools: &mut [Pool]) {
     for name in [by_labels, by_taints, by_first_node] {
-        let known: Vec<String> = pools.iter().map(|pool| pool.name.clone()).collect();
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for pool in pools.iter() {
+            *counts.entry(pool.name.clone()).or_default() += 1;
+        }
         for pool in pools.iter_mut() {
-            if pool.name.is_empty() || known.iter().filter(|known| **known == pool.name).count() > 1 {
+            if pool.name.is_empty() || counts.get(&pool.name).is_some_and(|count| *count > 1) {
                 pool.name = name(pool);
             }
         }

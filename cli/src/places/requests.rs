@@ -68,24 +68,26 @@ impl Requests {
         Self(total)
     }
 
-    /// Returns every resource of which an empty node with these `allocatable` amounts has too little. It skips `devices`,
-    /// the extended resources that DeviceClasses name: no node lists them.
+    /// Returns every resource of which an empty node with these `allocatable` amounts has too little.
     ///
     /// Upstream: the scheduler's plugin NodeResourcesFit.
     pub fn lacking(&self, allocatable: &Amounts, devices: &BTreeSet<String>) -> Vec<Lack> {
         // Nobody knows what a Node of a file has that lists nothing.
-        if allocatable.is_empty() {
-            return vec![];
-        }
-        let mut lacking = vec![];
-        for (resource, requested) in &self.0 {
-            let largest = allocatable.get(resource).copied().unwrap_or_default();
-            if !is_enough(resource, *requested, largest) && !is_device(resource, devices) {
-                lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
-            }
-        }
-        lacking
+        if allocatable.is_empty() { vec![] } else { lacking(&self.0, allocatable, devices) }
     }
+}
+
+/// Returns every resource of which there is less than is `requested`. It skips `devices`, the extended resources that
+/// DeviceClasses name: no node lists them.
+pub fn lacking(requested: &Amounts, available: &Amounts, devices: &BTreeSet<String>) -> Vec<Lack> {
+    let mut lacking = vec![];
+    for (resource, requested) in requested {
+        let largest = available.get(resource).copied().unwrap_or_default();
+        if !is_enough(resource, *requested, largest) && !is_device(resource, devices) {
+            lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
+        }
+    }
+    lacking
 }
 
 /// Returns whether this amount of a resource is as much as is requested.
@@ -94,7 +96,7 @@ pub fn is_enough(resource: &str, requested: Amount, has: Amount) -> bool {
 }
 
 /// Returns whether a DeviceClass stands for this extended resource.
-pub fn is_device(resource: &str, devices: &BTreeSet<String>) -> bool {
+fn is_device(resource: &str, devices: &BTreeSet<String>) -> bool {
     devices.contains(resource) || resource.starts_with(OF_DEVICE_CLASSES)
 }
 

@@ -9,13 +9,14 @@ use k8s_openapi::{
 use node_placement_policy::selector::{Operator, Requirement, Selector};
 
 use super::{
+    amount::Amount,
     fit::Fit,
     node::Node,
     node_map::{NodeMap, Place},
     pod::PodNeeds,
-    requests::{Amounts, Lack, is_device, is_enough, merge},
+    requests::{Amounts, Lack, lacking, merge},
 };
-use crate::{places::amount::Amount, webhook::policy_spec::requirement};
+use crate::webhook::policy_spec::requirement;
 
 /// The `topologyKey` of Pods that must be on different nodes.
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -73,7 +74,8 @@ pub fn overloads(map: &NodeMap, workloads: &[Replicas<'_>]) -> Vec<Overload> {
         for pool in pools {
             merge(&mut requested, of_daemon_sets.get(pool).unwrap_or(&Amounts::new()), Amount::plus);
         }
-        let lacking = lacking(map, pools, &requested);
+        let Some(available) = available(map, pools) else { continue };
+        let lacking = lacking(&requested, &available, &map.devices);
         if !lacking.is_empty() {
             overloads.push(Overload { pools: pools.clone(), workloads: inside, lacking });
         }
@@ -115,22 +117,16 @@ fn requests_of_daemon_sets(map: &NodeMap, workloads: &[Replicas<'_>]) -> BTreeMa
     requests
 }
 
-/// Returns what the nodes of these pools have too little of in all; nothing, if one of them lists no resources.
-fn lacking(map: &NodeMap, pools: &BTreeSet<usize>, requested: &Amounts) -> Vec<Lack> {
-    let nodes = || pools.iter().filter_map(|pool| map.pools.get(*pool)).flat_map(|pool| &pool.nodes);
-    if nodes().any(|node| node.allocatable.is_empty()) {
-        return vec![];
-    }
+/// Adds up what the nodes of these pools have; `None` if one of them lists no resources.
+fn available(map: &NodeMap, pools: &BTreeSet<usize>) -> Option<Amounts> {
     let mut available = Amounts::new();
-    nodes().for_each(|node| merge(&mut available, &node.allocatable, Amount::plus));
-    let mut lacking = vec![];
-    for (resource, requested) in requested {
-        let largest = available.get(resource).copied().unwrap_or_default();
-        if !is_enough(resource, *requested, largest) && !is_device(resource, &map.devices) {
-            lacking.push(Lack { resource: resource.clone(), requested: *requested, largest });
+    for node in pools.iter().filter_map(|pool| map.pools.get(*pool)).flat_map(|pool| &pool.nodes) {
+        if node.allocatable.is_empty() {
+            return None;
         }
+        merge(&mut available, &node.allocatable, Amount::plus);
     }
-    lacking
+    Some(available)
 }
 
 /// Replicas that must be apart, and that are more than the places for them.
