@@ -162,12 +162,12 @@ impl<'a, 'p> Changes<'a, 'p> {
             };
             let mut written: Vec<(&str, &str)> = self.written(kind).collect();
             written.extend(self.missing.of(kind).iter().filter(|_| adds_missing));
-            if written.is_empty() && self.overwritten(kind).next().is_none() {
-                continue;
-            }
             if kind == TargetKind::Annotation && !written.is_empty() {
                 let size_of_kept = size_of(&review.object, &kept).within("object")?;
                 give_up_what_is_too_much(&mut written, size_of_kept, &mut review.decision);
+            }
+            if written.is_empty() && self.overwritten(kind).next().is_none() {
+                continue;
             }
             let metadata = review.object.object_mut("metadata").within("object")?;
             metadata.rewrite(kind.member(), &kept, &mut written.into_iter()).within("object.metadata")?;
