@@ -30,8 +30,6 @@ use crate::{
     webhook::pods::CREATED,
 };
 
-pub use crate::cluster::NodePool as NodePoolObject;
-
 /// The label by which Karpenter marks the Nodes of a NodePool.
 pub const NODE_POOL_LABEL: &str = "karpenter.sh/nodepool";
 

@@ -18,6 +18,7 @@ use super::{
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
+    cluster::NodePool,
     engine::policy::Policy,
     gap::Gap,
     input::{
@@ -26,10 +27,7 @@ use crate::{
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
-    places::{
-        node_map::{Machines, NodeMap, NodeTraits},
-        node_pool::NodePoolObject,
-    },
+    places::node_map::{Machines, NodeMap, NodeTraits},
     words::left_out,
 };
 
@@ -180,7 +178,7 @@ impl Assessment<'_> {
                 remarks.push(format!("No namespace matches {} ({at}).", entry_name(at.entry)));
             }
         }
-        if cluster.all::<NodePoolObject>().next().is_none() && lists(NODE_POOLS) {
+        if cluster.all::<NodePool>().next().is_none() && lists(NODE_POOLS) {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         }
         if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
