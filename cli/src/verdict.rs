@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use node_placement_policy::resource::Resource;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     gap::Gap,
@@ -97,6 +97,9 @@ fn pod_of(workload: &Value) -> Option<Request> {
     pod_request(workload).or_else(|| {
         // No controller makes Pods of a PodTemplate, but whoever reads it.
         let mut pod = template(workload)?.clone();
+        if !pod["metadata"].is_object() {
+            pod["metadata"] = json!({});
+        }
         pod["apiVersion"] = "v1".into();
         pod["kind"] = Resource::Pod.kind().into();
         pod["metadata"]["namespace"] = workload["metadata"]["namespace"].clone();

@@ -670,7 +670,7 @@ items:
     let cluster = file("cluster.yml", cluster)?.to_string_lossy().into_owned();
     let output = run(&["explain", "-n", "a", "-s", &settings, "-c", &cluster, "-o", "json"])?;
     let told: Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["other nodes"]), "{told}");
+    assert_eq!(told["subject"]["asNew"]["notNow"], json!(["other nodes (cordoned)"]), "{told}");
     Ok(())
 }
 

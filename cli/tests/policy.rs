@@ -155,7 +155,8 @@ fn what_wants_two_policies_gets_two(
     assert_eq!(files.iter().map(|file| file.name.clone().unwrap_or_default()).collect::<Vec<_>>(), names);
     assert_eq!(files.iter().map(|file| spec(file)["failurePolicy"].clone()).collect::<Vec<_>>(), failure_policies);
     let written = policy_file(settings, &Overrides::default())?;
-    assert_eq!(policy_file(&written, &Overrides::default())?, written, "the tool takes what it has written");
+    let again = policy_file(&written, &Overrides::default())?;
+    assert_eq!(yaml_documents(&again)?, yaml_documents(&written)?, "the tool takes what it has written");
     assert_eq!(said(settings)?, Vec::<String>::new());
     Ok(())
 }
@@ -190,13 +191,11 @@ fn a_placeholder_says_so() -> Result<()> {
 
 #[test]
 fn comments_survive() -> Result<()> {
-    let settings =
-        "# about all\nplacement:\n  # about one\n  clusterDefaultNodeSelector: a=b # here\n  onNodes: Reject\n";
+    let settings = "# about all\nplacement:\n  # about one\n  clusterDefaultNodeSelector: a=b # here\n";
     let written = policy_file(settings, &Overrides::default())?;
     for comment in ["    # about all\n", "      # about one\n", "a=b # here\n"] {
-        assert_eq!(written.matches(comment).count(), 2, "{comment:?} in\n{written}");
+        assert_eq!(written.matches(comment).count(), 1, "{comment:?} in\n{written}");
     }
-    assert_eq!(written.matches("onNodes").count(), 1, "{written}");
     Ok(())
 }
 
@@ -430,27 +429,6 @@ fn every_row_of_the_table_is_checked() -> Result<()> {
         if !Policy::native().validate_settings(&settings)?.valid {
             // Of a policy to come.
             continue;
-        }
-        for update in &feature.updates {
-            let other = feature.updated().find(|resource| *resource != "pods").unwrap_or_default();
-            let (resource, condition) = match update {
-                Update::Unbound => ("pods", "has(oldObject.spec.nodeName)"),
-                Update::Tolerations => ("pods", "!has(oldObject.spec.nodeName)"),
-                Update::Bound => ("pods", "object.spec != oldObject.spec"),
-                Update::ManagedKeys => ("pods", "!has(oldObject.metadata.deletionTimestamp)"),
-                Update::Template => (other, "object.metadata != oldObject.metadata"),
-                Update::Selector => (other, "object.spec.template != oldObject.spec.template"),
-                // The annotations may be what changes.
-                Update::LabelsOrAnnotations => (other, "object.metadata.labels != oldObject.metadata.labels"),
-            };
-            let condition =
-                format!("request.resource.resource != '{resource}' || request.operation != 'UPDATE' || {condition}");
-            let mistakes =
-                found(&settings, |spec| spec["matchConditions"] = json!([{ "name": "x", "expression": condition }]))?;
-            assert!(
-                mistakes.mistakes.iter().any(|line| line.text.contains("\"x\" excludes UPDATE")),
-                "{settings}: {mistakes:?}"
-            );
         }
         if feature.needs_fail {
             let mistakes = found(&settings, |spec| {

@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     gap::Gap,
-    places::node_map::{NodeMap, Place},
+    places::{
+        fit::Fit,
+        node_map::{NodeMap, Place},
+    },
     webhook::deployment::Scenario,
     words::unevaluated,
 };
@@ -260,11 +263,15 @@ impl Case<'_> {
         (lost, why)
     }
 
-    /// The pools of which Karpenter no longer creates nodes for it that it would create without the policy.
+    /// The pools of which Karpenter no longer creates nodes for it that it would create without the policy. Those that
+    /// could not be evaluated are none.
     fn lost_pools(&self) -> Vec<usize> {
         let created =
             self.before.iter().flat_map(|before| before.spots).filter(|spot| matches!(spot, Place::NodePool(_)));
-        created.filter(|spot| !self.after.spots.contains(spot)).map(|spot| spot.pool()).collect()
+        let fits = self.judging.pools.fits(&self.pods.after.needs);
+        let is_unknown = |spot: &Place| fits.iter().any(|(place, fit)| place == spot && matches!(fit, Fit::Unknown(_)));
+        let is_lost = |spot: &&Place| !self.after.spots.contains(spot) && !is_unknown(spot);
+        created.filter(is_lost).map(|spot| spot.pool()).collect()
     }
 
     /// Nodes that its Pods run on, and that would not take them again in any case.

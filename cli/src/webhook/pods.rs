@@ -97,6 +97,9 @@ pub fn daemon_pod_request(daemon_set: &Value, node: &str) -> Option<Request> {
 /// Upstream: `NodeShouldRunDaemonPod` of `k8s.io/kubernetes/pkg/controller/daemon`.
 pub fn daemon_controller_spec(daemon_set: &Value) -> Option<Value> {
     let mut spec = template(daemon_set)?["spec"].clone();
+    if !spec.is_object() {
+        return None;
+    }
     add_controller_tolerations(&mut spec, Controller::of_kind(Resource::DaemonSet.kind())?);
     Some(spec)
 }
