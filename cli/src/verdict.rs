@@ -77,14 +77,15 @@ impl World<'_> {
         let review = scenario.review(request, self.cluster)?;
         let object = review.object();
         let template = daemon_controller_spec(object).filter(|_| object["kind"] == Resource::DaemonSet.kind());
-        let pod = match pod_of(object) {
+        let request = pod_of(object);
+        let lacks_class =
+            request.as_ref().and_then(|request| missing_class(&request.json["object"]["spec"], self.cluster));
+        let pod = match request {
             // Of a workload that is refused, nothing more is asked.
             Some(request) if review.refusal().is_none() => Some(scenario.review(request, self.cluster)?),
             _ => None,
         };
-        let mut created = Created { object: Some(review), pod, template, lacks_class: None };
-        created.lacks_class = created.missing_class(self.cluster);
-        Ok(created)
+        Ok(Created { object: Some(review), pod, template, lacks_class })
     }
 }
 
@@ -108,16 +109,16 @@ fn pod_of(workload: &Value) -> Option<Request> {
     })
 }
 
+/// Returns the RuntimeClass that a PodSpec names, if the cluster lacks it.
+fn missing_class(spec: &Value, cluster: &Manifests) -> Option<Gap> {
+    let class = missing_runtime_class(spec, cluster)?;
+    Some(Gap::object(&class.kind, &class.name))
+}
+
 impl Created {
     fn of_pod(review: Review, cluster: &Manifests) -> Result<Self> {
-        let mut created = Self { object: None, pod: Some(review), template: None, lacks_class: None };
-        created.lacks_class = created.missing_class(cluster);
-        Ok(created)
-    }
-
-    fn missing_class(&self, cluster: &Manifests) -> Option<Gap> {
-        let class = missing_runtime_class(&self.pod.as_ref()?.request["object"]["spec"], cluster)?;
-        Some(Gap::object(&class.kind, &class.name))
+        let lacks_class = missing_class(&review.request["object"]["spec"], cluster);
+        Ok(Self { object: None, pod: Some(review), template: None, lacks_class })
     }
 
     fn reviews(&self) -> impl Iterator<Item = &Review> {

@@ -224,7 +224,7 @@ fn text(output: &Output) -> String {
     "other", &["cronjob/nightly"], 0,
     &["it waits: no node fits", "the node has no label kata, the RuntimeClass kata needs kata=yes"]
 )]
-#[case::when_will_it_run("acme", &[], 0, &["it waits: no node that fits is both large enough and ready"])]
+#[case::when_will_it_run("acme", &[], 0, &["it waits: every node that fits is cordoned, not ready, or about to go"])]
 #[case::what_would_happen_if_this_was_enforced(
     "trial", &["deployment/wrong"], 0,
     &[

@@ -234,8 +234,12 @@ impl Case<'_> {
 
     /// Why its Pods get no node, though they would without the policy, or with the old settings.
     fn why_it_waits(&self) -> Option<Why> {
-        if !self.after.are_possible() && self.before.iter().any(Bindings::are_possible) {
-            let Judging { pools, round, .. } = self.judging;
+        let Judging { pools, round, .. } = self.judging;
+        let (before, after) = (&self.pods.before, &self.pods.after);
+        // A NodePool that could not be evaluated may have been a place, and the policy excludes it.
+        let may_have_had = || before.unevaluated(pools).is_some() && after.unevaluated(pools).is_none();
+        let had_place = || self.before.iter().any(Bindings::are_possible) || may_have_had();
+        if !self.after.are_possible() && had_place() {
             let demands = round.rules(&self.subject.namespace).demands();
             let unschedulable = || Why::Unschedulable(unschedulable(pools, &self.pods.after, demands));
             return Some(self.after.obstacle().unwrap_or_else(unschedulable));

@@ -206,7 +206,7 @@ fn spec(dice: &mut Dice) -> Value {
             json!({ "pool": "b" }),
             json!({ "disk": "ssd" }),
             json!({ "rack": "r1" }),
-            json!({ "topology.kubernetes.io/zone": "r2" }),
+            json!({ "kubernetes.io/arch": "arm64" }),
         ];
         spec["nodeSelector"] = dice.pick(&pairs).clone();
     }

@@ -159,6 +159,8 @@ impl World {
         for (command, answer) in [("explain", self.explained(policy)?), ("preview", self.previewed(policy)?)] {
             match answer {
                 Some(answer) if answer == tried => {}
+                // Nor does `try` know where it could run.
+                None if tried.refused.is_none() && matches!(tried.places, Places::Unknown) => {}
                 Some(answer) => found.push(format!("{command}: {answer:?}; try: {tried:?}")),
                 None => found.push(format!("{command}: could not be evaluated; try: {tried:?}")),
             }
@@ -233,6 +235,7 @@ fn worlds_of_cases() -> Result<Vec<World>> {
                     continue;
                 }
                 manifest["metadata"]["name"] = "subject".into();
+                manifest["metadata"]["generateName"].take();
                 let objects = [others.as_slice(), &[manifest]].concat();
                 let name = format!("{name}: {}: {}", test.name, case.name);
                 let own = worlds(&name, &files, Some(&file.settings), &objects);
@@ -292,8 +295,8 @@ fn random_worlds(count: usize) -> Result<Vec<World>> {
     Ok(found)
 }
 
-/// What the commands still contradict each other about: a part of the world's name, or of the contradiction.
-const KNOWN: [&str; 0] = [];
+/// What the commands still contradict each other about, one line each: the world and the command.
+const KNOWN: &str = include_str!("law-exceptions.txt");
 
 #[test]
 fn all_commands_give_one_answer() -> Result<()> {
@@ -301,14 +304,24 @@ fn all_commands_give_one_answer() -> Result<()> {
     let counts: Vec<usize> = corpus.iter().map(Vec::len).collect();
     ensure!(counts.iter().zip([200, 80, 20]).all(|(found, least)| *found >= least), "too few manifests: {counts:?}");
     let (policy, mut wrong, mut compared) = (Policy::native(), vec![], 0);
+    let mut known: BTreeSet<&str> = KNOWN.lines().collect();
+    let mut seen = BTreeSet::new();
     for world in corpus.into_iter().flatten().chain(random_worlds(1000)?) {
         // Of an input with a mistake, all commands say so.
         let Ok(contradictions) = world.contradictions(&policy) else { continue };
-        let all = contradictions.into_iter().map(|text| format!("{}: {text}", world.name));
-        wrong.extend(all.filter(|text| !KNOWN.iter().any(|known| text.contains(known))));
+        for text in contradictions {
+            let line = format!("{}: {}", world.name, text.split(':').next().unwrap_or_default());
+            if KNOWN.lines().any(|known| known == line) {
+                seen.insert(line);
+            } else {
+                wrong.push(format!("{}: {text}", world.name));
+            }
+        }
         compared += 1;
     }
     ensure!(compared >= 1_300, "only {compared} manifests were compared");
     ensure!(wrong.is_empty(), "{} of {compared} contradict each other:\n{}", wrong.len(), wrong.join("\n"));
+    known.retain(|line| !seen.contains(*line));
+    ensure!(known.is_empty(), "these no longer contradict each other; remove them from the list:\n{known:#?}");
     Ok(())
 }
