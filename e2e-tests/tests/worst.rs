@@ -752,6 +752,10 @@ fn long_terms(count: usize, key: fn(usize) -> String) -> Value {
     let settings = placement(json!({"onDefaultConflict": "Yield", "clusterDefaultNodeSelector": words(1_000, ",", differing_last)}));
     Worst::new(settings, pod(long_terms(1_000, differing_last)))
 })]
+#[case::expressions_of_long_keys_for_a_few_terms(|| {
+    let settings = entry(json!({"requiredNodeSelector": words(1_000, ",", differing_last)}));
+    Worst::new(settings, pod(long_terms(4, |at| differing_last(at + 1_000))))
+})]
 #[case::preferences_of_long_keys(|| {
     let preferred_ = list(500, |at| json!({"weight": 1, "selector": differing_last(at)}));
     let own = list(500, |at| json!({"weight": 1, "preference": {"matchExpressions": [{"key": differing_last(at + 500), "operator": "Exists"}]}}));

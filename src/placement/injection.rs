@@ -11,7 +11,7 @@ use super::subject::PodSubject;
 use super::tolerations;
 use crate::decision::{Decision, Rejection};
 use crate::json::{Raw, RawObject, ReadError, Within};
-use crate::limits::{MOST_EXPRESSIONS, SHORT_LIST};
+use crate::limits::{LARGEST_OBJECT, MOST_EXPRESSIONS, SHORT_LIST};
 use crate::message::joined;
 use crate::toleration::Toleration;
 
@@ -69,14 +69,38 @@ fn narrow_terms<'r>(
 ) -> Result<Vec<SourcedRequirement<'r>>, Rejection> {
     let has_terms = terms.is_some();
     let terms = terms.get_or_insert_with(|| vec![Term::default()]);
-    let mut size: usize = terms.iter().map(Term::size).sum();
+    let mut narrowed: Vec<&mut Term> = terms.iter_mut().filter(|term| !has_terms || !term.is_empty()).collect();
     let mut is_lacked = vec![false; expressions.len()];
+    for (term, position) in lacking(&narrowed, expressions, subject)? {
+        if let (Some(term), Some(own)) = (narrowed.get_mut(term), expressions.get(position)) {
+            term.add(&own.requirement);
+        }
+        if let Some(is_lacked) = is_lacked.get_mut(position) {
+            *is_lacked = true;
+        }
+    }
+    let lacked = expressions.iter().zip(is_lacked).filter(|(_, is_lacked)| *is_lacked);
+    Ok(lacked.map(|(own, _)| (*own).clone()).collect())
+}
+
+/// Returns the position of each of `terms` with those of the `expressions` that it lacks. They are counted before one is
+/// copied: a thousand keys may be added to a thousand terms.
+///
+/// # Errors
+/// There would be more expressions than are read, or more bytes than an object may have.
+fn lacking(
+    terms: &[&mut Term],
+    expressions: &[&SourcedRequirement<'_>],
+    subject: &PodSubject<'_, '_>,
+) -> Result<Vec<(usize, usize)>, Rejection> {
+    let mut size: usize = terms.iter().map(|term| term.size()).sum();
+    let (mut bytes, mut lacking) = (0, Vec::new());
     // A few are looked for among a term's expressions as they are; many by what they say, as one text each.
     let mut identities = Vec::new();
     if expressions.len() > SHORT_LIST {
         identities.extend(expressions.iter().map(|own| own.requirement.identity()));
     }
-    for term in terms.iter_mut().filter(|term| !has_terms || !term.is_empty()) {
+    for (at, term) in terms.iter().enumerate() {
         let stated = if identities.is_empty() { BTreeSet::new() } else { term.stated() };
         for (position, SourcedRequirement { requirement, .. }) in expressions.iter().enumerate() {
             let is_stated = match identities.get(position) {
@@ -86,19 +110,20 @@ fn narrow_terms<'r>(
             if is_stated {
                 continue;
             }
-            if let Some(is_lacked) = is_lacked.get_mut(position) {
-                *is_lacked = true;
-            }
             size += 1 + requirement.values().len();
-            if size > MOST_EXPRESSIONS {
-                let field = REQUIRED_AFFINITY.join(".");
-                return Err(subject.too_many(MOST_EXPRESSIONS, "expressions and values", &field));
+            bytes += requirement.text_length();
+            if size > MOST_EXPRESSIONS || bytes > LARGEST_OBJECT {
+                return Err(too_much(bytes > LARGEST_OBJECT, subject));
             }
-            term.add(requirement);
+            lacking.push((at, position));
         }
     }
-    let lacked = expressions.iter().zip(is_lacked).filter(|(_, is_lacked)| *is_lacked);
-    Ok(lacked.map(|(own, _)| (*own).clone()).collect())
+    Ok(lacking)
+}
+
+fn too_much(has_bytes: bool, subject: &PodSubject<'_, '_>) -> Rejection {
+    let (most, what) = if has_bytes { (LARGEST_OBJECT, "bytes") } else { (MOST_EXPRESSIONS, "expressions and values") };
+    subject.too_many(most, what, &REQUIRED_AFFINITY.join("."))
 }
 
 impl PodMutation<'_, '_> {

@@ -58,7 +58,7 @@ fn required_by_entry(matched: &MatchedEntry<'_>, at: EntryAt<'_>) -> Result<Vec<
     for (setting, text) in at.entry.required_node_selectors() {
         match matched.selector(Source::Entry(at, setting), text) {
             Err(rejection) if rejection.is_unresolved() => {}
-            selector => required.extend_from_slice(selector?.requirements()),
+            selector => required.extend(selector?.into_requirements()),
         }
     }
     Ok(required)
@@ -207,14 +207,17 @@ impl<'s> RequiredNodes<'s> {
             match matched.selector(source, text) {
                 Err(rejection) if mode.leaves_out(&rejection) => {}
                 selector => {
-                    let own = selector?.requirements().to_vec().into_iter();
+                    let own = selector?.into_requirements().into_iter();
                     requirements.extend(own.map(|requirement| SourcedRequirement { requirement, source }));
                 }
             }
         }
-        let all: Vec<&Requirement> = requirements.iter().map(|own: &SourcedRequirement<'_>| &own.requirement).collect();
-        let mut is_new = selector::are_new(&all).into_iter();
-        requirements.retain(|_| is_new.next() == Some(true));
+        if requirements.len() > 1 {
+            let all: Vec<&Requirement> =
+                requirements.iter().map(|own: &SourcedRequirement<'_>| &own.requirement).collect();
+            let mut is_new = selector::are_new(&all).into_iter();
+            requirements.retain(|_| is_new.next() == Some(true));
+        }
         let required = Self { namespace: matched.namespace, requirements };
         // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
         if let Some([first, ..]) = required.as_one_selector().contradiction() {

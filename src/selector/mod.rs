@@ -52,6 +52,11 @@ impl Selector {
         self.requirements.iter().find(|requirement| !requirement.accepts(label(requirement.key())))
     }
 
+    /// Returns the requirements, by key, without copying them.
+    pub fn into_requirements(self) -> Vec<Requirement> {
+        self.requirements
+    }
+
     /// Returns the requirements, those on the same label together.
     pub fn by_label(&self) -> impl Iterator<Item = &[Requirement]> {
         self.requirements.chunk_by(|before, after| before.key() == after.key())
@@ -189,6 +194,11 @@ impl Requirement {
             Operator::GreaterThan => self.compares(value, |label, bound| label > bound),
             Operator::LessThan => self.compares(value, |label, bound| label < bound),
         }
+    }
+
+    /// Returns how many bytes its key and values have.
+    pub fn text_length(&self) -> usize {
+        self.key.len() + self.values.iter().map(String::len).sum::<usize>()
     }
 
     /// Returns the value that the label must have, if the requirement is *simple*: `k=v`, `k==v`, `k in (v)`.
