@@ -14,7 +14,7 @@ SOURCES := $(shell find src -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 MEMORY := -Clink-arg=--initial-memory=2097152
 # With the usual limit of inlining the module would be a tenth larger, for a fiftieth of the instructions; with half of
 # this, slower by a twentieth and hardly smaller.
-INLINING := -Cllvm-args=-inline-threshold=100
+INLINING := -Cllvm-args=-inline-threshold=100 -Cllvm-args=-inlinehint-threshold=150
 # The linker leaves five bytes for every address that it fills in, most of which need two. This is a fifteenth of the module.
 ADDRESSES := -Clink-arg=--compress-relocations
 # Panic messages name source files. With this, those of dependencies are named the same on every machine.

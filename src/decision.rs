@@ -200,6 +200,8 @@ impl Rejection {
         Self::new(500, CauseKind::Unreadable.into(), None, explanation.into())
     }
 
+    #[cold]
+    #[inline(never)]
     fn new(code: u16, cause: Cause, sentence: Option<String>, explanation: String) -> Self {
         Self(Box::new(Reasons { code, sentence, explanation, cause }))
     }

@@ -17,6 +17,9 @@ fn cut(text: &str, limit: usize) -> String {
 /// of text (embeddings, overrides, isolates), are escaped as in JSON. An API server drops a warning with an ESC, and a
 /// name with an override reads as another one.
 pub fn escaped(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

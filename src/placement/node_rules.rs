@@ -219,6 +219,12 @@ impl<'s> RequiredNodes<'s> {
             requirements.retain(|_| is_new.next() == Some(true));
         }
         let required = Self { namespace: matched.namespace, requirements };
+        // One pair can be met.
+        if let [SourcedRequirement { requirement, .. }] = required.requirements.as_slice()
+            && requirement.only_value().is_some()
+        {
+            return Ok(required);
+        }
         // Where nothing meets all that is required of a label, no Pod could run, whatever it requests.
         if let Some([first, ..]) = required.as_one_selector().contradiction() {
             return Err(required.contradiction(first.key()));
