@@ -3,7 +3,7 @@
 //! Every list has at most what an API server passes on, or what somebody would write into settings. Settings may be
 //! invalid: nobody is asked with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
@@ -127,6 +127,12 @@ fn add_keys(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
         if places & bit != 0
             && let Some(entry) = entry_of(asked)
         {
+            // A default that a forbidden one overlaps is a mistake.
+            if bit == 16
+                && let Some(entry) = entry.as_object_mut()
+            {
+                entry.remove("defaultTolerations");
+            }
             entry[field] = tolerations()?;
         }
     }
@@ -155,7 +161,8 @@ fn add_keys(input: &mut Unstructured<'_>, asked: &mut Asked) -> Result<()> {
     if places & 512 != 0
         && let Some(entry) = entry_of(asked)
     {
-        entry["forbiddenNodeLabels"] = list(1_000, |at| json!(element(10_000 + at).0));
+        let labels: BTreeSet<String> = (0..1_000).map(|at| element(10_000 + at).0).collect();
+        entry["forbiddenNodeLabels"] = json!(labels);
     }
     if places & 1_024 != 0
         && let Some(entries) = asked.settings.pointer_mut("/placement/namespaces").and_then(Value::as_array_mut)

@@ -34,6 +34,8 @@ impl Test {
         let deployment = Deployment::new(policy, &files);
         let trial = Trial { deployment: &deployment, known: self.cluster() };
         let answered = answer(&trial, &self.created(case)?, case.expected.contains_key("nodes"))?;
+        // A recorded request is answered by itself; of a manifest, its Pods must be accepted too.
+        let pods_rejection = answered.pods_rejection.filter(|_| !is_recorded(case));
         let binding = answered.evaluation.answer.mutated_object.as_ref();
         let bound_pod = case.pod.as_ref().zip(binding).map(|(pod, binding)| bound_pod(pod, binding));
         let environments = match (&bound_pod, case.expected.contains_key("environment")) {
@@ -41,7 +43,7 @@ impl Test {
             (None, true) => trial.environments(&self.created(case)?).context("expect.environment")?,
             (None, false) => vec![],
         };
-        Ok(CaseAnswer { bound_pod, environments, ..answered })
+        Ok(CaseAnswer { bound_pod, environments, pods_rejection, ..answered })
     }
 
     /// Puts a case to the policies, and compares the answer with what is expected. A rejection only because the test's
@@ -69,8 +71,7 @@ impl Test {
     /// The request of a case, with what of it is not known.
     fn created(&self, case: &Case) -> Result<Request> {
         let request = self.request(case)?;
-        let is_recorded = case.manifest.as_ref().is_some_and(|Source(manifest)| recorded_request(manifest).is_some());
-        Ok(if is_recorded { Request::recorded(request) } else { Request::new(request) })
+        Ok(if is_recorded(case) { Request::recorded(request) } else { Request::new(request) })
     }
 
     /// The admission request of a case.
@@ -97,6 +98,11 @@ impl Test {
         ensure!(!is_update || case.operation.is_none(), "old: an UPDATE needs the object as it is before");
         Ok(request)
     }
+}
+
+/// Returns whether the manifest of a case is an AdmissionReview, or the request of one.
+fn is_recorded(case: &Case) -> bool {
+    case.manifest.as_ref().is_some_and(|Source(manifest)| recorded_request(manifest).is_some())
 }
 
 /// Sends a request, and those of the Pods that come of it, as `try` does; with `nodes`, finds the nodes that can run these.

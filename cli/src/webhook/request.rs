@@ -22,6 +22,8 @@ pub struct Request {
     /// The request, as an API server sends it within an AdmissionReview.
     pub json: Value,
     unknown: Vec<Unknown>,
+    /// Whether the API server has completed it already.
+    pub is_complete: bool,
 }
 
 /// A field that is made up, or that the API server may still fill in; and why.
@@ -74,12 +76,12 @@ const ADDED_TO: [&str; 7] = [
 impl Request {
     /// A request that was recorded: all of it is known.
     pub fn recorded(json: Value) -> Self {
-        Self { json, unknown: vec![] }
+        Self { json, unknown: vec![], is_complete: true }
     }
 
     /// A request that is made from a manifest. Of a new Pod, not all is known: an API server and its plugins fill in more.
     pub fn new(json: Value) -> Self {
-        let mut request = Self::recorded(json);
+        let mut request = Self { is_complete: false, ..Self::recorded(json) };
         if request.is_pod_creation() {
             let reason = "which the API server may fill in";
             let is_absent = |path: &&&str| {
