@@ -188,8 +188,8 @@ impl<'a, 'p> Changes<'a, 'p> {
             let member = review.object.object("metadata")?.is_some_and(|own| own.member(kind.member()).is_some());
             let added = self.written(kind).chain(self.missing.of(kind).iter());
             limit += json_size(&mut self.overwritten(kind));
-            limit = limit.saturating_sub(json_size(&mut added.into_iter()));
-            limit -= if member { 0 } else { r#""":{},"#.len() + kind.member().len() };
+            let size_of_member = if member { 0 } else { r#""":{},"#.len() + kind.member().len() };
+            limit = limit.saturating_sub(json_size(&mut added.into_iter()) + size_of_member);
         }
         let has_room = review.object.size_above(limit).is_none();
         if !has_room {

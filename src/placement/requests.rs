@@ -52,7 +52,7 @@ pub fn validate(
         let added = added.iter().find(|own| requested.is(&own.requirement));
         return Err(match (not_allowing, forbidding) {
             (Some(allowed), _) => not_allowed(&requested, added, allowed, subject),
-            (None, Some(forbidden)) => is_forbidden(&requested, added, forbidden, subject),
+            (None, Some(forbidden)) => forbidden_label(&requested, added, forbidden, subject),
             (None, None) => continue,
         });
     }
@@ -115,7 +115,7 @@ fn not_allowed(
     Rejection::with_sentence(NOT_ALLOWED, Cause { setting: source.setting(), ..cause }, explanation)
 }
 
-fn is_forbidden(
+fn forbidden_label(
     requested: &Requested<'_>,
     added: Option<&SourcedRequirement<'_>>,
     forbidden: &SourcedForbiddenLabels<'_>,

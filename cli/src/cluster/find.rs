@@ -147,15 +147,21 @@ impl Search {
             _ => What::Pod(Box::new(self.shared(Pod::new(manifest.clone(), pod), owner.as_ref()))),
         };
         let found = Found { identity, owner, labels, what };
+        self.keep(found, may_come_again, !is_left_out, namespace);
+        Ok(())
+    }
+
+    /// Keeps what was `found`; apart, if it is finished and its controller may create more. One that counts names its
+    /// namespace.
+    fn keep(&mut self, found: Found, may_come_again: bool, counts: bool, namespace: &str) {
         if may_come_again {
             self.finished.push(found);
-            return Ok(());
+            return;
         }
-        if !is_left_out {
+        if counts {
             self.add_name(namespace);
         }
         self.found.push(found);
-        Ok(())
     }
 
     /// Returns the Pod with the PodSpec of the one before it, if that is the same.
@@ -192,14 +198,7 @@ impl Search {
             None => What::Gone,
         };
         let found = Found { identity, owner, labels: json!({}), what };
-        if may_come_again {
-            self.finished.push(found);
-            return Ok(());
-        }
-        if !is_left_out {
-            self.add_name(namespace);
-        }
-        self.found.push(found);
+        self.keep(found, may_come_again, !is_left_out, namespace);
         Ok(())
     }
 
