@@ -3,11 +3,13 @@
 //! `test` compares what they answer with what is expected; `try` shows it, with what becomes of the Pods of a workload.
 
 use anyhow::{Result, bail, ensure};
+use node_placement_policy::resource::Resource;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     Answer, Evaluation, Identity, ManagedKeys, Manifests, Policy, SettingsFile, admission_request,
+    cluster::Kind,
     engine::policy_chain::Admission,
     explain::fit::{PodNeeds, PoolFit, pools_for},
     input::json::{members, qualified_name, text},
@@ -60,6 +62,7 @@ pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value
         if let Some(old) = old {
             request["oldObject"] = old;
         }
+        add_namespace(&mut request);
         return Ok(Some(request));
     }
     ensure!(
@@ -67,6 +70,17 @@ pub fn request_from(document: &Value, old: Option<Value>) -> Result<Option<Value
         "expected an object with apiVersion, kind and metadata, or an admission request"
     );
     manifest_request(document.clone(), old)
+}
+
+/// Writes the namespace of a request into its object, as the API server does before it asks anybody.
+fn add_namespace(request: &mut Value) {
+    let (namespace, (_, resource)) = (request["namespace"].clone(), requested(request));
+    let is_in_one = namespace.is_string() && !["namespaces", "nodes"].contains(&resource.as_str());
+    if let Some(metadata) = request.pointer_mut("/object/metadata").filter(|metadata| is_in_one && metadata.is_object())
+        && metadata["namespace"].is_null()
+    {
+        metadata["namespace"] = namespace;
+    }
 }
 
 /// The request that a document is, with or without its AdmissionReview.
@@ -177,8 +191,10 @@ impl<'p> Trial<'p> {
     /// The nodes of the cluster, if it has some, on which Pods of a workload of this `kind` could run. They are called
     /// `who` in the lines.
     fn where_to_run(&self, who: &str, kind: &str, spec: &Value, mut lines: Vec<String>) -> Result<Pods> {
-        let is_node = |kind: &str| kind == "Node" || kind == "NodePool";
-        let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity.kind));
+        let is_node = |identity: &Identity| {
+            matches!(Kind::of(&identity.api_version, &identity.kind), Some(Kind::Of(Resource::Node) | Kind::NodePool))
+        };
+        let has_nodes = self.known.objects().iter().any(|object| is_node(&object.identity));
         if !has_nodes || plugins::missing_runtime_class(spec, self.known).is_some() {
             return Ok(Pods { lines, ..Pods::default() });
         }

@@ -62,18 +62,25 @@ fn what_is_wrong_is_told_in_one_line(#[case] arguments: &[&str], #[case] told: &
 #[case::in_yaml(
     "repeated.yml",
     "placement:\n  onNodes: Reject\n  onNodes: Ignore\n",
-    "line 3, column 3: repeated key \"onNodes\""
+    ":3:3: placement.onNodes: this key stands there twice; remove one of them"
 )]
 #[case::in_json(
     "repeated.json",
     "{\"placement\": {\"onNodes\": \"Reject\",\n\"onNodes\": \"Ignore\"}}",
-    "line 2, column 1: repeated key \"onNodes\""
+    ":2:1: placement.onNodes: this key stands there twice; remove one of them"
 )]
-fn a_repeated_key_is_a_mistake(#[case] name: &str, #[case] written: &str, #[case] told: &str) -> Result<()> {
+fn a_repeated_key_is_a_mistake_in_settings(
+    #[case] name: &str,
+    #[case] written: &str,
+    #[case] told: &str,
+) -> Result<()> {
     let repeated = file(name, written)?.to_string_lossy().into_owned();
-    let output = run(&["try", &repeated])?;
+    let output = run(&["try", "examples/demo/env.yml", "-s", &repeated])?;
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(text(&output.stderr).contains(&format!("cannot read {repeated}: {told}")), "{output:?}");
+    assert!(text(&output.stderr).contains(&format!("{repeated}{told}")), "{output:?}");
+    let output = run(&["check", &repeated])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains(&format!("{repeated}{told}")), "{output:?}");
     Ok(())
 }
 

@@ -87,7 +87,7 @@ impl Test {
         let settings = self.settings.as_deref().context("--init: add -s FILE")?;
         let files = read_valid_settings(policy, settings)?;
         let cluster = self.cluster.manifests()?.context("--init: add -c PATH")?;
-        let path = self.cluster.cluster.as_deref().unwrap_or(Path::new(""));
+        let path = self.cluster.cluster.first().map_or(Path::new(""), PathBuf::as_path);
         let progress = Progress::begin();
         let trial = Trial { policy, files: &files, known: &cluster };
         printer.write(write_tests(&trial, [settings, path], |what| progress.update(what))?.trim_end());

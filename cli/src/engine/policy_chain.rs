@@ -98,6 +98,11 @@ impl<'d> Admission<'d> {
         self.evaluations.iter().all(|(_, evaluation)| evaluation.answer.accepted)
     }
 
+    /// Whether one rejects it since a field has a wrong type, or can't be read.
+    pub fn is_malformed(&self) -> bool {
+        self.evaluations.iter().any(|(_, evaluation)| evaluation.answer.code == Some(400))
+    }
+
     /// The object as it is after all of them, if one answered with it.
     pub fn object(&self) -> Option<&Value> {
         self.evaluations.iter().rev().find_map(|(_, evaluation)| evaluation.answer.mutated_object.as_ref())

@@ -1,6 +1,8 @@
 //! A preview from its input: everything is created in front of the policy, its outcome is found, and of all outcomes
 //! together the document is made.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use serde_json::json;
 
@@ -19,16 +21,18 @@ use super::{
     who_may_run_where::{Row, advise_on_taints, rows, selected_labels},
 };
 use crate::{
+    cluster::Cluster,
     engine::{policy::Policy, reply::Gap},
     input::{
         kubectl::{Listed, NODE_POOLS},
+        manifests::Identity,
         policy_spec::PolicySpec,
         settings::entry_name,
         settings_file::SettingsFile,
     },
     lists::{listed, shortened},
     requests::delivery,
-    scheduling::{node_pool::NodePoolObject, pool::Pools},
+    scheduling::pool::Pools,
 };
 
 /// At most this many names stand in a remark.
@@ -72,7 +76,8 @@ impl PreviewInput<'_> {
     /// An object is none of its kind, or the policy failed to answer.
     pub fn preview(&self, progress: impl Fn(usize, usize)) -> Result<Preview> {
         let cluster = &self.cluster.manifests;
-        let subjects = Subjects::new(cluster)?;
+        let typed = Cluster::new(cluster.clone(), BTreeMap::new())?;
+        let subjects = Subjects::new(&typed);
         let round = Round::new(self.policy, self.files, cluster, &subjects.namespaces)?;
         let old = self.old.map(|old| Round::new(self.policy, old, cluster, &subjects.namespaces)).transpose()?;
         let (mut created, mut shapes) = (vec![], PodShapes::default());
@@ -183,7 +188,9 @@ impl Assessment<'_> {
                 remarks.push(format!("No namespace matches {} ({at}).", entry_name(at.entry)));
             }
         }
-        if cluster.all::<NodePoolObject>().next().is_none() && lists(NODE_POOLS) {
+        let is_node_pool = |it: &Identity| it.kind == "NodePool" && it.api_version.starts_with("karpenter.sh/");
+        let has_node_pools = cluster.objects().iter().any(|object| is_node_pool(&object.identity));
+        if !has_node_pools && lists(NODE_POOLS) {
             remarks.push("There are no NodePools: Karpenter is taken to be absent.".to_owned());
         }
         if self.judged.iter().all(|it| it.subject.manifest.is_none()) && unreadable.is_empty() {
@@ -193,6 +200,7 @@ impl Assessment<'_> {
         let stranded: Vec<String> = self.judged.iter().filter_map(stranded).collect();
         let duplicates: Vec<String> = cluster.duplicates.iter().map(ToString::to_string).collect();
         let unread: Vec<String> = cluster.unread.iter().map(|file| file.display().to_string()).collect();
+        let passed_over: Vec<String> = cluster.passed_over.iter().map(|file| file.display().to_string()).collect();
         for (what, names) in [
             ("Some objects are there more than once, and the first counts", duplicates.as_slice()),
             ("These are taken to run no new Pods", &self.pools.left_out),
@@ -202,6 +210,8 @@ impl Assessment<'_> {
                 &self.subjects.unknown,
             ),
             ("These files are neither JSON nor YAML, and were not read", &unread),
+            ("These files hold no Kubernetes object, and were passed over", &passed_over),
+            ("A key stands there twice, and the last one counts", &cluster.repeated),
         ] {
             if !names.is_empty() {
                 remarks.push(format!("{what}: {}.", shortened(names, NAMED).unwrap_or_else(|| listed(names))));

@@ -9,7 +9,7 @@ use super::{
     defaults::add_requests,
     resource::{name_in_rules, resource_of_manifest},
 };
-use crate::input::json::{remove, remove_nulls, text};
+use crate::input::json::{fill_nulls, remove, remove_nulls, text};
 
 /// In place of a uid that is not known before.
 pub const MADE_UP_UID: &str = "00000000-0000-0000-0000-000000000000";
@@ -21,6 +21,7 @@ pub fn creation_request(resource: Resource, object: Value, user_info: Value) -> 
 
 /// The bare request that asks for what rules call `name`, such as `nodes/status`.
 pub fn request_for(resource: Resource, name: &str, mut object: Value, user_info: Value) -> Value {
+    fill_nulls(&mut object);
     remove_nulls(&mut object);
     // The API server leaves them out.
     for field in ["labels", "annotations"] {

@@ -11,6 +11,7 @@ use super::{
     resource::REQUIRED_AFFINITY,
     template::{daemon_pod_request, name_as_of_stateful_set, pod_request},
 };
+use crate::cluster::pod::names_its_node;
 use crate::input::{
     json::{list_of, members, remove, text},
     manifests::Manifests,
@@ -78,7 +79,7 @@ pub fn recreation_request(
         return request;
     }
     let mut created = without_server_fields(pod);
-    remove_traces(&mut created, managed);
+    remove_traces(&mut created, names_its_node(pod), managed);
     if created["metadata"].get("generateName").is_some() && !is_named {
         remove(&mut created["metadata"], &["name"]);
     }
@@ -100,9 +101,12 @@ fn node_of_daemon_pod(pod: &Value) -> Option<&str> {
 
 /// Removes what a Pod got after it was created, and what the policy manages. A node selector that was injected can't be
 /// told from its own.
-fn remove_traces(pod: &mut Value, managed: &ManagedKeys) {
+fn remove_traces(pod: &mut Value, names_node: bool, managed: &ManagedKeys) {
     let is_bound = pod["spec"].get("nodeName").is_some();
-    remove(&mut pod["spec"], &["nodeName", "ephemeralContainers"]);
+    remove(&mut pod["spec"], &["ephemeralContainers"]);
+    if !names_node {
+        remove(&mut pod["spec"], &["nodeName"]);
+    }
     remove_token(&mut pod["spec"]);
     for kind in [TargetKind::Label, TargetKind::Annotation] {
         if let Some(values) = pod["metadata"][kind.member()].as_object_mut() {

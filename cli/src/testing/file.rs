@@ -15,7 +15,7 @@ use super::expect::{Expect, parts};
 use crate::{
     Manifests, SettingsFile,
     input::{
-        documents::{json_objects, read_document, read_text},
+        documents::{self, read_document, read_text},
         json::{expectation, members},
         yaml::{self, Document, Position, SyntaxError},
     },
@@ -160,7 +160,7 @@ impl NamedFiles {
         let Source(Value::String(path)) = source else {
             let objects = source.0.as_array().map_or(slice::from_ref(&source.0), Vec::as_slice);
             let texts: Vec<String> = objects.iter().map(|object| expanded(object).to_string()).collect();
-            return Manifests::read(json_objects(&texts.join("\n"))?);
+            return Manifests::read(documents::objects(&texts.join("\n"))?.texts);
         };
         if !self.clusters.contains_key(path) {
             self.clusters.insert(path.clone(), Manifests::load(&self.folder.join(path))?);
